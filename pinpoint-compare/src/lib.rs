@@ -21,6 +21,7 @@
 //! | may I look after every run? | [`SequentialComparison`], [`SequentialPairs`]; not the others |
 //! | which of many comparisons hold? | [`benjamini_hochberg`] |
 //! | by how much do they differ? | [`hodges_lehmann`], [`wilcoxon`] |
+//! | do machines differ that ran the same builds? | [`compare_machines`] |
 //! | a single test | [`mann_whitney_u`], [`ks_2samp`], [`wilcoxon`] |
 //!
 //! # Why two tests in one decision
@@ -60,6 +61,7 @@ mod batch;
 mod compare;
 mod error;
 mod kolmogorov_smirnov;
+mod machines;
 mod mann_whitney;
 mod normal;
 mod pooled;
@@ -84,6 +86,7 @@ pub use compare::{
 };
 pub use error::CompareError;
 pub use kolmogorov_smirnov::{KolmogorovSmirnov, ks_2samp, ks_2samp_with};
+pub use machines::{MachineNoise, MachineOffset, SameBuild, compare_machines};
 pub use mann_whitney::{MannWhitney, MannWhitneyOptions, mann_whitney_u, mann_whitney_u_with};
 pub use normal::upper_quantile as normal_upper_quantile;
 pub use rates::{RateDifference, difference_of_rates};

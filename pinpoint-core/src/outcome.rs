@@ -188,9 +188,9 @@ pub struct Culprit {
 pub struct Effect {
     /// The part of a run's results that differs.
     pub of: EffectOf,
-    /// The difference, newer minus older: of values the Hodges-Lehmann shift,
-    /// in the chart's unit; of failures the difference of their rates. Absent
-    /// when it is beyond the range of `f64`.
+    /// The difference, newer minus older: of values the step that the strategy `adaptive`
+    /// measures, or the Hodges-Lehmann shift, in the chart's unit; of failures the difference
+    /// of their rates. Absent when it is beyond the range of `f64`.
     pub estimate: Option<f64>,
     /// The interval of the effect with the confidence below; absent when the samples are
     /// too small, or an end of it is beyond the range of `f64`.

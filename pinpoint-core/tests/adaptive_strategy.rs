@@ -10,6 +10,7 @@ mod world;
 
 use std::cell::Cell;
 
+use pinpoint_compare::Interval;
 use pinpoint_core::simulation::{Memory, Noise, Scenario, Simulation, Summary, Trial};
 use pinpoint_core::{
     Bisection, BisectionSpec, CombinedCommit, Commit, Direction, EffectOf, Event, Machine,
@@ -686,6 +687,113 @@ fn runs_are_compared_with_their_neighbours_in_time() {
             .sum()
     };
     assert!(5 * runs(3) < 4 * runs(2), "{} of {}", runs(3), runs(2));
+}
+
+/// The outcomes of 40 searches, as specs of this version make them.
+fn outcomes(scenario: &Scenario, version: u32) -> Vec<Outcome> {
+    let spec = BisectionSpec {
+        version,
+        ..BisectionSpec::new(scenario.range())
+    };
+    (0..40)
+        .map(|seed| {
+            let mut simulation = Simulation::new(scenario, &spec, seed).unwrap();
+            while simulation.step() {}
+            simulation.machine().outcome().unwrap().clone()
+        })
+        .collect()
+}
+
+/// The intervals of the effects of all culprits that were named.
+fn intervals(outcomes: &[Outcome]) -> Vec<Interval> {
+    (outcomes.iter().flat_map(|outcome| &outcome.culprits))
+        .map(|culprit| culprit.effect.interval.unwrap())
+        .collect()
+}
+
+#[test]
+fn no_culprit_is_named_whose_effect_may_be_none() {
+    let slow_machine = Scenario {
+        memory: Memory::Autocorrelated(0.7),
+        ..proportional(0.1)
+    };
+    let several = Scenario {
+        changes: vec![1.0, 1.0],
+        noise: Noise::HeavyTails,
+        ..Scenario::new(64)
+    };
+    let failing = Scenario {
+        failure_rates: [0.1, 0.5],
+        ..one_change(0.0)
+    };
+    let mut compatible_before = 0;
+    for scenario in [slow_machine, several, failing] {
+        let with_zero = |version| {
+            let intervals = intervals(&outcomes(&scenario, version));
+            assert!(intervals.len() >= 30, "{}", intervals.len());
+            (intervals.iter())
+                .filter(|interval| interval.contains(0.0))
+                .count()
+        };
+        assert_eq!(with_zero(4), 0, "{scenario:?}");
+        // Jobs of earlier versions go on as they began.
+        compatible_before += with_zero(3);
+    }
+    assert!(compatible_before > 0);
+}
+
+/// In noise with long tails, a few slow runs at the end may be outliers, or a second change.
+#[test]
+fn the_second_of_two_changes_is_not_given_up_early() {
+    let scenario = Scenario {
+        changes: vec![2.0, 2.0],
+        noise: Noise::HeavyTails,
+        ..Scenario::new(16)
+    };
+    expect(&scenario, Some(2.0), 0.9, 60.0);
+}
+
+/// A search that must end before the effect of its culprit shows leaves the commit as a
+/// candidate.
+#[test]
+fn a_culprit_whose_effect_does_not_show_in_time_is_a_candidate() {
+    let scenario = Scenario {
+        memory: Memory::Autocorrelated(0.7),
+        ..proportional(0.1)
+    };
+    for max_runs in 20..50 {
+        let spec = BisectionSpec {
+            max_runs: Some(max_runs),
+            ..BisectionSpec::new(scenario.range())
+        };
+        let mut simulation = Simulation::new(&scenario, &spec, 1).unwrap();
+        while simulation.step() {}
+        let outcome = simulation.machine().outcome().unwrap();
+        let intervals = intervals(std::slice::from_ref(outcome));
+        assert!(!intervals.iter().any(|interval| interval.contains(0.0)));
+        assert!(!outcome.culprits.is_empty() || !outcome.candidates.is_empty());
+    }
+}
+
+/// The runs that found a change measure it, too, so that fewer intervals hold the true change
+/// than are stated to; but not much fewer.
+#[test]
+fn intervals_of_effects_hold_the_true_change() {
+    let autocorrelated = Scenario {
+        memory: Memory::Autocorrelated(0.7),
+        ..proportional(0.1)
+    };
+    for (scenario, change) in [(one_change(1.0), 1.0), (autocorrelated, 10.0)] {
+        let intervals = intervals(&outcomes(&scenario, 4));
+        let holding = (intervals.iter())
+            .filter(|interval| interval.contains(change))
+            .count();
+        assert!(
+            5 * holding >= 4 * intervals.len(),
+            "{holding} of {}: {scenario:?}",
+            intervals.len()
+        );
+    }
 }
 
 #[test]

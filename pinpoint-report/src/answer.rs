@@ -166,7 +166,8 @@ fn of_search(document: &BisectionResult) -> Answer {
     }
 }
 
-fn code(commit: &CombinedCommit) -> Markup {
+/// A state by its short name.
+pub(super) fn code(commit: &CombinedCommit) -> Markup {
     html! { code { (Foreign(&short(commit))) } }
 }
 

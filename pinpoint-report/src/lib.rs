@@ -16,6 +16,7 @@ mod about;
 mod answer;
 mod builds;
 pub mod command_line;
+pub mod findings;
 mod foreign;
 mod gather;
 mod link;

@@ -3,22 +3,22 @@
 use std::ops::Range;
 
 use maud::{Markup, html};
-use pinpoint_core::{CombinedCommit, Commit, Comparison, Verdict};
+use pinpoint_core::{CombinedCommit, Commit};
 
+use super::answer::code;
+use super::findings;
 use super::foreign::{Foreign, clean};
 use super::link::commit_page;
 use super::model::{Report, Source};
 use super::picture::{Column, by_commit};
 use super::posterior;
-use crate::quantity::{self, count, p_value, quantity};
-use crate::words::{dependency_change, effect, line, line_of, short, why};
+use crate::quantity::{count, quantity};
+use crate::words::line;
 use crate::{Measurements, ReportError};
 use pinpoint_core::JobKind;
 use pinpoint_core::job::JobResult;
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
 
-/// At most this many commits that may hold a culprit are written out.
-const MOST_CANDIDATES: usize = 1000;
 /// At most this many files of a culprit are written out.
 const MOST_FILES: usize = 200;
 
@@ -61,9 +61,9 @@ pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
         }
         @if !is_one { (cards) }
         @if let Some(document) = document {
-            @if !document.comparisons.is_empty() { (comparisons(document)) }
-            @if !document.candidates.is_empty() { (candidates(document)) }
-            @if !document.unchanged.is_empty() { (unchanged(document)) }
+            (findings::comparisons(&document.comparisons, unit(report).as_deref(), code))
+            (findings::candidates(&document.candidates))
+            (findings::unchanged(&document.unchanged, |commit| html! { (Foreign(&line(commit))) }))
             @if !document.skipped.is_empty() { (skipped(document)) }
         }
     })
@@ -90,42 +90,7 @@ fn card(
         section.card {
             h2 { (title) }
             p.subject { strong { (Foreign(commit.subject.as_deref().unwrap_or("(no subject)"))) } }
-            div.wide { table.facts {
-                tr { th scope="row" { "commit" } td { (linked(commit, source)) } }
-                @if commit.repository != document.good.main.repository {
-                    tr { th scope="row" { "in" } td { (Foreign(&commit.repository)) } }
-                }
-                @if *commit != culprit.commit.main {
-                    tr { th scope="row" { "found at" } td { code { (Foreign(&short(&culprit.commit))) } } }
-                }
-                @if let Some(author) = &commit.author {
-                    tr { th scope="row" { "author" } td { (Foreign(author)) } }
-                }
-                @if let Some(created) = &commit.created {
-                    tr { th scope="row" { "date" } td { (Foreign(created)) } }
-                }
-                tr { th scope="row" { "effect" } td { (Foreign(&effect(document, &culprit.effect))) } }
-                @if let Some(probability) = culprit.probability {
-                    tr { th scope="row" { "probability" } td { (quantity::probability(probability)) } }
-                }
-                @if let Some(confirmation) = &culprit.confirmation {
-                    tr { th scope="row" { "checked" } td {
-                        @match &confirmation.comparison {
-                            Some(comparison) => {
-                                (Foreign(&line_of(comparison, document.unit.as_deref())))
-                                @if confirmation.reused { " (of the two ends)" }
-                            }
-                            None => { "no: " (Foreign(&why(&document.stopped))) }
-                        }
-                    } }
-                }
-                @if culprit.undone {
-                    tr { th scope="row" { "how" } td { "a roll took this commit back" } }
-                }
-                @for change in &culprit.other_changes {
-                    tr { th scope="row" { "changed with it" } td { (Foreign(&dependency_change(change))) } }
-                }
-            } }
+            div.wide { (findings::culprit(document, culprit, &linked(commit, source))) }
             (files(source))
             @if let Some(reproduce) = &culprit.reproduce {
                 p { "To compare it with its parent again:" }
@@ -188,7 +153,7 @@ fn unit(report: &Report) -> Option<String> {
 fn named(report: &Report, commit: &CombinedCommit) -> Markup {
     let is_plain = commit.modified_deps.is_empty() && commit.main.merged.is_empty();
     let remote = report.remote.as_deref().filter(|_| is_plain);
-    let name = html! { code { (Foreign(&short(commit))) } };
+    let name = code(commit);
     match remote.and_then(|remote| commit_page(remote, &commit.main.git_hash)) {
         Some(page) => html! { a href=(page) rel="noreferrer" { (name) } },
         None => name,
@@ -235,90 +200,6 @@ pub fn subject(commit: &CombinedCommit) -> &str {
     let moved = commit.modified_deps.last().map(|held| &held.commit);
     let moved = moved.unwrap_or(&commit.main);
     moved.subject.as_deref().unwrap_or_default()
-}
-
-fn comparisons(document: &BisectionResult) -> Markup {
-    html! {
-        section {
-            h2 { "Comparisons of neighbours" }
-            details open[document.comparisons.len() <= 20] {
-                summary { (count(document.comparisons.len() as u64, "comparison")) ", in the order of the commits" }
-                div.wide { table {
-                    thead { tr {
-                        th scope="col" { "Older" } th scope="col" { "Newer" } th.number scope="col" { "Runs" }
-                        th scope="col" { "Verdict" } th.number scope="col" { "Means differ by" }
-                        th.number scope="col" { "p (Mann-Whitney)" } th.number scope="col" { "p (Kolmogorov-Smirnov)" }
-                    } }
-                    tbody { @for comparison in &document.comparisons { (compared(document, comparison)) } }
-                } }
-            }
-        }
-    }
-}
-
-fn compared(document: &BisectionResult, comparison: &Comparison<CombinedCommit>) -> Markup {
-    let (difference, p_values) = match &comparison.performance {
-        Some(of_values) => (
-            of_values
-                .mean_diff
-                .map(|mean| crate::quantity::change(mean, document.unit.as_deref())),
-            [of_values.p_value_mwu, of_values.p_value_ks],
-        ),
-        None => (
-            None,
-            [
-                comparison.functional.p_value_mwu,
-                comparison.functional.p_value_ks,
-            ],
-        ),
-    };
-    let verdict = match comparison.verdict {
-        Verdict::Same => "same",
-        Verdict::Different => "different",
-        Verdict::Unknown => "not decided",
-        Verdict::Nil => "no values",
-    };
-    html! {
-        tr.culprit[comparison.verdict == Verdict::Different] {
-            td { code { (Foreign(&short(&comparison.lower))) } }
-            td { code { (Foreign(&short(&comparison.higher))) } }
-            td.number { (comparison.lower_runs) " + " (comparison.higher_runs) }
-            td { (verdict) }
-            td.number { (Foreign(difference.as_deref().unwrap_or("–"))) }
-            @for p in p_values { td.number { (p.map_or_else(|| "–".into(), p_value)) } }
-        }
-    }
-}
-
-fn candidates(document: &BisectionResult) -> Markup {
-    let candidates = &document.candidates;
-    html! {
-        section {
-            h2 { "Commits that may hold a culprit" }
-            details open[candidates.len() <= 20] {
-                summary { (count(candidates.len() as u64, "commit")) ", oldest first" }
-                ol { @for commit in candidates.iter().take(MOST_CANDIDATES) { li { (Foreign(&line(commit))) } } }
-                @if candidates.len() > MOST_CANDIDATES {
-                    p.note { (candidates.len() - MOST_CANDIDATES) " more." }
-                }
-            }
-        }
-    }
-}
-
-fn unchanged(document: &BisectionResult) -> Markup {
-    html! {
-        section {
-            h2 { "Excluded" }
-            p { "The builds on both sides of these commits are the same." }
-            ul { @for span in &document.unchanged {
-                li {
-                    (count(span.commits, "commit")) " after " (Foreign(&line(&span.after)))
-                    ", up to " (Foreign(&line(&span.last)))
-                }
-            } }
-        }
-    }
 }
 
 fn skipped(document: &BisectionResult) -> Markup {

@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use pinpoint_core::api::{GetPatchRequest, GetPatchResponse, Timestamp};
 use reqwest::redirect::Policy;
 use reqwest::{Client, StatusCode};
@@ -92,6 +94,12 @@ impl Gerrit {
         })
     }
 
+    /// The same, which reaches a host by the URLs that begin so: through a proxy, or in a test.
+    #[must_use]
+    pub fn reached_by(self, base: fn(&str) -> String) -> Self {
+        Self { base, ..self }
+    }
+
     /// The hosts that may be asked, and those below them.
     pub(crate) fn hosts(&self) -> &[String] {
         &self.hosts
@@ -149,6 +157,24 @@ impl Gerrit {
         })
     }
 
+    /// A patch set as a patch file, as `git format-patch` writes it.
+    pub(crate) async fn file(&self, patch: &GetPatchResponse) -> Result<Vec<u8>, Status> {
+        let GetPatchResponse {
+            host,
+            change,
+            patchset,
+            ..
+        } = patch;
+        let base = (self.base)(host);
+        let url = format!("{base}/changes/{change}/revisions/{patchset}/patch");
+        let body = self.get(host, *change, &url).await?;
+        let body: Vec<u8> = { body.into_iter() }
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .collect();
+        let unreadable = || Status::unavailable(format!("{host} did not answer as Gerrit does"));
+        STANDARD.decode(body).map_err(|_| unreadable())
+    }
+
     async fn get(&self, host: &str, change: i64, url: &str) -> Result<Vec<u8>, Status> {
         let failed = |error: reqwest::Error| {
             tracing::warn!(
@@ -182,6 +208,14 @@ impl Gerrit {
         }
         Ok(body)
     }
+}
+
+/// Is the repository that of a project at Gerrit? Its URL ends with the name of the project.
+pub(crate) fn is_project_of(project: &str, repository: &str) -> bool {
+    let repository = repository.trim_end_matches('/');
+    let repository = repository.strip_suffix(".git").unwrap_or(repository);
+    let before = repository.strip_suffix(project);
+    !project.is_empty() && before.is_some_and(|before| before.ends_with(['/', ':']))
 }
 
 #[cfg(test)]
@@ -238,7 +272,14 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         PORT.set(port);
-        let routes = Router::new().route("/changes/{number}", get(change));
+        let file = async |Path((number, patchset)): Path<(u64, u64)>| match (number, patchset) {
+            (7, 2) => "ZGlmZiAtLWdpdA\n==\n".into_response(),
+            (8, _) => "?".into_response(),
+            _ => (StatusCode::NOT_FOUND, "Not found: 1").into_response(),
+        };
+        let routes = Router::new()
+            .route("/changes/{number}", get(change))
+            .route("/changes/{number}/revisions/{patchset}/patch", get(file));
         tokio::spawn(async move { axum::serve(listener, routes).await });
         Gerrit {
             base: |_| format!("http://127.0.0.1:{}", PORT.get()),
@@ -291,6 +332,42 @@ mod tests {
             let failed = gerrit.patch(request(host, change, patchset)).await;
             assert_eq!(failed.unwrap_err().code(), expected, "{change}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_patch_set_is_a_patch_file() {
+        let gerrit = gerrit().await;
+        let patch = |change, patchset| GetPatchResponse {
+            host: "chromium-review.googlesource.com".into(),
+            change,
+            patchset,
+            ..GetPatchResponse::default()
+        };
+        let file = gerrit.file(&patch(7, 2)).await.unwrap();
+        assert_eq!(file, b"diff --git");
+        for (change, expected) in [(8, Code::Unavailable), (9, Code::NotFound)] {
+            let failed = gerrit.file(&patch(change, 2)).await.unwrap_err();
+            assert_eq!(failed.code(), expected, "{change}");
+        }
+    }
+
+    #[test]
+    fn a_change_is_one_of_a_repository_or_not() {
+        for (repository, is_it) in [
+            ("https://chromium.googlesource.com/chromium/src.git", true),
+            ("https://chromium.googlesource.com/a/chromium/src/", true),
+            ("git@host:chromium/src", true),
+            ("https://example.org/chromium/src2", false),
+            ("https://example.org/other-chromium/src", false),
+            ("chromium/src", false),
+        ] {
+            assert_eq!(
+                is_project_of("chromium/src", repository),
+                is_it,
+                "{repository}"
+            );
+        }
+        assert!(!is_project_of("", "https://example.org/"));
     }
 
     #[tokio::test]

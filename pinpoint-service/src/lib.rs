@@ -21,6 +21,7 @@ mod gerrit;
 mod grpc;
 mod hosts;
 mod limits;
+mod machines;
 mod metrics;
 mod older_page;
 mod openapi;
@@ -38,9 +39,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use http::request::Parts;
 use pinpoint_backends::store::JobStore;
 use pinpoint_core::bots::Bots;
 use tokio::sync::watch;
@@ -63,6 +65,7 @@ pub use watching::Watches;
 use caller::Context;
 use config::Preset;
 use grpc::v2::CursorKey;
+use machines::MeasuredJobs;
 use operations::Access;
 use requests::Arrival;
 use sign_in::Sender;
@@ -94,6 +97,15 @@ pub struct Service {
     pub caches: Arc<Caches>,
 }
 
+impl Service {
+    /// The hosts of Gerrit that may be asked; none where there is no Gerrit.
+    fn gerrit_hosts(&self) -> &[String] {
+        self.gerrit
+            .as_ref()
+            .map_or(&[][..], |gerrit| gerrit.hosts())
+    }
+}
+
 /// A part of the life of a service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
@@ -111,6 +123,7 @@ pub enum Phase {
 pub struct Caches {
     cursor_key: CursorKey,
     watches: Watches,
+    measured_jobs: MeasuredJobs,
     kept: ui::Kept,
     feeds: ui::Feeds,
 }
@@ -185,7 +198,7 @@ async fn identify(State(service): State<Service>, request: Request, next: Next) 
     if let Err(status) = browsers::check(&parts, is_open) {
         return refused(is_grpc, status);
     }
-    let sender = match is_for_all(parts.uri.path()) {
+    let sender = match is_for_all(&parts) {
         true => Ok(Sender::default()),
         false => service.sign_in.sender(&service.store, &parts).await,
     };
@@ -243,12 +256,15 @@ async fn identify(State(service): State<Service>, request: Request, next: Next) 
 
 /// Whether the answer is the same for everybody. Then nobody looks up who asks, so that it comes
 /// at once while the store or an identity provider is away.
-fn is_for_all(path: &str) -> bool {
+fn is_for_all(parts: &Parts) -> bool {
+    let route = parts.extensions.get::<MatchedPath>();
+    let path = route.map_or(parts.uri.path(), MatchedPath::as_str);
     let access = match pages::of_route(path) {
         Some(page) => Some(page.access),
         None => operations::of_rpc(path).map(|operation| operation.access),
     };
-    access == Some(Access::Anyone) && !path.starts_with("/sign-")
+    // The end of a session looks up whose it is.
+    access == Some(Access::Anyone) && path != "/sign-out"
 }
 
 /// An answer that tells the outermost layer whose request it answers.

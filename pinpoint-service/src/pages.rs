@@ -38,6 +38,12 @@ pub(crate) const PAGES: &[Page] = &[
     seen("/bots", || get(ui::bots)),
     seen("/stories", || get(older_page::stories)),
     open("/sign-in", || get(sign_in::begin)),
+    Page {
+        method: Method::POST,
+        path: "/sign-in",
+        access: Access::Anyone,
+        handler: || post(sign_in::begin_from_form),
+    },
     open("/sign-in/callback", || get(sign_in::finish)),
     Page {
         method: Method::POST,

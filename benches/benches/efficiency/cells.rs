@@ -66,6 +66,8 @@ impl Told {
 const EFFECTS: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 const SIZES: [u64; 3] = [16, 128, 1_024];
 const LARGER_SIZES: [u64; 2] = [128, 1_024];
+/// The size of the second change, in units of the first.
+const TWO_CHANGES: [(&str, f64); 2] = [("two-alike", 1.0), ("two-opposite", -2.0)];
 
 impl Cell {
     /// Scenarios with the same name are the same for the ideal searcher, which
@@ -100,6 +102,21 @@ impl Cell {
             scenario,
             told,
             is_quick: false,
+        }
+    }
+
+    /// The same with a second change.
+    fn with_second(self, change: f64) -> Self {
+        let [effect] = self.scenario.changes[..] else {
+            return self;
+        };
+        Self {
+            kind: Kind::TwoChanges(effect),
+            scenario: Scenario {
+                changes: vec![effect, change],
+                ..self.scenario
+            },
+            ..self
         }
     }
 }
@@ -225,20 +242,30 @@ fn nothing(cells: &mut Vec<Cell>) {
 
 fn two_changes(cells: &mut Vec<Cell>) {
     for commits in LARGER_SIZES {
-        for (title, second) in [("two-alike", 1.0), ("two-opposite", -2.0)] {
+        for (title, second) in TWO_CHANGES {
             for effect in [1.0, 2.0, 4.0] {
                 for told in [Told::Right, Told::None] {
-                    let scenario = Scenario::new(commits);
-                    let one = Cell::one_change(title, scenario, effect, told);
+                    let one = Cell::one_change(title, Scenario::new(commits), effect, told);
                     cells.push(Cell {
-                        kind: Kind::TwoChanges(effect),
-                        scenario: Scenario {
-                            changes: vec![effect, second * effect],
-                            ..one.scenario
-                        },
                         is_quick: commits == 1_024 && effect == 2.0,
-                        ..one
+                        ..one.with_second(second * effect)
                     });
+                }
+            }
+        }
+    }
+    for noise in Noise::FAMILIES {
+        let is_above = |commits: &u64| noise != Noise::Normal || !LARGER_SIZES.contains(commits);
+        for commits in SIZES.into_iter().filter(is_above) {
+            for (title, second) in TWO_CHANGES {
+                for told in [Told::Right, Told::None] {
+                    let scenario = Scenario {
+                        noise: noise.clone(),
+                        ..Scenario::new(commits)
+                    };
+                    let title = format!("{title} {}", noise.name());
+                    let one = Cell::one_change(&title, scenario, 2.0, told);
+                    cells.push(one.with_second(second * 2.0));
                 }
             }
         }

@@ -56,9 +56,15 @@ pub enum RequestError {
     NoRepository(String),
     /// The operator has not said how the benchmark is run.
     #[error(
-        "benchmark: `{0}` can't be requested: the configuration of the bots has no command for it"
+        "benchmark: `{benchmark}` can't be requested: the configuration of the bots has no command for it{}",
+        suggested(.near.as_deref())
     )]
-    NoCommand(String),
+    NoCommand {
+        /// The benchmark.
+        benchmark: String,
+        /// One that can be requested, with nearly this name.
+        near: Option<String>,
+    },
     /// The benchmark is run on other bots.
     #[error("benchmark: `{benchmark}` is not run on bot `{bot}`")]
     OtherBots {
@@ -89,6 +95,20 @@ pub enum RequestError {
     /// The job can't be carried out.
     #[error(transparent)]
     Job(#[from] JobError),
+}
+
+fn suggested(near: Option<&str>) -> String {
+    near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
+}
+
+impl RequestError {
+    /// The operator has not said how this benchmark is run.
+    pub fn no_command(benchmark: &str, bots: &Bots) -> Self {
+        Self::NoCommand {
+            benchmark: benchmark.to_owned(),
+            near: bots.benchmark_near(benchmark),
+        }
+    }
 }
 
 impl JobRequest {
@@ -248,19 +268,27 @@ impl<'a> Run<'a> {
         let Some(repository) = bot.repository else {
             return Err(RequestError::NoRepository(workload.bot.clone()));
         };
-        if !workload.story_tags.is_empty() {
-            return unsupported(
-                "story_tags",
-                "stories can't be chosen by tags here; name one",
-            );
-        }
         let name = &workload.benchmark;
-        let missing = || RequestError::NoCommand(name.clone());
+        let missing = || RequestError::no_command(name, bots);
         let benchmark = bots.benchmarks().get(name).ok_or_else(missing)?;
         let command = benchmark.command(workload.story.as_deref())?;
-        let (Some(invocation), Some(command)) = (&benchmark.invocation, command) else {
+        let (Some(invocation), Some(mut command)) = (&benchmark.invocation, command) else {
             return Err(missing());
         };
+        if !workload.story_tags.is_empty() {
+            match invocation.choose_by_tags(&workload.story_tags) {
+                Some(arguments) => command.extend(arguments),
+                None if invocation.story_tag_args.is_empty() => {
+                    let reason = "stories of this benchmark can't be chosen by tags: its operator gives no `story_tag_args`";
+                    return unsupported("story_tags", reason);
+                }
+                None => {
+                    let reason =
+                        "a tag has no blank and does not begin with `-`; write a comma between two";
+                    return unsupported("story_tags", reason);
+                }
+            }
+        }
         if !benchmark.is_run_on(&bot) {
             return Err(RequestError::OtherBots {
                 benchmark: name.clone(),
@@ -306,7 +334,8 @@ impl<'a> Run<'a> {
             return unsupported(field, "dependencies can't be held at other revisions here");
         }
         if patch.is_some() {
-            return unsupported(field, "a change from Gerrit can't be applied here");
+            let reason = "a change from Gerrit can't be applied by this method; CreateJob of pinpoint.v2 can";
+            return unsupported(field, reason);
         }
         if !same_repository(&main.repository, self.repository) {
             return unsupported(field, "the commit is not one of the bot's repository");
@@ -333,6 +362,7 @@ impl<'a> Run<'a> {
             env,
             repositories,
             allow_extra_args: _,
+            story_tag_args: _,
         } = self.invocation.clone();
         let urls = repositories.into_iter().chain([self.repository.to_owned()]);
         let local = LocalConfig {

@@ -140,6 +140,13 @@ impl LocalExecutor {
         Self { bot, ..self }
     }
 
+    /// The same, with the name of this machine, which its runs say that they were made on.
+    #[must_use]
+    pub fn on_machine(mut self, name: &str) -> Self {
+        self.runner.machine_name = Some(name.to_owned());
+        self
+    }
+
     /// The metric of a job that found it before that was journaled.
     pub fn metric_of_old_job(&self) -> Option<Metric> {
         self.runner.old_metric.clone()

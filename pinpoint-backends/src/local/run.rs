@@ -69,6 +69,8 @@ pub(super) struct Runner {
     pub(super) waiting: watch::Sender<Option<SettleWait>>,
     /// Of a job that found it before that was journaled.
     pub(super) old_metric: Option<Metric>,
+    /// The name of this machine, which runs are reported with where no bot was asked for.
+    pub(super) machine_name: Option<String>,
     /// The same instant on both clocks.
     opened: (Duration, Instant),
 }
@@ -91,6 +93,7 @@ impl Runner {
             settling: Settling::open(&config, &job_dir)?,
             waiting: watch::Sender::default(),
             old_metric: files::read_json(&job_dir.join("metric.json"))?,
+            machine_name: None,
             opened: (unix.unwrap_or_default(), Instant::now()),
             benchmark: Benchmark {
                 config: Arc::clone(&config),
@@ -225,7 +228,7 @@ impl Runner {
     ) -> Result<RunReport, LocalError> {
         let began = Instant::now();
         let mut report = RunReport::new(self.unix_time(began));
-        report.bot = one.bot.cloned();
+        report.bot = one.bot.or(self.machine_name.as_ref()).cloned();
         report.chart = reader.chart();
         let holds = match &one.ready {
             Ok(holds) => holds,

@@ -10,7 +10,7 @@ use super::database::{Access, Transaction, Value};
 use super::files::Piece;
 use super::job::Request;
 use super::jobs::by_workers;
-use super::order::NameKeys;
+use super::order::{NameKeys, name_key};
 use super::quotas;
 use super::text::{Names, words};
 use super::{AuditEntry, JOURNAL_VERSION, JobId, JobStore, NewJob, Quota, SigningKey, StoreError};
@@ -184,9 +184,10 @@ impl JobStore {
             .execute(
                 "INSERT INTO jobs (number, id, kind, state, created, updated, name, benchmark, \
                  bot, username, repository, title, words, spec, config, journal_version, \
-                 written_by, by_workers, name_key, benchmark_key, bot_key, user_key, story, bug) \
+                 written_by, by_workers, name_key, benchmark_key, bot_key, user_key, story, bug, \
+                 story_key) \
                  VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, \
-                 $16, $17, $18, $19, $20, $21, $22, $23) ON CONFLICT DO NOTHING",
+                 $16, $17, $18, $19, $20, $21, $22, $23, $24) ON CONFLICT DO NOTHING",
                 [
                     id.number().into(),
                     id.as_str().into(),
@@ -209,8 +210,9 @@ impl JobStore {
                     keys.benchmark.into(),
                     keys.bot.into(),
                     keys.user.into(),
-                    request.story.into(),
+                    request.story.as_str().into(),
                     request.bug.into(),
+                    name_key(&request.story).into(),
                 ],
             )
             .await?;

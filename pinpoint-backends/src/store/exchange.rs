@@ -23,7 +23,7 @@ use super::error::brief;
 use super::files::Piece;
 use super::job::Request;
 use super::journal::{NewRow, insert, kind, parsed, record_of};
-use super::order::NameKeys;
+use super::order::{NameKeys, name_key};
 use super::{
     CancelRequest, JOURNAL_VERSION, Job, JobAnswer, JobFilter, JobId, JobStore, Order, Place,
     StoreError, jobs, text,
@@ -415,7 +415,7 @@ async fn import_job(
         commits.extend(job.outcome.iter().flat_map(|outcome| hashes(outcome.get())));
         let texts = texts.chain(&commits).map(String::as_str);
         let outcome = job.outcome.map(|outcome| outcome.get().to_owned());
-        let answer = outcome.as_deref().and_then(JobAnswer::written);
+        let (answer, answer_key) = JobAnswer::columns(outcome.as_deref());
         let keys = NameKeys::new(&job.name, &job.title, &job.benchmark, &job.bot, &job.user);
         let config: serde_json::Value = serde_json::from_str(job.config.get()).unwrap_or_default();
         let request = Request::of(&config);
@@ -425,9 +425,9 @@ async fn import_job(
                  benchmark, bot, username, repository, title, error, words, journal_version, \
                  written_by, cancel_requested, spec, config, outcome, lease, by_workers, \
                  cancel_by, cancel_reason, name_key, benchmark_key, bot_key, user_key, story, \
-                 bug, answer) VALUES \
+                 bug, answer, story_key, answer_key) VALUES \
                  ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
-                 $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32)",
+                 $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34)",
                 [
                     number.into(),
                     id.as_str().into(),
@@ -458,9 +458,11 @@ async fn import_job(
                     keys.benchmark.into(),
                     keys.bot.into(),
                     keys.user.into(),
-                    request.story.into(),
+                    request.story.as_str().into(),
                     request.bug.into(),
                     answer.into(),
+                    name_key(&request.story).into(),
+                    answer_key.into(),
                 ],
             )
             .await?;

@@ -148,10 +148,54 @@ impl JobAnswer {
         })
     }
 
-    /// The same of its JSON, as the store keeps it.
-    pub(super) fn written(outcome: &str) -> Option<String> {
-        let answer = Self::of(&mut serde_json::Deserializer::from_str(outcome))?;
-        serde_json::to_string(&answer).ok()
+    /// The columns of an outcome, from its JSON: the answer as JSON, and what lists sort it by.
+    pub(super) fn columns(outcome: Option<&str>) -> (Option<String>, i64) {
+        let of = |outcome| Self::of(&mut serde_json::Deserializer::from_str(outcome));
+        let answer = outcome.and_then(of);
+        let written = answer.as_ref().map(serde_json::to_string);
+        (
+            written.and_then(Result::ok),
+            answer.map_or(0, |answer| answer.sort_key()),
+        )
+    }
+
+    /// The place of the answer in a list that is sorted by results; 0 is that of none. The kind
+    /// of the answer comes first, what calls for somebody last, and then its size: the number
+    /// of commits that are left; the change in millionths of the level before it, or of the
+    /// rate of failures; where one number does not say it, the number of charts that changed.
+    pub(super) fn sort_key(&self) -> i64 {
+        let size = match &self.effect {
+            Some(effect) => effect.size(),
+            None => self.moved.saturating_add(self.improved),
+        };
+        let (kind, size) = match &*self.status {
+            "canceled" => (1, 0),
+            "failed" => (2, 0),
+            "no_regression" | "same" => (3, 0),
+            "inconclusive" | "unknown" => (4, self.candidates),
+            "culprit_found" | "different" => (5, size),
+            _ => (0, 0),
+        };
+        kind * SIZES + i64::try_from(size).map_or(SIZES - 1, |size| size.min(SIZES - 1))
+    }
+}
+
+/// More than the sizes of answers of one kind.
+const SIZES: i64 = 1_000_000_000_000_000;
+
+impl AnswerEffect {
+    /// In millionths; of a change from 0, which has no percentage, more than any other.
+    fn size(&self) -> u64 {
+        let (Some(before), Some(after)) = (self.before, self.after) else {
+            return 0;
+        };
+        let change = (after - before).abs();
+        let of = if self.of_failures { 1.0 } else { before.abs() };
+        match change {
+            0.0 => 0,
+            // Beyond the numbers, the largest of them.
+            change => (1e6 * (change / of)) as u64,
+        }
     }
 }
 
@@ -188,8 +232,9 @@ mod tests {
             ..JobAnswer::default()
         };
         assert_eq!(JobAnswer::of(&found), Some(answer.clone()));
-        let written = JobAnswer::written(&found.to_string()).unwrap();
-        assert_eq!(serde_json::from_str::<JobAnswer>(&written).unwrap(), answer);
+        let (written, key) = JobAnswer::columns(Some(&found.to_string()));
+        let read: JobAnswer = serde_json::from_str(&written.unwrap()).unwrap();
+        assert_eq!((read.sort_key(), read), (key, answer));
 
         let commit = |hash: &str| json!({ "main": { "repository": "/r", "git_hash": hash } });
         let left = json!({
@@ -229,6 +274,69 @@ mod tests {
         for other in [json!(null), json!([]), json!({}), json!({ "status": 5 })] {
             assert_eq!(JobAnswer::of(&other), None, "{other}");
         }
-        assert_eq!(JobAnswer::written("{"), None);
+        for outcome in [None, Some("{")] {
+            assert_eq!(JobAnswer::columns(outcome), (None, 0));
+        }
+    }
+
+    #[test]
+    fn answers_are_sorted_by_their_kinds_and_then_by_their_sizes() {
+        let of = |status: &str, answer: JobAnswer| {
+            let status = status.into();
+            JobAnswer { status, ..answer }.sort_key()
+        };
+        let plain = |status: &str| of(status, JobAnswer::default());
+        let effect = |before, after, of_failures| {
+            let effect = AnswerEffect {
+                before: Some(before),
+                after: Some(after),
+                of_failures,
+                ..AnswerEffect::default()
+            };
+            of(
+                "culprit_found",
+                JobAnswer {
+                    effect: Some(effect),
+                    ..JobAnswer::default()
+                },
+            )
+        };
+        let left = |candidates| {
+            let left = JobAnswer {
+                candidates,
+                ..JobAnswer::default()
+            };
+            of("inconclusive", left)
+        };
+        let moved = |moved| {
+            let charts = JobAnswer {
+                moved,
+                improved: 1,
+                ..JobAnswer::default()
+            };
+            of("different", charts)
+        };
+        let sorted = [
+            plain("canceled"),
+            plain("failed"),
+            plain("no_regression"),
+            plain("unknown"),
+            left(2),
+            left(u64::MAX),
+            plain("different"),
+            moved(1),
+            moved(2),
+            effect(100.0, 101.0, false),
+            effect(10.0, 9.0, false),
+            // Negative values have changes, too.
+            effect(-10.0, -12.0, false),
+            effect(0.0, 0.5, true),
+            effect(1e-300, 1e300, false),
+        ];
+        assert!(sorted.is_sorted_by(|one, other| one < other), "{sorted:?}");
+        assert_eq!(effect(0.0, 1.0, false), effect(1e-300, 1e300, false));
+        assert_eq!(plain("same"), plain("no_regression"));
+        // Of a newer version.
+        assert_eq!(plain("guessed"), 0);
     }
 }

@@ -255,9 +255,10 @@ impl JobStore {
         commits.extend(change.outcome.as_deref().map(hashes).into_iter().flatten());
         let texts = [&*repository, &title].into_iter().chain(change.error);
         let texts = texts.chain(commits.iter().map(String::as_str));
+        let (answer, answer_key) = JobAnswer::columns(change.outcome.as_deref());
         let sql = format!(
             "UPDATE jobs SET state = $2, updated = $3, duration = $4, error = $5, outcome = $6, \
-             words = $7, answer = $8, {} WHERE id = $1",
+             words = $7, answer = $8, answer_key = $9, {} WHERE id = $1",
             set_runs_key("$2")
         );
         transaction
@@ -271,11 +272,8 @@ impl JobStore {
                     change.error.map(str::to_owned).into(),
                     change.outcome.clone().into(),
                     words(names, texts).into(),
-                    change
-                        .outcome
-                        .as_deref()
-                        .and_then(JobAnswer::written)
-                        .into(),
+                    answer.into(),
+                    answer_key.into(),
                 ],
             )
             .await?;

@@ -7,7 +7,7 @@
 use super::database::{Dialect, Value};
 use super::job::first_number;
 use super::jobs::{JobStore, SUMMARY, summary};
-use super::order::SortValue;
+use super::order::{SortValue, name_key};
 use super::text::{self, Names, Wanted};
 use super::{
     JobFilter, JobId, JobSummary, NameParts, Order, Page, Place, SortBy, SortKey, StoreError, Total,
@@ -273,6 +273,9 @@ fn column(by: SortBy) -> Option<(&'static str, &'static str, bool)> {
         SortBy::Kind => ("kind", "kind", true),
         SortBy::User => ("user", "user_key", true),
         SortBy::State => ("state", "state", true),
+        SortBy::Story => ("story", "story_key", true),
+        SortBy::Bug => ("bug", "coalesce(bug, -1)", false),
+        SortBy::Result => ("result", "answer_key", false),
         SortBy::Runs => ("runs", "runs_key", false),
         SortBy::Duration => ("duration", "coalesce(duration, -1)", false),
     })
@@ -315,6 +318,11 @@ impl Query {
             if let Some(value) = value {
                 query.add(&format!("{column} ="), value);
             }
+        }
+        // Of names, which may be long, PostgreSQL has an index of the first letters alone.
+        let name = filter.name.as_deref().filter(|name| !name.is_empty());
+        if let (Dialect::Postgres, Some(name)) = (dialect, name) {
+            query.add("name_key =", name_key(name));
         }
         if filter.by_workers {
             query.conditions.push("by_workers = 1".into());

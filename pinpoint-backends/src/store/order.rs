@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{JobFilter, JobId, JobSummary};
+use super::{JobAnswer, JobFilter, JobId, JobSummary};
 
 /// The characters of a name that count: PostgreSQL has no index entries of any length.
 const LONGEST: usize = 100;
@@ -28,6 +28,13 @@ pub enum SortBy {
     User,
     /// The state, by its name.
     State,
+    /// The story of the benchmark.
+    Story,
+    /// The number of the issue; least for a job about none.
+    Bug,
+    /// The answer: none, canceled, failed, no change, not decided by the number of commits that
+    /// are left, found by the size of the change in percent.
+    Result,
     /// Executions of the benchmark so far.
     Runs,
     /// The total running time until it last stopped; least for a job that never did.
@@ -71,7 +78,7 @@ impl From<JobId> for SortKey {
 
 impl SortBy {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Created,
         Self::Name,
         Self::Benchmark,
@@ -79,6 +86,9 @@ impl SortBy {
         Self::Kind,
         Self::User,
         Self::State,
+        Self::Story,
+        Self::Bug,
+        Self::Result,
         Self::Runs,
         Self::Duration,
     ];
@@ -95,13 +105,18 @@ impl SortBy {
                 .name
                 .as_deref()
                 .filter(|name| !name.is_empty())
-                .map(key),
-            Self::Benchmark => filter.benchmark.as_deref().map(key),
-            Self::Bot => only(&filter.bots).as_deref().map(key),
+                .map(name_key),
+            Self::Benchmark => filter.benchmark.as_deref().map(name_key),
+            Self::Bot => only(&filter.bots).as_deref().map(name_key),
             Self::Kind => only(&filter.kinds),
-            Self::User => filter.user.as_deref().map(key),
+            Self::User => filter.user.as_deref().map(name_key),
             Self::State => filter.state.map(|state| state.as_str().to_owned()),
-            Self::Created | Self::Runs | Self::Duration => None,
+            Self::Created
+            | Self::Story
+            | Self::Bug
+            | Self::Result
+            | Self::Runs
+            | Self::Duration => None,
         };
         value.map(SortValue::Text)
     }
@@ -122,6 +137,9 @@ impl Order {
                 SortBy::User => text(keys().user),
                 SortBy::Kind => text(job.kind.clone()),
                 SortBy::State => text(job.state.as_str().into()),
+                SortBy::Story => text(name_key(&job.story)),
+                SortBy::Bug => number(job.bug.unwrap_or(-1)),
+                SortBy::Result => number(job.answer.as_ref().map_or(0, JobAnswer::sort_key)),
                 SortBy::Runs => number(i64::try_from(job.runs).unwrap_or(i64::MAX)),
                 SortBy::Duration => number(job.duration.unwrap_or(-1)),
             },
@@ -141,16 +159,16 @@ pub(super) struct NameKeys {
 impl NameKeys {
     pub(super) fn new(name: &str, title: &str, benchmark: &str, bot: &str, user: &str) -> Self {
         Self {
-            name: key(if name.is_empty() { title } else { name }),
-            benchmark: key(benchmark),
-            bot: key(bot),
-            user: key(user),
+            name: name_key(if name.is_empty() { title } else { name }),
+            benchmark: name_key(benchmark),
+            bot: name_key(bot),
+            user: name_key(user),
         }
     }
 }
 
 /// What a name is sorted by.
-fn key(name: &str) -> String {
+pub(super) fn name_key(name: &str) -> String {
     let lower = name.chars().flat_map(char::to_lowercase);
     lower.take(LONGEST).collect()
 }

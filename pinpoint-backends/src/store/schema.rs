@@ -9,24 +9,30 @@ pub(super) mod sqlite;
 use super::database::Dialect;
 
 /// The version of the tables that this program reads and writes.
-pub const SCHEMA_VERSION: u32 = 6;
+pub const SCHEMA_VERSION: u32 = 7;
 
 /// The tables of version 2, and what each later version adds.
-const TABLES: [(u32, &str); 5] = [
+const TABLES: [(u32, &str); 6] = [
     (2, include_str!("schema/2.sql")),
     (3, include_str!("schema/3.sql")),
     (4, include_str!("schema/4.sql")),
     (5, include_str!("schema/5.sql")),
     (6, include_str!("schema/6.sql")),
+    (7, include_str!("schema/7.sql")),
 ];
 
 /// The statements that bring the tables of this version, 0 for none, up to date: those that
 /// come before all jobs have what they have in this version, and the indices, which are made
-/// sooner after it.
+/// sooner after it, and replaced.
 fn statements(dialect: Dialect, found: u32) -> (Vec<String>, Vec<String>) {
     let missing = TABLES.iter().filter(|(version, _)| *version > found);
     let missing = missing.flat_map(|(_, source)| statements_of(dialect, source));
-    missing.partition(|sql| !sql.starts_with("CREATE INDEX"))
+    let is_index = |sql: &str| {
+        ["CREATE INDEX", "DROP INDEX"]
+            .iter()
+            .any(|it| sql.starts_with(it))
+    };
+    missing.partition(|sql| !is_index(sql))
 }
 
 /// The source as statements for one database.

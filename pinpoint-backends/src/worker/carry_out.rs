@@ -119,7 +119,12 @@ pub(crate) async fn open_executor(
     let opened = async {
         note_session(&job_dir(state_dir, id.as_str()), diagnosis)?;
         let executor = open_provided(&local, state_dir, id, options.provisions.clone());
-        Ok::<_, LocalError>(executor.await?.of_bot(&job.bot))
+        Ok::<_, LocalError>(
+            executor
+                .await?
+                .of_bot(&job.bot)
+                .on_machine(&options.machine),
+        )
     };
     (opened.await).map_err(|error| JobError::Drive(DriveError::Refused(error.into())))
 }

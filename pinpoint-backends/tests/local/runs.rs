@@ -30,6 +30,19 @@ async fn a_run_knows_its_number_and_its_commit() {
 }
 
 #[tokio::test]
+async fn a_run_says_its_machine_where_that_has_a_name() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    let config = world.config(&first, "echo v: 1 x");
+    let commit = world.combined(&first);
+    let executor = world.open(config.clone(), "one");
+    assert_eq!(run(&executor, 1, &commit, 0).await.bot, None);
+    let executor = world.open(config, "other").on_machine("rack-1");
+    let report = run(&executor, 1, &commit, 0).await;
+    assert_eq!(report.bot.as_deref(), Some("rack-1"));
+}
+
+#[tokio::test]
 async fn the_operating_system_measures_every_run() {
     let world = World::new();
     let first = world.commit("file", "1");

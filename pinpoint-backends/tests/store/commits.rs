@@ -4,7 +4,7 @@ use pinpoint_backends::store::{JobFilter, JobStore, NewJob};
 use pinpoint_core::JobState;
 use serde_json::json;
 
-use crate::common::{BACK_TO_5, Fixture, found, new_job, open};
+use crate::common::{BACK_TO_5, BACK_TO_6, Fixture, found, new_job, open};
 use crate::on_both;
 
 on_both! {
@@ -58,7 +58,7 @@ async fn a_job_is_found_by_the_commits_that_it_is_about(fixture: Fixture) {
     // A store of version 5 has no hashes among the words of its jobs.
     fixture.behind_its_back("UPDATE jobs SET words = ''").await;
     assert!(titles(store, &good).await.is_empty());
-    for sql in BACK_TO_5 {
+    for sql in BACK_TO_6.into_iter().chain(BACK_TO_5) {
         fixture.behind_its_back(sql).await;
     }
     let mark = match fixture.is_sqlite() {

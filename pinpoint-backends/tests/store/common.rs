@@ -131,7 +131,19 @@ impl Fixture {
     }
 }
 
-/// The statements that take away what version 6 added, but for the mark of the version.
+/// The statements that take away what version 7 added, but for the mark of the version.
+pub(crate) const BACK_TO_6: [&str; 8] = [
+    "DROP INDEX jobs_sorted_by_story",
+    "DROP INDEX jobs_sorted_by_bug",
+    "DROP INDEX jobs_sorted_by_result",
+    "DROP INDEX jobs_of_user_by_story",
+    "DROP INDEX jobs_of_user_by_bug",
+    "DROP INDEX jobs_of_user_by_result",
+    "ALTER TABLE jobs DROP COLUMN story_key",
+    "ALTER TABLE jobs DROP COLUMN answer_key",
+];
+
+/// The same of version 6.
 pub(crate) const BACK_TO_5: [&str; 22] = [
     "DROP TABLE preferences",
     "DROP INDEX jobs_sorted_by_name",

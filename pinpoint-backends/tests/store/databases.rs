@@ -2,7 +2,9 @@
 
 use pinpoint_backends::store::{JobStore, SCHEMA_VERSION, StoreError, version_at, version_in};
 
-use crate::common::{BACK_TO_2, BACK_TO_3, BACK_TO_5, Backend, Fixture, all, is_of_this_version};
+use crate::common::{
+    BACK_TO_2, BACK_TO_3, BACK_TO_5, BACK_TO_6, Backend, Fixture, all, is_of_this_version,
+};
 use crate::postgres::Database;
 
 #[tokio::test]
@@ -71,13 +73,14 @@ async fn is_brought_up_to_date(version: u32, back: impl Iterator<Item = &'static
 
 #[tokio::test]
 async fn a_database_of_version_2_becomes_one_of_this_version() {
-    let back = BACK_TO_5.into_iter().chain(BACK_TO_3).chain(BACK_TO_2);
-    is_brought_up_to_date(2, back).await;
+    let back = BACK_TO_6.into_iter().chain(BACK_TO_5).chain(BACK_TO_3);
+    is_brought_up_to_date(2, back.chain(BACK_TO_2)).await;
 }
 
 #[tokio::test]
 async fn a_database_of_version_3_becomes_one_of_this_version() {
-    is_brought_up_to_date(3, BACK_TO_5.into_iter().chain(BACK_TO_3)).await;
+    let back = BACK_TO_6.into_iter().chain(BACK_TO_5).chain(BACK_TO_3);
+    is_brought_up_to_date(3, back).await;
 }
 
 /// A look changes nothing: an older program may still use the tables.
@@ -166,7 +169,7 @@ async fn tables_are_made_in_a_schema_of_their_own() {
 async fn tables_that_an_earlier_version_made_elsewhere_are_used() {
     let fixture = Fixture::of(Backend::Postgres).await;
     let id = fixture.job().await;
-    for sql in BACK_TO_5 {
+    for sql in BACK_TO_6.into_iter().chain(BACK_TO_5) {
         fixture.behind_its_back(sql).await;
     }
     fixture

@@ -9,7 +9,8 @@ use sqlx::Connection;
 
 use crate::a_run::run;
 use crate::common::{
-    BACK_TO_2, BACK_TO_3, BACK_TO_5, Fixture, all, append_all, is_of_this_version, raw, ticks,
+    BACK_TO_2, BACK_TO_3, BACK_TO_5, BACK_TO_6, Fixture, all, append_all, is_of_this_version, raw,
+    ticks,
 };
 
 /// Opening is refused, and the file stays as it is.
@@ -309,7 +310,8 @@ async fn a_file_of_version_2_becomes_one_of_this_version() {
     let id = fixture.job().await;
     let schema = "SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name";
     let before = fixture.seen_behind_its_back(schema).await;
-    for sql in BACK_TO_5.into_iter().chain(BACK_TO_3).chain(BACK_TO_2) {
+    let back = BACK_TO_6.into_iter().chain(BACK_TO_5).chain(BACK_TO_3);
+    for sql in back.chain(BACK_TO_2) {
         fixture.behind_its_back(sql).await;
     }
     fixture.behind_its_back("PRAGMA user_version = 2").await;
@@ -325,7 +327,7 @@ async fn a_file_of_version_3_becomes_one_of_this_version() {
     let id = fixture.job().await;
     let schema = "SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name";
     let before = fixture.seen_behind_its_back(schema).await;
-    for sql in BACK_TO_5.into_iter().chain(BACK_TO_3) {
+    for sql in BACK_TO_6.into_iter().chain(BACK_TO_5).chain(BACK_TO_3) {
         fixture.behind_its_back(sql).await;
     }
     fixture

@@ -8,6 +8,7 @@ use pinpoint_core::{BuildReport, Commit, JobState, Record, Report};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
+use serde_json::{Value, json};
 
 use crate::common::{Fixture, all, append_all, found, new_job, run_failed};
 use crate::on_both;
@@ -23,6 +24,7 @@ on_both! {
     nonsense_finds_nothing_and_breaks_nothing,
     a_part_of_a_name_is_found_and_jobs_are_skipped,
     the_last_builds_of_a_bot_come_first,
+    a_name_of_a_thousand_letters_of_any_script_is_kept_and_found,
 }
 
 pub(crate) fn named(title: &str, name: &str, benchmark: &str, bot: &str, user: &str) -> NewJob {
@@ -281,6 +283,15 @@ pub(crate) fn value(by: SortBy, job: &JobSummary) -> (String, i64) {
         SortBy::Kind => text(&job.kind),
         SortBy::User => text(&job.user),
         SortBy::State => text(job.state.as_str()),
+        SortBy::Story => text(&job.story),
+        SortBy::Bug => number(job.bug.unwrap_or(-1)),
+        SortBy::Result => number(job.answer.as_ref().map_or(0, |answer| {
+            let kinds = ["", "canceled", "failed", "no_regression", "inconclusive"];
+            let kind = kinds.iter().position(|kind| *kind == answer.status);
+            let effect = answer.effect.as_ref().and_then(|effect| effect.estimate);
+            let size = effect.map_or(answer.candidates as i64, |change| (change * 1e5) as i64);
+            (kind.unwrap_or(kinds.len()) as i64) << 32 | size
+        })),
         SortBy::Runs => number(job.runs as i64),
         SortBy::Duration => number(job.duration.unwrap_or(-1)),
     }
@@ -295,6 +306,27 @@ pub(crate) fn compare(order: Order, one: &JobSummary, other: &JobSummary) -> std
     } else {
         compared.reverse()
     }
+}
+
+/// Results of all kinds, and none.
+fn outcomes() -> Vec<Option<Value>> {
+    let commit = json!({ "main": { "repository": "/r", "git_hash": "a" } });
+    let found = |change: f64| {
+        let effect =
+            json!({ "of": "values", "before": 10.0, "after": 10.0 + change, "estimate": change });
+        let culprit =
+            json!({ "blamed": { "repository": "/r", "git_hash": "b" }, "effect": effect });
+        json!({ "status": "culprit_found", "culprits": [culprit] })
+    };
+    let mut outcomes = vec![None, Some(found(1.0)), Some(found(2.5))];
+    for status in ["no_regression", "failed", "canceled"] {
+        outcomes.push(Some(json!({ "status": status })));
+    }
+    for candidates in 1..3 {
+        let left = json!({ "status": "inconclusive", "candidates": vec![&commit; candidates] });
+        outcomes.push(Some(left));
+    }
+    outcomes
 }
 
 /// Jobs of all states, with few values in each column.
@@ -317,13 +349,21 @@ pub(crate) async fn fill(fixture: &Fixture, runner: &mut TestRunner, jobs: usize
         any_of(&["lay out", "exit code 1"]),
         prop::sample::select(&JobState::ALL[..]),
         0..3u64,
+        (
+            any_of(&["", "small", "Large"]),
+            prop::sample::select(&[None, Some(0), Some(7), Some(12)][..]),
+            prop::sample::select(outcomes()),
+        ),
     );
     for number in 0..jobs {
-        let ((name, benchmark, bot, user, kind), title, repository, error, state, runs) =
+        let ((name, benchmark, bot, user, kind), title, repository, error, state, runs, more) =
             fields.new_tree(runner).unwrap().current();
+        let (story, bug, outcome) = more;
+        let bug = bug.map_or_else(String::new, |bug: u32| bug.to_string());
         let job = NewJob {
             kind,
             repository,
+            config: json!({ "request": { "story": story, "bugId": bug } }),
             ..named(&title, &name, &benchmark, &bot, &user)
         };
         let id = store.create(&job).await.unwrap();
@@ -337,7 +377,8 @@ pub(crate) async fn fill(fixture: &Fixture, runner: &mut TestRunner, jobs: usize
         };
         for state in states {
             let error = (state == JobState::Failed).then_some(&*error);
-            store.set_state(&id, state, error, None).await.unwrap();
+            let outcome = outcome.as_ref().filter(|_| state == JobState::Completed);
+            store.set_state(&id, state, error, outcome).await.unwrap();
         }
         if state == JobState::Canceled && number % 2 == 0 {
             // One that goes on, and one that has had its turn.
@@ -730,4 +771,35 @@ async fn the_last_builds_of_a_bot_come_first(fixture: Fixture) {
     assert_eq!(hashes(9).await, ["c", "b", "a"]);
     assert_eq!(hashes(2).await, ["c", "b"]);
     assert!(store.recent_builds("none", 9).await.unwrap().is_empty());
+}
+
+/// So that no database can make it smaller.
+async fn a_name_of_a_thousand_letters_of_any_script_is_kept_and_found(fixture: Fixture) {
+    let store = &fixture.store;
+    for (first, letters) in [
+        ('a', 26),
+        ('а', 32),
+        ('א', 27),
+        ('一', 20_000),
+        ('𠀀', 40_000),
+    ] {
+        let letter = |place: u32| char::from_u32(u32::from(first) + place * 7919 % letters);
+        let name: String = (0..1000).filter_map(letter).collect();
+        assert_eq!(name.chars().count(), 1000);
+        let id = store.create(&named("", &name, "b", "", "")).await.unwrap();
+        let filter = JobFilter {
+            name: Some(name.clone()),
+            benchmark: Some("b".into()),
+            ..JobFilter::default()
+        };
+        let list = found(store, filter).await;
+        assert_eq!((list.len(), &list[0].id), (1, &id));
+        assert_eq!(list[0].name, name);
+        // One that begins like it is another.
+        let filter = JobFilter {
+            name: Some(name.chars().take(500).collect()),
+            ..JobFilter::default()
+        };
+        assert_eq!(found(store, filter).await, []);
+    }
 }

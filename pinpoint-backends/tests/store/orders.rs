@@ -10,7 +10,9 @@ use pinpoint_core::JobState;
 use proptest::test_runner::TestRunner;
 use serde_json::json;
 
-use crate::common::{BACK_TO_5, Backend, Fixture, all, append_all, new_job, open, run_failed};
+use crate::common::{
+    BACK_TO_5, BACK_TO_6, Backend, Fixture, all, append_all, new_job, open, run_failed,
+};
 use crate::lists::{compare, create, fill, fits, named, value};
 use crate::on_both;
 
@@ -18,7 +20,7 @@ on_both! {
     pages_of_any_order_miss_no_job_while_others_change,
     many_jobs_are_sorted_along_an_index,
     letters_of_either_case_and_of_any_script_are_sorted_alike,
-    jobs_of_version_5_have_all_that_a_list_shows,
+    jobs_of_versions_5_and_6_have_all_that_a_list_shows,
 }
 
 /// All pages of a list, from one end or the other. Ends, whatever happens meanwhile.
@@ -131,7 +133,8 @@ async fn many(fixture: &Fixture, count: u64) {
     let sql = format!(
         "INSERT INTO jobs (number, id, kind, state, created, updated, duration, name, \
          benchmark, bot, username, repository, title, runs, journal_version, written_by, \
-         words, spec, config, name_key, benchmark_key, bot_key, user_key, runs_key) \
+         words, spec, config, name_key, benchmark_key, bot_key, user_key, runs_key, story, \
+         story_key, bug, answer, answer_key) \
          WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}), \
          named AS (SELECT i, 'name' || CAST(i % 9 AS TEXT) AS name, \
          'benchmark' || CAST(i % 8 AS TEXT) AS benchmark, 'bot' || CAST(i % 11 AS TEXT) AS bot, \
@@ -140,7 +143,11 @@ async fn many(fixture: &Fixture, count: u64) {
          CASE WHEN i % 3 = 0 THEN 'pairwise' ELSE 'bisection' END, \
          CASE WHEN i % 500 = 0 THEN 'running' ELSE 'completed' END, 0, 0, i % 7, name, benchmark, \
          bot, username, '', '', i % 13, 1, '', 'word user＝' || username, 'null', 'null', name, \
-         benchmark, bot, username, CASE WHEN i % 500 = 0 THEN -1 ELSE i % 13 END FROM named"
+         benchmark, bot, username, CASE WHEN i % 500 = 0 THEN -1 ELSE i % 13 END, \
+         'story' || CAST(i % 6 AS TEXT), 'story' || CAST(i % 6 AS TEXT), nullif(i % 5, 0), \
+         CASE WHEN i % 4 > 0 THEN '{{\"status\":\"inconclusive\",\"candidates\":' \
+         || CAST(i % 4 AS TEXT) || '}}' END, CASE WHEN i % 4 > 0 THEN 4000000000000000 + i % 4 \
+         ELSE 0 END FROM named"
     );
     fixture.behind_its_back(&sql).await;
     if !fixture.is_sqlite() {
@@ -266,7 +273,7 @@ async fn letters_of_either_case_and_of_any_script_are_sorted_alike(fixture: Fixt
 }
 
 /// Many enough for several steps of the upgrade.
-async fn jobs_of_version_5_have_all_that_a_list_shows(fixture: Fixture) {
+async fn jobs_of_versions_5_and_6_have_all_that_a_list_shows(fixture: Fixture) {
     let store = &fixture.store;
     fill(&fixture, &mut TestRunner::deterministic(), 50).await;
     let asked = NewJob {
@@ -305,18 +312,22 @@ async fn jobs_of_version_5_have_all_that_a_list_shows(fixture: Fixture) {
         *newest
     );
 
-    for sql in BACK_TO_5 {
-        fixture.behind_its_back(sql).await;
+    let back: [(u32, &[&str]); 2] = [(6, &[]), (5, &BACK_TO_5)];
+    for (version, back) in back {
+        for sql in BACK_TO_6.iter().chain(back) {
+            fixture.behind_its_back(sql).await;
+        }
+        let mark = match fixture.is_sqlite() {
+            true => format!("PRAGMA user_version = {version}"),
+            false => format!(
+                "DELETE FROM pinpoint_schema; INSERT INTO pinpoint_schema VALUES ({version})"
+            ),
+        };
+        fixture.behind_its_back(&mark).await;
+        let store = open(&fixture.place()).await;
+        assert_eq!(lists(&store).await, before, "{version}");
     }
-    fixture
-        .behind_its_back(match fixture.is_sqlite() {
-            true => "PRAGMA user_version = 5",
-            false => "UPDATE pinpoint_schema SET version = 5",
-        })
-        .await;
-    let store = open(&fixture.place()).await;
-    assert_eq!(lists(&store).await, before);
-    store.create(&asked).await.unwrap();
+    open(&fixture.place()).await.create(&asked).await.unwrap();
 }
 
 /// The plans of PostgreSQL, which it does not tell a program that only lists: so many jobs that
@@ -348,7 +359,7 @@ async fn postgres_walks_along_the_index_of_an_order() {
     let mut indices = Vec::new();
     for _ in 0..1000 {
         indices = fixture.seen_behind_its_back(used).await;
-        if indices.len() == 15 {
+        if indices.len() == 21 {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;

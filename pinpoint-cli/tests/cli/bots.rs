@@ -37,9 +37,14 @@ fn built_in_bots() {
     assert_eq!(show["workers"]["swarming"]["dimensions"][0]["key"], "pool");
     assert_eq!(show["benchmarks"][0]["name"], "jetstream2.crossbench");
 
-    let target = world.pinpoint(&["bots", "target", "lacros-eve-perf", "speedometer"]);
+    let target = world.pinpoint(&[
+        "bots",
+        "target",
+        "android-pixel4_webview-perf",
+        "speedometer",
+    ]);
     let finished = target.ends_with(0);
-    assert_eq!(finished.stdout, "performance_test_suite_eve\n");
+    assert_eq!(finished.stdout, "performance_webview_test_suite\n");
     let target = ["bots", "target", "local", "b", "--output", "json"];
     let document = world.pinpoint(&target).ends_with(0).document();
     let expected = json!({ "bot": "local", "benchmark": "b", "target": "performance_test_suite" });

@@ -8,6 +8,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -22,12 +24,15 @@ const NAMES: [&str; 4] = [
 /// Milliseconds; longer than any answer takes on a busy machine.
 const PATIENCE: i32 = 120_000;
 
-/// The browser with one page. Killed when dropped.
+/// The browser, one of whose tabs is in front. Killed when dropped.
 pub(crate) struct Chromium {
     child: Child,
     commands: File,
     answers: BufReader<File>,
+    /// The tab in front.
     session: String,
+    /// Whether pages run their scripts.
+    has_scripts: bool,
     last: u64,
     events: VecDeque<Value>,
     _profile: tempfile::TempDir,
@@ -89,21 +94,46 @@ impl Chromium {
             commands: ours_out.into(),
             answers: BufReader::new(ours_in.into()),
             session: String::new(),
+            has_scripts: true,
             last: 0,
             events: VecDeque::new(),
             _profile: profile,
         };
-        let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
+        browser.open_tab();
+        browser
+    }
+
+    /// Opens a tab in front of the others, and returns the one that was there.
+    #[track_caller]
+    pub(crate) fn open_tab(&mut self) -> String {
+        let before = std::mem::take(&mut self.session);
+        let target = self.call("Target.createTarget", json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
-        let attached = browser.call("Target.attachToTarget", attach);
+        let attached = self.call("Target.attachToTarget", attach);
         attached["sessionId"]
             .as_str()
             .unwrap()
-            .clone_into(&mut browser.session);
+            .clone_into(&mut self.session);
         for domain in ["Page", "Runtime", "Log", "Network"] {
-            browser.call(&format!("{domain}.enable"), json!({}));
+            self.call(&format!("{domain}.enable"), json!({}));
         }
-        browser
+        before
+    }
+
+    /// Brings a tab to the front, and returns the one that was there.
+    #[track_caller]
+    pub(crate) fn turn_to(&mut self, tab: String) -> String {
+        let before = std::mem::replace(&mut self.session, tab);
+        self.call("Page.bringToFront", json!({}));
+        before
+    }
+
+    /// Whether pages of this tab run their scripts from now on.
+    #[track_caller]
+    pub(crate) fn run_scripts(&mut self, is: bool) {
+        self.has_scripts = is;
+        let disabled = json!({ "value": !is });
+        self.call("Emulation.setScriptExecutionDisabled", disabled);
     }
 
     /// The id of its first process.
@@ -114,6 +144,14 @@ impl Chromium {
     /// Calls a method, and gives its result.
     #[track_caller]
     pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
+        let answer = self.ask(method, parameters);
+        assert!(answer["error"].is_null(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    /// Calls a method, and gives the answer: its result, or an error.
+    #[track_caller]
+    fn ask(&mut self, method: &str, parameters: Value) -> Value {
         self.last += 1;
         let id = self.last;
         let mut message = json!({ "id": id, "method": method, "params": parameters });
@@ -126,8 +164,7 @@ impl Chromium {
         loop {
             let heard = self.hear();
             if heard["id"] == id {
-                assert!(heard["error"].is_null(), "{method}: {heard}");
-                return heard["result"].clone();
+                return heard;
             }
             self.events.push_back(heard);
         }
@@ -170,18 +207,27 @@ impl Chromium {
     #[track_caller]
     pub(crate) fn follow(&mut self, statement: &str) {
         self.events.retain(|event| !is_loaded(event));
-        // The answer is there before the page has gone.
-        self.evaluate(&format!("setTimeout(() => {{ {statement} }}), 0"));
+        match self.has_scripts {
+            // The answer is there before the page has gone.
+            true => self.evaluate(&format!("setTimeout(() => {{ {statement} }}), 0")),
+            // No timer runs.
+            false => self.evaluate(&format!("{statement}; 0")),
+        };
         self.wait_until_loaded();
     }
 
+    /// Waits until the page that has been asked for is loaded and drawn.
     #[track_caller]
-    fn wait_until_loaded(&mut self) {
-        while !self.events.iter().any(is_loaded) {
+    pub(crate) fn wait_until_loaded(&mut self) {
+        let session = json!(self.session);
+        let is_ours = |event: &Value| is_loaded(event) && event["sessionId"] == session;
+        while !self.events.iter().any(is_ours) {
             let heard = self.hear();
             self.events.push_back(heard);
         }
-        self.evaluate("new Promise(drawn => requestAnimationFrame(() => setTimeout(drawn)))");
+        if self.has_scripts {
+            self.evaluate("new Promise(drawn => requestAnimationFrame(() => setTimeout(drawn)))");
+        }
     }
 
     /// The addresses that were asked for.
@@ -208,23 +254,30 @@ impl Chromium {
     /// Waits until an expression in the page is true.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, expression: &str) {
-        let frame = "new Promise(drawn => requestAnimationFrame(drawn))";
-        let frames = 600;
-        for _ in 0..frames {
-            if self.evaluate(expression) == true {
+        let mut answer = Value::Null;
+        for _ in 0..3000 {
+            let parameters = json!({ "expression": expression, "returnByValue": true });
+            // An error while one page leaves for another.
+            answer = self.ask("Runtime.evaluate", parameters);
+            if answer["result"]["result"]["value"] == true {
                 return;
             }
-            self.evaluate(frame);
+            thread::sleep(Duration::from_millis(20));
         }
-        panic!("never true: {expression}");
+        let text = self.evaluate("document.body?.innerText");
+        panic!("never true: {expression}\n{answer}\n{text}");
     }
 
-    /// A key is pressed and released.
+    /// A key is pressed and released: one of those that have names, or a character.
     #[track_caller]
     pub(crate) fn press(&mut self, key: &str) {
         let (code, text) = match key {
             "Enter" => (13, "\r"),
             "Tab" => (9, ""),
+            "ArrowLeft" => (37, ""),
+            "ArrowDown" => (40, ""),
+            " " => (32, " "),
+            character if character.chars().count() == 1 => (0, character),
             other => panic!("no key {other}"),
         };
         for kind in ["keyDown", "keyUp"] {
@@ -239,13 +292,29 @@ impl Chromium {
         }
     }
 
+    /// The parameters of the events of a method, in the order in which they came.
+    pub(crate) fn heard(&self, method: &str) -> impl Iterator<Item = &Value> {
+        let events = self.events.iter();
+        let heard = events.filter(move |event| event["method"] == method);
+        heard.map(|event| &event["params"])
+    }
+
+    /// What pages have said in the console: errors above all.
+    pub(crate) fn console(&mut self) -> Vec<Value> {
+        // Messages on their way arrive before the answer.
+        self.evaluate("1");
+        let mut said = self.events.clone();
+        said.retain(is_said);
+        said.into()
+    }
+
     /// The page's complaints, and its requests for anything besides itself.
     pub(crate) fn complaints(&mut self, file: &Path) -> Vec<Value> {
         // Messages on their way arrive before the answer.
         self.evaluate("1");
         let own = format!("file://{}", file.display());
         let is_complaint = |event: &Value| match event["method"].as_str() {
-            Some("Runtime.exceptionThrown" | "Runtime.consoleAPICalled" | "Log.entryAdded") => true,
+            _ if is_said(event) => true,
             Some("Network.requestWillBeSent") => {
                 let url = &event["params"]["request"]["url"];
                 *url != own && *url != "data:,"
@@ -265,6 +334,16 @@ impl Drop for Chromium {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn is_said(event: &Value) -> bool {
+    let method = event["method"].as_str().unwrap_or_default();
+    let of_console = [
+        "Runtime.exceptionThrown",
+        "Runtime.consoleAPICalled",
+        "Log.entryAdded",
+    ];
+    of_console.contains(&method)
 }
 
 fn is_loaded(event: &Value) -> bool {

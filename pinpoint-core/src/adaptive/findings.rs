@@ -4,7 +4,7 @@ use pinpoint_compare::CompareError;
 
 use super::runs::Runs;
 use super::tuning::EFFECT_RUNS;
-use super::{AdaptiveSearch, Change, Phase};
+use super::{AdaptiveSearch, Change, Phase, effect};
 use crate::Position;
 use crate::budget::Exhausted;
 use crate::outcome::{Comparison, Culprit, Effect, Posterior, Span, Unchanged};
@@ -32,6 +32,7 @@ impl SearchStrategy for AdaptiveSearch {
             self.look_again(&runs);
             let changes = self.gaps_of_changes(None);
             self.analysis = Some(self.analyse(&runs, &changes));
+            self.keep_shown(&runs);
             self.analyse_beside_culprits(state);
             self.limit_change(&runs);
         }
@@ -44,6 +45,7 @@ impl SearchStrategy for AdaptiveSearch {
     fn culprits(&self, state: &SearchState) -> Result<Vec<Culprit>, CompareError> {
         let line = &self.line;
         let changes = self.gaps_of_changes(None);
+        let runs = Runs::collect(line, state);
         let mut found = Vec::new();
         let mut from = 0;
         for (index, gap) in changes.iter().copied().enumerate() {
@@ -53,12 +55,17 @@ impl SearchStrategy for AdaptiveSearch {
                 .iter()
                 .find(|change| change.lower == line.sites[gap]);
             if let Some(change) = known.filter(|_| self.is_traced(gap)) {
-                let (before, after) = (&line.sites[from..=gap], &line.sites[gap + 1..=to]);
+                let effect = if self.question.shows_effects {
+                    self.effect(change, &runs)?
+                } else {
+                    let (before, after) = (&line.sites[from..=gap], &line.sites[gap + 1..=to]);
+                    self.effect_by_ranks(state, change, before, after)?
+                };
                 found.push(Culprit {
                     commit: change.higher,
                     prior: change.lower,
                     probability: Some(change.probability),
-                    effect: self.effect(state, change, before, after)?,
+                    effect,
                 });
             }
             from = gap + 1;
@@ -167,9 +174,29 @@ impl AdaptiveSearch {
             .is_none_or(|analysis| analysis.no_change < self.question.confidence)
     }
 
-    /// The size of a change, from the runs of the commits next to it. Those further away may
-    /// be on another level, by changes too small or too few runs to be found.
-    fn effect(
+    /// The size of a change.
+    pub(super) fn effect(&self, change: &Change, runs: &Runs) -> Result<Effect, CompareError> {
+        let confidence = self.question.confidence;
+        let gap = self.line.site_of(change.lower).unwrap_or_default();
+        let mut others = self.gaps_of_changes(None);
+        others.retain(|other| *other != gap);
+        let prior = self.prior(&others);
+        let setting = self.setting(runs, &others, &prior);
+        let of_values = (!change.by_failures)
+            .then(|| effect::of_values(runs, setting, gap, confidence))
+            .flatten();
+        match of_values {
+            Some(effect) => Ok(effect),
+            None => {
+                let [before, after] = setting.sides(gap).map(|sites| runs.failures(sites));
+                Effect::of_failures(before, after, confidence)
+            }
+        }
+    }
+
+    /// The same in jobs whose spec has version 3 or less: the shift between the runs of the
+    /// commits next to the change, taken one by one.
+    fn effect_by_ranks(
         &self,
         state: &SearchState,
         change: &Change,

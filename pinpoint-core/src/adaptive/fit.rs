@@ -83,11 +83,3 @@ impl Fit {
         })
     }
 }
-
-/// The sums over all differences that a fit needs.
-pub(super) struct Sums {
-    pub(super) normal: Vec<f64>,
-    pub(super) right: Vec<f64>,
-    pub(super) total: f64,
-    pub(super) by_site: Vec<f64>,
-}

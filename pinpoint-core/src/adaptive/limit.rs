@@ -6,7 +6,7 @@ use libm::{erfc, expm1, sinh};
 use pinpoint_compare::{Direction, normal_upper_quantile};
 
 use super::runs::Runs;
-use super::tuning::{LIMIT_VARIANCE, MODEL_ERROR, MOST_LIMITED, QUARTILES};
+use super::tuning::{MODEL_ERROR, MOST_LIMITED, QUARTILES};
 use super::values::{Model, Setting, median};
 use crate::outcome::LargestChange;
 
@@ -29,27 +29,10 @@ pub(crate) fn largest_change(
     }
     let with_memory = model.noises_with_memory();
     let fits = model.fits(&model.noises(&with_memory));
-    let free = fits.iter().map(|(_, fit)| fit.free).max()?;
-    let freedom = values
-        .len()
-        .checked_sub(free + 1)
-        .filter(|left| *left > 0)? as f64;
     let outside = (1.0 - confidence) * MODEL_ERROR;
     let mut most = 0.0_f64;
     for gap in (0..setting.sites - 1).filter(|gap| setting.prior[*gap] > 0.0) {
-        let (mut mean, mut mean_square) = (0.0, 0.0);
-        for (share, fit) in &fits {
-            let (cross, square) = fit.steps[gap];
-            if square <= 0.0 {
-                return None;
-            }
-            let step = cross / square;
-            let rest = (fit.rest - cross * step).max(0.0);
-            let variance = LIMIT_VARIANCE * rest / (freedom * square);
-            mean += share * step;
-            mean_square += share * (step * step + variance);
-        }
-        let deviation = (mean_square - mean * mean).max(0.0).sqrt();
+        let (mean, deviation) = model.step(&fits, gap)?;
         let bound = |mean: f64, outside: f64| mean + deviation * normal_upper_quantile(outside);
         let above_zero = |mean: f64| outside * 0.5 * erfc(-mean / deviation * FRAC_1_SQRT_2);
         most = most.max(match setting.direction {

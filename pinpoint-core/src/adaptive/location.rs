@@ -13,7 +13,7 @@
 use libm::{exp, log};
 
 use super::log_sum::LogSum;
-use super::memory::{Difference, Memory, Windows};
+use super::memory::{EARLIER, Memory, Windows};
 use super::tuning::{
     FREEDOM, GRID_PER_WIDTH, GRID_REACH, KERNEL_REACH, KERNEL_WIDTHS, LEAST_DEVIATION,
     LEAST_KERNEL_TICKS, LEAST_RATIO_VARIANCE, LEAST_SHAPE_VALUES, LEAST_STEP, PREFERENCE,
@@ -203,13 +203,11 @@ pub(crate) fn locate(
         let mut likelihoods = vec![LogSum::EMPTY; segment.to - segment.from];
         let of_segment = (segments.len() > 1).then(|| Windows::new(residuals.previous, is_inside));
         let windows = of_segment.as_ref().unwrap_or(residuals.windows);
-        for memory in memories {
-            let of_memory = if memory.is_none() {
-                ratios.without_memory(uncertainty)
-            } else {
-                let factors = windows.factors(*memory);
-                ratios.with_memory(windows.differences(&factors), windows.len(), uncertainty)
-            };
+        let (without, with): (Vec<Memory>, Vec<Memory>) =
+            (memories.iter().copied()).partition(|memory| memory.is_none());
+        let of_each = (without.iter().map(|_| ratios.without_memory(uncertainty)))
+            .chain(ratios.with_memories(windows, &with, uncertainty));
+        for (memory, of_memory) in without.iter().chain(&with).zip(of_each) {
             for (sum, likelihood) in likelihoods.iter_mut().zip(of_memory) {
                 sum.add(log(memory.prior) + likelihood);
             }
@@ -261,6 +259,17 @@ struct StepSums {
     square: f64,
     level: f64,
     ratio: f64,
+}
+
+/// Sums over all sites, of the level's column and of the ratios.
+#[derive(Clone, Copy, Default)]
+struct LevelSums {
+    /// Of the ratios with themselves.
+    squares: f64,
+    /// Of the level's column with itself.
+    level_square: f64,
+    /// Of both.
+    level_ratio: f64,
 }
 
 impl Ratios {
@@ -315,43 +324,105 @@ impl Ratios {
         LEAST_RATIO_VARIANCE + (uncertainty[0] + uncertainty[1] / count) * squares / count
     }
 
-    /// The same in noise with a memory: generalised least squares, from the differences of
-    /// the values.
-    fn with_memory<'a>(
+    /// The same in noise with each of these memories, some of them side by side (see
+    /// `values::sums`).
+    fn with_memories(
         &self,
-        differences: impl Iterator<Item = Difference<'a>>,
+        windows: &Windows,
+        memories: &[Memory],
+        uncertainty: [f64; 2],
+    ) -> Vec<Vec<f64>> {
+        let mut found = Vec::with_capacity(memories.len());
+        let mut left = memories;
+        loop {
+            left = match *left {
+                [a, b, c, d, ref rest @ ..] => {
+                    found.extend(self.with_memory(windows, [a, b, c, d], uncertainty));
+                    rest
+                }
+                [a, b, ref rest @ ..] => {
+                    found.extend(self.with_memory(windows, [a, b], uncertainty));
+                    rest
+                }
+                [a, ref rest @ ..] => {
+                    found.extend(self.with_memory(windows, [a], uncertainty));
+                    rest
+                }
+                [] => return found,
+            }
+        }
+    }
+
+    /// Generalised least squares, from the differences of the values.
+    fn with_memory<const KINDS: usize>(
+        &self,
+        windows: &Windows,
+        memories: [Memory; KINDS],
+        uncertainty: [f64; 2],
+    ) -> [Vec<f64>; KINDS] {
+        let factors = memories.map(|memory| windows.factors(memory));
+        let mut by_site = vec![[StepSums::default(); KINDS]; self.gaps + 1];
+        let mut all = [LevelSums::default(); KINDS];
+        let by_kind = std::array::from_fn(|kind| &factors[kind][..]);
+        for (indices, factors) in windows.side_by_side::<{ EARLIER + 1 }, KINDS>(by_kind) {
+            let (mut level, mut value) = ([0.0; KINDS], [0.0; KINDS]);
+            for (index, factor) in indices.iter().zip(&factors) {
+                for kind in 0..KINDS {
+                    level[kind] += factor[kind];
+                    value[kind] += factor[kind] * self.ratios[*index];
+                }
+            }
+            for kind in 0..KINDS {
+                all[kind].squares += value[kind] * value[kind];
+                all[kind].level_square += level[kind] * level[kind];
+                all[kind].level_ratio += level[kind] * value[kind];
+            }
+            let sites = indices.map(|index| self.sites[index]);
+            for (part, site) in sites.into_iter().enumerate() {
+                let factor = &factors[part];
+                for kind in 0..KINDS {
+                    let sums = &mut by_site[site][kind];
+                    sums.square += factor[kind] * factor[kind];
+                    sums.level += factor[kind] * level[kind];
+                    sums.ratio += factor[kind] * value[kind];
+                }
+                for (other, another) in sites[part + 1..].iter().zip(&factors[part + 1..]) {
+                    for (kind, sums) in by_site[site.min(*other)].iter_mut().enumerate() {
+                        sums.square += 2.0 * factor[kind] * another[kind];
+                    }
+                }
+            }
+        }
+        std::array::from_fn(|kind| {
+            let density = (windows.differences(&factors[kind]))
+                .fold(0.0, |sum, difference| sum + difference.log_density());
+            let by_site = by_site.iter().map(|site| site[kind]);
+            self.likelihoods(by_site, all[kind], density, windows.len(), uncertainty)
+        })
+    }
+
+    /// The logarithm of the likelihood of a step, for each gap, from the sums over all
+    /// differences.
+    fn likelihoods(
+        &self,
+        by_site: impl DoubleEndedIterator<Item = StepSums> + ExactSizeIterator,
+        level: LevelSums,
+        density: f64,
         count: usize,
         uncertainty: [f64; 2],
     ) -> Vec<f64> {
         let count = count as f64;
         let freedom = (count - 2.0).max(1.0);
-        let mut by_site = vec![StepSums::default(); self.gaps + 1];
-        let [mut level_square, mut level_ratio, mut squares, mut density] = [0.0; 4];
-        for difference in differences {
-            density += difference.log_density();
-            let value = difference.of(&self.ratios);
-            let (indices, factors) = difference.parts();
-            let level: f64 = factors.iter().sum();
-            squares += value * value;
-            level_square += level * level;
-            level_ratio += level * value;
-            for part in 0..factors.len() {
-                let (site, factor) = (self.sites[indices[part] as usize], factors[part]);
-                let sums = &mut by_site[site];
-                sums.square += factor * factor;
-                sums.level += factor * level;
-                sums.ratio += factor * value;
-                for (other, another) in indices[part + 1..].iter().zip(&factors[part + 1..]) {
-                    let older = site.min(self.sites[*other as usize]);
-                    by_site[older].square += 2.0 * factor * another;
-                }
-            }
-        }
+        let LevelSums {
+            squares,
+            level_square,
+            level_ratio,
+        } = level;
         let all: f64 = self.ratios.iter().map(|ratio| ratio * ratio).sum();
         let floor = Self::floor(all, count, uncertainty) * count;
         let explained_by_level = level_ratio * level_ratio / level_square;
         let mut after = StepSums::default();
-        let mut likelihoods: Vec<f64> = (by_site[1..].iter().rev())
+        let mut likelihoods: Vec<f64> = (by_site.skip(1).rev())
             .map(|site| {
                 after.square += site.square;
                 after.level += site.level;

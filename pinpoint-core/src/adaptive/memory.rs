@@ -188,6 +188,27 @@ impl Windows {
     }
 }
 
+impl Windows {
+    /// For each value, the indices of so many values with their factors in several kinds of
+    /// noise; those that are not there have the factor 0.
+    pub(crate) fn side_by_side<const COUNT: usize, const KINDS: usize>(
+        &self,
+        factors: [&[Factors]; KINDS],
+    ) -> impl Iterator<Item = ([usize; COUNT], [[f64; KINDS]; COUNT])> {
+        let by_distances: Vec<[[f64; KINDS]; COUNT]> = (0..self.distances.len())
+            .map(|distances| {
+                std::array::from_fn(|part| factors.map(|of| of[distances].factors[part]))
+            })
+            .collect();
+        self.windows.iter().map(move |window| {
+            (
+                std::array::from_fn(|part| window.indices[part] as usize),
+                by_distances[window.distances as usize],
+            )
+        })
+    }
+}
+
 /// The factors of a value and of those that it is compared with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Factors {
@@ -222,14 +243,6 @@ impl Difference<'_> {
     pub(crate) fn parts(&self) -> (&[u32], &[f64]) {
         let count = self.factors.count;
         (&self.indices[..count], &self.factors.factors[..count])
-    }
-
-    /// The same for so many values, the rest of which has the factor 0.
-    pub(crate) fn padded<const COUNT: usize>(&self) -> ([usize; COUNT], [f64; COUNT]) {
-        (
-            std::array::from_fn(|part| self.indices[part] as usize),
-            std::array::from_fn(|part| self.factors.factors[part]),
-        )
     }
 
     /// The difference of these numbers.

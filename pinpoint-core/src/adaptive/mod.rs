@@ -38,7 +38,9 @@
 //! | `failures` | the same for failing runs |
 //! | `posterior` | all of it together, as probabilities |
 //! | `choice` | what to run or build next |
+//! | `shown` | a culprit's own effect shows |
 //! | `findings` | what the strategy reports |
+//! | `effect` | how large a change is that was found |
 //! | `limit` | how large a change may be that was not found |
 //! | `tuning` | the constants, and the measurements that depend on each |
 //!
@@ -59,11 +61,13 @@
 //! # The evidence of an answer
 //!
 //! A culprit and the commit before it were both run, or builds that are the same as theirs
-//! were. The probability stated is that of the model; the search asks a little more of it
+//! were, until the size of the change, measured between its neighbours, has an interval without
+//! zero: see `shown`. The probability stated is that of the model; the search asks a little more of it
 //! than the confidence, because noise is never quite as modelled.
 
 mod choice;
 mod cholesky;
+mod effect;
 mod failures;
 mod findings;
 mod fit;
@@ -74,6 +78,7 @@ mod log_sum;
 mod memory;
 mod posterior;
 mod runs;
+mod shown;
 mod tuning;
 mod values;
 
@@ -86,7 +91,8 @@ use self::runs::Runs;
 use self::tuning::{
     ASSUMPTIONS, FIRST_RUNS, FIRST_RUNS_IF_CLEAR, FIRST_USE, FURTHER_RUNS, HIGHEST_BUILD_COST,
     MODEL_ERROR, MOST_BATCHED, MOST_RUNS, NO_CHANGE, NO_FURTHER_CHANGE, NO_FURTHER_CHANGE_AFTER,
-    OLD_ASSUMPTIONS, PAIR_RUNS, RUNS_PER_BATCHED, RUNS_PER_LATE_BATCHED,
+    OLD_ASSUMPTIONS, OLD_NO_FURTHER_CHANGE_AFTER, PAIR_RUNS, RUNS_PER_BATCHED,
+    RUNS_PER_LATE_BATCHED,
 };
 use self::values::{Setting, Smallest, Value};
 use crate::budget::Exhausted;
@@ -157,6 +163,9 @@ struct Question {
     /// Noise may depend on that of the runs before, and on the level. Not in jobs of earlier
     /// versions, whose decisions stay as they were.
     has_memory: bool,
+    /// A culprit is one only if its own measured effect shows a change, and a further change
+    /// is likelier. Not in jobs of earlier versions.
+    shows_effects: bool,
 }
 
 /// A change between two neighbouring sites.
@@ -196,6 +205,7 @@ impl AdaptiveSearch {
                 priors: spec.priors.clone(),
                 lists,
                 has_memory: spec.version >= 3,
+                shows_effects: spec.version >= 4,
             },
             phase: Phase::Listing { range },
             line: Line::new(0, None),
@@ -317,14 +327,7 @@ impl AdaptiveSearch {
         }
         let prior = self.prior(changes);
         let setting = self.setting(runs, changes, &prior);
-        let no_change = if changes.is_empty() {
-            NO_CHANGE
-        } else if self.question.has_memory {
-            NO_FURTHER_CHANGE_AFTER[changes.len().min(NO_FURTHER_CHANGE_AFTER.len()) - 1]
-        } else {
-            NO_FURTHER_CHANGE
-        };
-        posterior::analyse(runs, setting, no_change)
+        posterior::analyse(runs, setting, self.question.no_change(changes.len()))
     }
 
     fn setting<'a>(&self, runs: &Runs, changes: &'a [usize], prior: &'a [f64]) -> Setting<'a> {
@@ -363,6 +366,9 @@ impl AdaptiveSearch {
             self.exhausted = Some(exhausted);
             true
         });
+        if done && !self.changes.is_empty() && self.question.shows_effects {
+            self.keep_shown(&Runs::collect(&self.line, state));
+        }
         self.analyse_beside_culprits(state);
         done
     }
@@ -386,6 +392,9 @@ impl AdaptiveSearch {
                     let changes = self.gaps_of_changes(None);
                     return self.learn(state, &changes);
                 }
+                if self.give_up_unshown(&runs) {
+                    continue;
+                }
                 self.limit_change(&runs);
                 return Ok(true);
             }
@@ -393,6 +402,9 @@ impl AdaptiveSearch {
                 return self.learn(state, &changes);
             };
             match self.trace(gap, &change, state)? {
+                Next::Found if self.is_traced(gap) && !self.is_shown(&change, &runs) => {
+                    return self.show(&change, state);
+                }
                 Next::Found => {
                     self.changes.push(change);
                     self.runs_at_latest = state.runs();
@@ -604,16 +616,17 @@ impl AdaptiveSearch {
             (!spans.is_empty()).then(|| self.analyse(&Runs::collect(&self.line, state), &culprits));
     }
 
-    /// Asks for the runs or the build that give most information. True when there are
-    /// none.
-    fn learn(&mut self, state: &mut SearchState, changes: &[usize]) -> Result<bool, Exhausted> {
-        let Some(analysis) = &self.analysis else {
-            return Ok(true);
-        };
+    /// Ends a search that has cost more than its answer is worth.
+    fn check_worth(
+        &self,
+        analysis: &Analysis,
+        has_changes: bool,
+        state: &SearchState,
+    ) -> Result<(), Exhausted> {
         if state.runs() >= MOST_RUNS {
             return Err(Exhausted::Knowledge);
         }
-        if self.question.has_memory && !changes.is_empty() {
+        if self.question.has_memory && has_changes {
             // A further question is worth as many runs as all before it, and one that is
             // nearly answered twice as many.
             let further = state.runs() - self.runs_at_latest;
@@ -623,6 +636,16 @@ impl AdaptiveSearch {
                 return Err(Exhausted::Knowledge);
             }
         }
+        Ok(())
+    }
+
+    /// Asks for the runs or the build that give most information. True when there are
+    /// none.
+    fn learn(&mut self, state: &mut SearchState, changes: &[usize]) -> Result<bool, Exhausted> {
+        let Some(analysis) = &self.analysis else {
+            return Ok(true);
+        };
+        self.check_worth(analysis, !changes.is_empty(), state)?;
         let batch = (state.runs() / RUNS_PER_BATCHED)
             .clamp(1, MOST_BATCHED)
             .max(state.runs() / RUNS_PER_LATE_BATCHED);
@@ -675,6 +698,22 @@ impl AdaptiveSearch {
 }
 
 impl Question {
+    /// The prior probability that there is no change beside so many.
+    fn no_change(&self, known: usize) -> f64 {
+        let after = match self {
+            _ if known == 0 => return NO_CHANGE,
+            Self {
+                shows_effects: true,
+                ..
+            } => NO_FURTHER_CHANGE_AFTER,
+            Self {
+                has_memory: true, ..
+            } => OLD_NO_FURTHER_CHANGE_AFTER,
+            _ => return NO_FURTHER_CHANGE,
+        };
+        after[known.min(after.len()) - 1]
+    }
+
     fn magnitude(&self, values: &[Value]) -> Option<Smallest> {
         match self.magnitude? {
             Magnitude::Absolute(amount) => Some(Smallest::Amount(amount.abs())),

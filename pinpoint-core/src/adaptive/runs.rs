@@ -1,6 +1,7 @@
 //! The runs of a search, by site.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use pinpoint_compare::median;
 
@@ -67,5 +68,23 @@ impl Runs {
             tallies,
             bots: bots.len(),
         }
+    }
+
+    /// The values of these sites.
+    pub(crate) fn of(&self, sites: &RangeInclusive<usize>) -> Vec<f64> {
+        let first = self.sites.partition_point(|site| site < sites.start());
+        let end = self.sites.partition_point(|site| site <= sites.end());
+        (self.values[first..end].iter())
+            .map(|value| value.value)
+            .collect()
+    }
+
+    /// The failures of these sites, and all of their runs.
+    pub(crate) fn failures(&self, sites: RangeInclusive<usize>) -> (u64, u64) {
+        let [failures, runs] = (self.tallies[sites].iter())
+            .fold([0.0; 2], |[failures, runs], it| {
+                [failures + it.failures, runs + it.runs]
+            });
+        (failures as u64, runs as u64)
     }
 }

@@ -27,20 +27,25 @@
 //! means far from the *nearer* of the two levels around the best step, so that a
 //! slow commit's values are not taken for outliers of the fast ones.
 
+mod sums;
+
+use std::ops::RangeInclusive;
+
 use libm::{exp, log, log1p};
 use pinpoint_compare::Direction;
 
+use self::sums::Sums;
 use super::cholesky::{backward, factorise, forward};
-use super::fit::{Fit, Sums};
+use super::fit::Fit;
 use super::location::{self, FittedSegment, Residuals};
 use super::log_sum::LogSum;
-use super::memory::{Assumptions, EARLIER, Factors, Memory, Windows};
+use super::memory::{Assumptions, Factors, Memory, Windows};
 use super::runs::Runs;
 use super::tuning::{
     BOT_OFFSET, CHEAP_SIZE, DRIFT_PER_RUN, FIT_ROUNDS, FREEDOM, IMPOSSIBLE_MEMORY, LARGEST_VALUE,
-    LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, MOST_DRIFT, NO_PENALTY, PREFERENCE,
-    QUARTILES, SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE,
-    VALUES_FOR_MEMORY,
+    LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, LIMIT_VARIANCE, MOST_DRIFT,
+    NO_PENALTY, PREFERENCE, QUARTILES, SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS, SIZE_SPREAD, SIZES,
+    SMALL_SIZE, VALUES_FOR_MEMORY,
 };
 
 /// A run that gave values.
@@ -67,6 +72,17 @@ pub(crate) struct Setting<'a> {
     pub(crate) magnitude: Option<Smallest>,
     pub(crate) direction: Direction,
     pub(crate) assumptions: &'a Assumptions,
+}
+
+impl Setting<'_> {
+    /// The sites before and after a gap, up to the known changes next to it.
+    pub(crate) fn sides(&self, gap: usize) -> [RangeInclusive<usize>; 2] {
+        let mut changes = self.changes.iter();
+        let first = (changes.rfind(|change| **change < gap)).map_or(0, |change| change + 1);
+        let last = (self.changes.iter().find(|change| **change > gap))
+            .map_or(self.sites - 1, |change| *change);
+        [first..=gap, gap + 1..=last]
+    }
 }
 
 /// The smallest change worth finding.
@@ -270,7 +286,7 @@ impl<'a> Model<'a> {
         };
         let mut noise = Noise::new(Memory::NONE, &runs.windows);
         for round in 0..FIT_ROUNDS {
-            let found = model.improve(&mut noise, round == 0);
+            let found = model.improve_each(&mut [&mut noise], round == 0).pop()?;
             if round + 1 == FIT_ROUNDS {
                 noise.estimate_likelihood(&runs.windows, &found.distances);
                 (model.plain, model.segments) = (found.plain, found.segments);
@@ -295,26 +311,24 @@ impl<'a> Model<'a> {
         let windows = &self.runs.windows;
         let mut noises: Vec<(Memory, Noise)> = (self.setting.assumptions.memories.iter())
             .filter(|memory| !memory.is_none())
-            .map(|memory| {
-                let mut noise = Noise::new(*memory, windows);
-                let found = self.improve(&mut noise, true);
-                noise.estimate_likelihood(windows, &found.distances);
-                (*memory, noise)
-            })
+            .map(|memory| (*memory, Noise::new(*memory, windows)))
             .collect();
+        let improve = |noises: &mut Vec<(Memory, Noise)>, round: usize| {
+            let mut each: Vec<&mut Noise> = noises.iter_mut().map(|(_, noise)| noise).collect();
+            let found = self.improve_each(&mut each, round == 0);
+            if round == 0 || round + 1 == FIT_ROUNDS {
+                for (noise, found) in each.into_iter().zip(found) {
+                    noise.estimate_likelihood(windows, &found.distances);
+                }
+            }
+        };
+        improve(&mut noises, 0);
         let likeliest = (noises.iter()).fold(self.noise.likelihood, |most, (_, noise)| {
             most.max(noise.likelihood)
         });
         let trust = self.trust_in_memory();
         noises.retain(|(_, noise)| trust * (likeliest - noise.likelihood) < IMPOSSIBLE_MEMORY);
-        for (_, noise) in &mut noises {
-            for round in 1..FIT_ROUNDS {
-                let found = self.improve(noise, false);
-                if round + 1 == FIT_ROUNDS {
-                    noise.estimate_likelihood(windows, &found.distances);
-                }
-            }
-        }
+        (1..FIT_ROUNDS).for_each(|round| improve(&mut noises, round));
         noises
     }
 
@@ -335,12 +349,17 @@ impl<'a> Model<'a> {
     /// with its share of the posterior probability.
     pub(super) fn fits(&self, noises: &[(Memory, &Noise)]) -> Vec<(f64, Fit)> {
         let trust = self.trust_in_memory();
+        let each: Vec<&Noise> = noises.iter().map(|(_, noise)| *noise).collect();
+        let without_bots = self.fit(&each, false);
+        let with_bots = if self.has_bots() {
+            self.fit(&each, true)
+        } else {
+            Vec::new()
+        };
+        let mut with_bots = with_bots.into_iter();
         let mut fits = Vec::new();
-        for (memory, noise) in noises {
-            let mut of_memory = vec![self.fit(noise, false)];
-            if self.setting.bots > 1 {
-                of_memory.push(self.fit(noise, true));
-            }
+        for ((memory, noise), fit) in noises.iter().zip(without_bots) {
+            let of_memory: Vec<Fit> = [fit].into_iter().chain(with_bots.next()).collect();
             let strongest = (of_memory.iter())
                 .map(|fit| fit.evidence)
                 .fold(f64::NEG_INFINITY, f64::max);
@@ -363,6 +382,28 @@ impl<'a> Model<'a> {
         }
         fits.iter_mut().for_each(|(share, _)| *share /= sum);
         fits
+    }
+
+    /// The step in a gap and its standard deviation, averaged over these fits; none where
+    /// the values are too few to tell.
+    pub(super) fn step(&self, fits: &[(f64, Fit)], gap: usize) -> Option<(f64, f64)> {
+        let free = fits.iter().map(|(_, fit)| fit.free).max()?;
+        let freedom = (self.values.len())
+            .checked_sub(free + 1)
+            .filter(|left| *left > 0)? as f64;
+        let (mut mean, mut mean_square) = (0.0, 0.0);
+        for (share, fit) in fits {
+            let (cross, square) = fit.steps[gap];
+            if square <= 0.0 {
+                return None;
+            }
+            let step = cross / square;
+            let rest = (fit.rest - cross * step).max(0.0);
+            let variance = LIMIT_VARIANCE * rest / (freedom * square);
+            mean += share * step;
+            mean_square += share * (step * step + variance);
+        }
+        Some((mean, (mean_square - mean * mean).max(0.0).sqrt()))
     }
 
     /// The smallest change that is looked for in a segment.
@@ -438,38 +479,29 @@ impl<'a> Model<'a> {
         evidence.step[gap] = step;
     }
 
-    /// The number of columns: level, known changes, drift and, where there are several,
-    /// bots.
-    fn columns(&self) -> usize {
-        let bots = if self.setting.bots > 1 {
-            self.setting.bots
-        } else {
-            0
-        };
-        2 + self.setting.changes.len() + bots
+    /// The number of columns: level, known changes, drift and, where asked for, bots.
+    fn columns(&self, bots: bool) -> usize {
+        2 + self.setting.changes.len() + if bots { self.setting.bots } else { 0 }
     }
 
-    /// Adds the columns of a run, times a factor.
-    fn add_row(&self, value: &Value, factor: f64, row: &mut [f64]) {
-        let changes = self.setting.changes;
-        row[0] += factor;
-        for (column, change) in row[1..].iter_mut().zip(changes) {
-            if value.site > *change {
-                *column += factor;
-            }
-        }
-        let (drift, bots) = (1 + changes.len(), 2 + changes.len());
-        row[drift] += factor * value.time;
-        if bots < row.len() {
-            row[bots + value.bot] += factor;
-        }
+    /// Are bots part of the model, because there are several?
+    fn has_bots(&self) -> bool {
+        self.setting.bots > 1
     }
 
-    fn fit(&self, of: &Noise, bots: bool) -> Fit {
+    /// A fit for each noise.
+    fn fit(&self, noises: &[&Noise], bots: bool) -> Vec<Fit> {
+        let columns = self.columns(bots);
+        (noises.iter().zip(self.sums(noises, columns)))
+            .map(|(noise, sums)| self.solve(noise, sums, columns))
+            .collect()
+    }
+
+    /// The fit whose sums these are.
+    fn solve(&self, of: &Noise, sums: Sums, columns: usize) -> Fit {
         let floor = self.floor();
         let (sites, changes) = (self.setting.sites, self.setting.changes);
         let free = 1 + changes.len();
-        let columns = if bots { self.columns() } else { free + 1 };
         let count = self.values.len() as f64;
         let drift = (DRIFT_PER_RUN * count).min(MOST_DRIFT) * of.scale;
         let offset = BOT_OFFSET * of.scale;
@@ -481,19 +513,12 @@ impl<'a> Model<'a> {
             })
             .collect();
         let noise = of.scale * of.scale;
-        // The compiler unrolls the loops for two columns, by far the most frequent number.
-        const ALL: usize = EARLIER + 1;
         let Sums {
             mut normal,
             right,
             total,
             by_site,
-        } = match (of.has_memory, columns) {
-            (false, 2) => self.sums::<_, 1>(of, [0.0; 2]),
-            (false, _) => self.sums::<_, 1>(of, vec![0.0; columns]),
-            (true, 2) => self.sums::<_, ALL>(of, [0.0; 2]),
-            (true, _) => self.sums::<_, ALL>(of, vec![0.0; columns]),
-        };
+        } = sums;
         let width = columns + 2;
         for (column, penalty) in penalty.iter().enumerate() {
             normal[column * columns + column] += penalty * noise;
@@ -543,71 +568,23 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// The sums over all differences, of so many values each; `row` and its clone have room
-    /// for the columns of one.
-    fn sums<Row, const COUNT: usize>(&self, of: &Noise, mut row: Row) -> Sums
-    where
-        Row: AsMut<[f64]> + Clone,
-    {
-        let mut weighted = row.clone();
-        let (row, weighted) = (row.as_mut(), weighted.as_mut());
-        let columns = row.len();
-        let width = columns + 2;
-        let mut normal = vec![0.0; columns * columns];
-        let mut right = vec![0.0; columns];
-        let mut total = self.floor() * self.values.len() as f64;
-        let mut by_site = vec![0.0; self.setting.sites * width];
-        let windows = &self.runs.windows;
-        for (difference, weight) in windows.differences(&of.factors).zip(&of.weights) {
-            row.fill(0.0);
-            let mut number = 0.0;
-            let (indices, factors) = difference.padded::<COUNT>();
-            for (index, factor) in indices.into_iter().zip(factors) {
-                self.add_row(&self.runs.values[index], factor, row);
-                number += factor * self.values[index];
-            }
-            for i in 0..columns {
-                weighted[i] = weight * row[i];
-                right[i] += weighted[i] * number;
-                for j in 0..=i {
-                    normal[i * columns + j] += weighted[i] * row[j];
-                }
-            }
-            let weighted_number = weight * number;
-            total += weighted_number * number;
-            // The step's column is a sum over the sites after it.
-            let starts = indices.map(|index| self.runs.sites[index] * width);
-            for part in 0..COUNT {
-                let (factor, start) = (factors[part], starts[part]);
-                let sums = &mut by_site[start..start + width];
-                for (sum, x) in sums.iter_mut().zip(&*weighted) {
-                    *sum += factor * x;
-                }
-                sums[columns] += factor * weighted_number;
-                sums[columns + 1] += factor * factor * weight;
-                let double = 2.0 * weight * factor;
-                for (other, another) in starts[part + 1..].iter().zip(&factors[part + 1..]) {
-                    by_site[start.min(*other) + columns + 1] += double * another;
-                }
-            }
-        }
-        Sums {
-            normal,
-            right,
-            total,
-            by_site,
-        }
-    }
-
     /// The variance by rounding: values that are rounded are as if they had that much
     /// more noise.
     fn floor(&self) -> f64 {
         self.tick * self.tick / 12.0
     }
 
+    /// A round of the fit of each noise.
+    fn improve_each(&self, noises: &mut [&mut Noise], first: bool) -> Vec<Round> {
+        let fitted: Vec<&Noise> = noises.iter().map(|noise| &**noise).collect();
+        let fits = self.fit(&fitted, self.has_bots());
+        (noises.iter_mut().zip(&fits))
+            .map(|(noise, fit)| self.improve(noise, fit, first))
+            .collect()
+    }
+
     /// New weights and a new scale from the deviations from the nearer level.
-    fn improve(&self, noise: &mut Noise, first: bool) -> Round {
-        let fit = &self.fit(noise, self.setting.bots > 1);
+    fn improve(&self, noise: &mut Noise, fit: &Fit, first: bool) -> Round {
         let free = fit.free;
         let (drift, bots) = (fit.coefficients[free], &fit.coefficients[free + 1..]);
         let plain: Vec<f64> = (self.values.iter().zip(&self.runs.values))

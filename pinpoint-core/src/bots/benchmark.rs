@@ -14,6 +14,9 @@ use crate::results::Format;
 /// The part of an argument that stands for the story.
 const STORY: &str = "{story}";
 
+/// The part of an argument that stands for the tags of stories.
+const STORY_TAGS: &str = "{story_tags}";
+
 /// A benchmark, as the operator configured it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Benchmark {
@@ -52,6 +55,10 @@ pub struct Invocation {
     /// The arguments that a request may add to the command: patterns, in which `*` stands for
     /// any text. None where there is no pattern.
     pub allow_extra_args: Vec<String>,
+    /// The arguments that are added to the command where a request chooses stories by tags;
+    /// none where the benchmark can't. `{story_tags}` stands for the tags, with commas between
+    /// them.
+    pub story_tag_args: Vec<String>,
 }
 
 /// An argument that no pattern of the benchmark allows.
@@ -107,6 +114,22 @@ impl Invocation {
             Some(refused) => Err(RefusedArgument(refused.clone())),
             None => Ok(()),
         }
+    }
+
+    /// The arguments that choose stories by these tags; absent where the benchmark can't, or a
+    /// tag is none: it has a comma, a blank or a control character, or begins with `-`.
+    pub fn choose_by_tags(&self, tags: &[String]) -> Option<Vec<String>> {
+        let is_tag = |tag: &String| {
+            let is_part =
+                |letter: char| letter == ',' || letter.is_whitespace() || letter.is_control();
+            !tag.is_empty() && !tag.starts_with('-') && !tag.contains(is_part)
+        };
+        if self.story_tag_args.is_empty() || !tags.iter().all(is_tag) {
+            return None;
+        }
+        let tags = tags.join(",");
+        let arguments = self.story_tag_args.iter();
+        Some(arguments.map(|it| it.replace(STORY_TAGS, &tags)).collect())
     }
 
     /// Is the story part of the command?
@@ -199,7 +222,27 @@ mod tests {
                 env: BTreeMap::new(),
                 repositories: Vec::new(),
                 allow_extra_args: Vec::new(),
+                story_tag_args: Vec::new(),
             }),
+        }
+    }
+
+    #[test]
+    fn tags_choose_stories_where_the_operator_says_how() {
+        let mut invocation = benchmark(&[], &["./bench"]).invocation.unwrap();
+        let tags = |tags: &[&str]| tags.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        assert_eq!(invocation.choose_by_tags(&tags(&["a"])), None);
+        invocation.story_tag_args = tags(&["-d", "--story-tag-filter={story_tags}"]);
+        let chosen = invocation.choose_by_tags(&tags(&["10s", "2019 $(id)"]));
+        assert_eq!(chosen, None);
+        let chosen = invocation.choose_by_tags(&tags(&["10s", "$(id)"]));
+        assert_eq!(chosen, Some(tags(&["-d", "--story-tag-filter=10s,$(id)"])));
+        for wrong in ["", "-x", "a,b", "a b", "a\u{0}"] {
+            assert_eq!(
+                invocation.choose_by_tags(&tags(&[wrong])),
+                None,
+                "{wrong:?}"
+            );
         }
     }
 

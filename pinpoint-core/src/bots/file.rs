@@ -175,6 +175,7 @@ struct BenchmarkFields {
     env: Option<Table<BTreeMap<String, String>>>,
     repositories: Option<List<Text>>,
     allow_extra_args: Option<List<Text>>,
+    story_tag_args: Option<List<Text>>,
 }
 
 /// Reads a duration like `10m`.
@@ -223,6 +224,7 @@ impl BenchmarkFields {
             ("env", self.env.is_some()),
             ("repositories", self.repositories.is_some()),
             ("allow_extra_args", self.allow_extra_args.is_some()),
+            ("story_tag_args", self.story_tag_args.is_some()),
         ];
         let Some(command) = self.command else {
             return match fields.iter().find(|(_, is_given)| *is_given) {
@@ -244,6 +246,7 @@ impl BenchmarkFields {
             env: self.env.unwrap_or_default().0,
             repositories: texts(self.repositories),
             allow_extra_args: texts(self.allow_extra_args),
+            story_tag_args: texts(self.story_tag_args),
         };
         if !invocation.names_story() && stories.len() > 1 {
             return Err(ConfigProblem::NoStory);

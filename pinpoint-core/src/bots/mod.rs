@@ -254,6 +254,15 @@ impl Bots {
         &self.benchmarks
     }
 
+    /// The name of a benchmark that can be requested, and that is nearly this one.
+    pub fn benchmark_near(&self, name: &str) -> Option<String> {
+        let requested = self.benchmarks.iter();
+        let requested = requested.filter(|(_, benchmark)| benchmark.invocation.is_some());
+        near(name, requested.map(|(name, _)| name))
+            .into_iter()
+            .next()
+    }
+
     /// The build target for a benchmark on a bot. An alias has the target of its own name
     /// if there is one, else that of its bot.
     ///

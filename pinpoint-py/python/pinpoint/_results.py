@@ -218,8 +218,8 @@ class Effect(NamedTuple):
     of : str
         ``"values"``, or ``"failures"`` when it is the rate of failing runs.
     estimate : float or None
-        Newer less older: of values the Hodges-Lehmann shift, in their unit. None
-        when no float is that large.
+        Newer less older: of values the step that ``adaptive`` measures, or the
+        Hodges-Lehmann shift, in their unit. None when no float is that large.
     ci_low, ci_high : float or None
         Where it lies with the search's confidence; None for too few runs.
     before, after : float

@@ -44,7 +44,7 @@ impl From<RequestError> for Problems {
             RequestError::UnknownBot(_)
             | RequestError::Swarming(_)
             | RequestError::NoRepository(_) => "configuration",
-            RequestError::NoCommand(_) | RequestError::OtherBots { .. } => "benchmark",
+            RequestError::NoCommand { .. } | RequestError::OtherBots { .. } => "benchmark",
             RequestError::Story(_) => "story",
             RequestError::Argument { field, .. } | RequestError::Unsupported { field, .. } => field,
             _ => return Status::invalid_argument(error.to_string()).into(),

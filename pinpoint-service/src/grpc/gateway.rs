@@ -374,7 +374,7 @@ fn pairwise(request: CreateTryJobRequest) -> (SchedulePairwiseRequest, Vec<(Stri
             return (None, String::new());
         };
         if !side.patch.is_empty() {
-            let problem = "a change from Gerrit can't be applied here";
+            let problem = "a change from Gerrit can't be applied here: make the job with CreateJob of pinpoint.v2 (POST /api/v2/jobs)";
             note(&format!("{field}.patch"), problem);
         }
         let commit = CombinedCommit {

@@ -24,8 +24,17 @@ use crate::Service;
 use crate::caller::Context;
 use crate::metrics::METRICS;
 
-/// The most bytes of a name.
-pub(super) const MOST_NAME_BYTES: usize = 1024;
+/// The most characters of a name, of a story, or of the text of a search.
+pub(crate) const MOST_NAME: usize = 1_000;
+
+/// The most bytes of a user's name: databases have indices of it.
+const MOST_USER_BYTES: usize = 1024;
+
+/// What is wrong with a text of this many characters at most, if anything.
+pub(super) fn too_long(text: &str, most: usize) -> Option<String> {
+    let is_long = text.chars().nth(most).is_some();
+    is_long.then(|| format!("it has more than {most} characters"))
+}
 
 /// The most bytes of a reason.
 const MOST_REASON_BYTES: usize = 4096;
@@ -182,16 +191,18 @@ impl Service {
             JobRequest::CulpritFinder(request) => ("Verified bisection", &request.story),
         };
         job.title = title(kind, story, &job.benchmark, &job.bot);
-        self.keep(metadata, extensions, job, &asked, name).await
+        self.keep(metadata, extensions, job, None, &asked, name)
+            .await
     }
 
-    /// Makes a job, once where the request has a key. `asked` is what has to be the same then;
-    /// fields of the request have these names.
+    /// Makes a job, once where the request has a key, with a file where it has one. `asked` is
+    /// what has to be the same then; fields of the request have these names.
     pub(super) async fn keep(
         &self,
         metadata: &MetadataMap,
         extensions: &Extensions,
         mut job: NewJob,
+        file: Option<(&str, &[u8])>,
         asked: &serde_json::Value,
         name: fn(&str) -> String,
     ) -> Result<String, Status> {
@@ -203,21 +214,23 @@ impl Service {
         if let Some(trace) = context.trace {
             job.config["traceparent"] = trace.to_string().into();
         }
-        let texts = [
-            ("job_name", &job.name),
-            ("user", &job.user),
+        let user = (job.user.len() > MOST_USER_BYTES)
+            .then(|| format!("it has more than {MOST_USER_BYTES} bytes"));
+        let problems = [
+            ("job_name", too_long(&job.name, MOST_NAME)),
+            ("user", user),
             // The story is the part of it that is given.
-            ("story", &job.title),
+            ("story", too_long(&job.title, 2 * MOST_NAME)),
         ];
-        for (field, text) in texts {
-            if text.len() > MOST_NAME_BYTES {
-                let problem = format!("it has more than {MOST_NAME_BYTES} bytes");
+        for (field, problem) in problems {
+            if let Some(problem) = problem {
                 return Err(errors::field(&name(field), &problem));
             }
         }
         let caller = context.caller()?;
         let digest = sha256(&serde_json::json!([job.kind, asked, job.user]));
         let creation = Creation {
+            files: file.as_slice(),
             entry: Some(&context.entry(Code::Ok)),
             once: (key.as_deref()).map(|key| IdempotencyKey {
                 user: &caller.user,

@@ -20,7 +20,7 @@ pub use self::claims::Names;
 pub(crate) use self::forms::check as check_form;
 pub use self::forms::form_token;
 pub use self::jwt::Algorithm;
-pub(crate) use self::oidc::{begin, end, finish};
+pub(crate) use self::oidc::{LONGEST_PATH, begin, begin_from_form, end, finish, is_local};
 pub(crate) use self::provider::address;
 pub use self::proxy::ClientCertificate;
 pub use self::roles::{Member, MemberError, Roles};

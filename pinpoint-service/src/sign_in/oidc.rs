@@ -7,12 +7,13 @@
 
 use std::time::Duration;
 
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use http::request::Parts;
-use http::{HeaderValue, header};
+use http::{HeaderMap, HeaderValue, header};
 use pinpoint_backends::store::SIGN_IN;
 use reqwest::Url;
 use ring::digest::{SHA256, digest};
@@ -27,7 +28,7 @@ use super::issuer::{refused, verified};
 use super::jwt::{Algorithm, Token};
 use super::provider::Provider;
 use super::{Person, SignInError};
-use crate::caller::Context;
+use crate::caller::{Context, is_same};
 use crate::config;
 use crate::grpc::errors;
 use crate::query::Query;
@@ -40,8 +41,8 @@ const CALLBACK: &str = "/sign-in/callback";
 /// The path that a sign-in leads to where it does not say.
 const HOME: &str = "/";
 
-/// The longest path to return to.
-const LONGEST_PATH: usize = 2048;
+/// The longest path to return to: in the head of a request it leaves room for the rest.
+pub(crate) const LONGEST_PATH: usize = 12_000;
 
 /// The provider whose users may sign in, and what it knows of this service.
 pub(super) struct Oidc {
@@ -74,56 +75,98 @@ struct UnderWay {
     verifier: String,
     nonce: String,
     return_to: String,
+    /// The user whose form the query of that path fills in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    form_user: Option<String>,
+}
+
+impl UnderWay {
+    /// The path for the user who has signed in: what somebody else has typed is left out.
+    fn leads_to(&self, user: &str) -> &str {
+        match &self.form_user {
+            Some(other) if !is_same(other, user) => {
+                let path = self.return_to.split('?').next();
+                path.unwrap_or(HOME)
+            }
+            _ => &self.return_to,
+        }
+    }
 }
 
 /// GET `/sign-in`: sends the browser to the provider.
 pub(crate) async fn begin(State(service): State<Service>, parts: Parts) -> Response {
     let begun = async {
-        let oidc = oidc(&service)?;
-        let mut query = Query::of(&parts.uri)?;
-        let return_to = query.take("return_to").unwrap_or_else(|| HOME.to_owned());
-        if !is_local(&return_to) {
-            return Err(Status::invalid_argument(
-                "`return_to` must be a path of this service",
-            ));
-        }
-        let metadata = oidc.provider.metadata().await?;
-        let mut url = metadata.endpoint("authorization_endpoint")?;
-        // Several sign-ins of a browser may be under way, in its tabs.
-        let browser = match cookies::read(&parts.headers, BROWSER) {
-            Some(known)
-                if BASE64_URL_SAFE_NO_PAD
-                    .decode(known)
-                    .is_ok_and(|it| it.len() == 32) =>
-            {
-                known.to_owned()
-            }
-            _ => random()?,
-        };
-        let (verifier, nonce) = (random()?, random()?);
-        let under_way = UnderWay {
-            browser: hash(&browser),
-            verifier,
-            nonce,
-            return_to,
-        };
-        let kept = serde_json::to_value(&under_way).unwrap_or_default();
-        let state = service.store.begin_sign_in(&kept).await;
-        let state = state.map_err(errors::store)?;
-        url.query_pairs_mut().extend_pairs([
-            ("response_type", "code"),
-            ("client_id", &oidc.client),
-            ("redirect_uri", oidc.callback.as_str()),
-            ("scope", &oidc.scopes),
-            ("state", state.as_str()),
-            ("nonce", &under_way.nonce),
-            ("code_challenge", &hash(&under_way.verifier)),
-            ("code_challenge_method", "S256"),
-        ]);
-        let cookie = cookies::set(BROWSER, &browser, SIGN_IN);
+        let query = Query::of(&parts.uri)?;
+        let (url, cookie) = begun(&service, &parts.headers, query).await?;
         Ok(redirect(url.as_str(), cookie))
     };
     answer(begun.await)
+}
+
+/// POST `/sign-in`: the same, for a path that is better not in an address.
+pub(crate) async fn begin_from_form(
+    State(service): State<Service>,
+    headers: HeaderMap,
+    form: Bytes,
+) -> Response {
+    let begun = async {
+        let form = Query::read(&form)?;
+        let (url, cookie) = begun(&service, &headers, form).await?;
+        let headers = [(header::SET_COOKIE, cookie)];
+        Ok((headers, ui::signing_in(url.as_str())).into_response())
+    };
+    answer(begun.await)
+}
+
+/// Begins a sign-in that leads where a form says: the provider's page, and the cookie for the
+/// browser that is sent there.
+async fn begun(
+    service: &Service,
+    headers: &HeaderMap,
+    mut form: Query,
+) -> Result<(Url, HeaderValue), Status> {
+    let oidc = oidc(service)?;
+    let return_to = form.take("return_to").unwrap_or_else(|| HOME.to_owned());
+    if !is_local(&return_to) {
+        return Err(Status::invalid_argument(
+            "`return_to` must be a path of this service",
+        ));
+    }
+    let metadata = oidc.provider.metadata().await?;
+    let mut url = metadata.endpoint("authorization_endpoint")?;
+    // Several sign-ins of a browser may be under way, in its tabs.
+    let browser = match cookies::read(headers, BROWSER) {
+        Some(known)
+            if BASE64_URL_SAFE_NO_PAD
+                .decode(known)
+                .is_ok_and(|it| it.len() == 32) =>
+        {
+            known.to_owned()
+        }
+        _ => random()?,
+    };
+    let (verifier, nonce) = (random()?, random()?);
+    let under_way = UnderWay {
+        browser: hash(&browser),
+        verifier,
+        nonce,
+        return_to,
+        form_user: form.take(ui::FORM_USER),
+    };
+    let kept = serde_json::to_value(&under_way).unwrap_or_default();
+    let state = service.store.begin_sign_in(&kept).await;
+    let state = state.map_err(errors::store)?;
+    url.query_pairs_mut().extend_pairs([
+        ("response_type", "code"),
+        ("client_id", &oidc.client),
+        ("redirect_uri", oidc.callback.as_str()),
+        ("scope", &oidc.scopes),
+        ("state", state.as_str()),
+        ("nonce", &under_way.nonce),
+        ("code_challenge", &hash(&under_way.verifier)),
+        ("code_challenge_method", "S256"),
+    ]);
+    Ok((url, cookies::set(BROWSER, &browser, SIGN_IN)))
 }
 
 /// GET `/sign-in/callback`: the provider has sent the browser back.
@@ -179,7 +222,7 @@ pub(crate) async fn finish(State(service): State<Service>, parts: Parts) -> Resp
             .await
             .map_err(errors::store)?;
         let cookie = cookies::set(SESSION, session.as_str(), oidc.session);
-        Ok(redirect(&under_way.return_to, cookie))
+        Ok(redirect(under_way.leads_to(&person.user), cookie))
     };
     answer(finished.await)
 }
@@ -314,7 +357,7 @@ fn strange() -> Status {
 
 /// Whether this is a path of this service, for every browser: some take `\` for `/`, leave
 /// control characters out, and go to another host at `//`.
-fn is_local(path: &str) -> bool {
+pub(crate) fn is_local(path: &str) -> bool {
     let rest = path.strip_prefix('/');
     rest.is_some_and(|rest| !rest.starts_with('/'))
         && path.len() <= LONGEST_PATH

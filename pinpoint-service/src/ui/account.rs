@@ -1,17 +1,15 @@
 //! The account of the user: what one may do, how much of it is used, and one's tokens.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode, Uri, header};
 use maud::{Markup, html};
 use pinpoint_backends::store::{NewToken, StoreError, Token};
 use pinpoint_core::api::Timestamp;
 use pinpoint_report::{Foreign, clean};
 use tonic::{Code, Status};
 
-use super::dates::{ago, at};
+use super::dates::{ago, at, now};
 use super::frame::{self, Section};
 use super::view::{Form, THEME, THEMES, View};
 use crate::Service;
@@ -20,6 +18,7 @@ use crate::grpc::errors;
 use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::grpc::v2::messages::{GetQuotaRequest, GetQuotaResponse};
 use crate::operations::Right;
+use crate::query::Query;
 use crate::rest::Problem;
 use crate::users::user_name;
 
@@ -36,7 +35,6 @@ const LONGEST_NAME: usize = 100;
 const MOST_TOKENS: usize = 50;
 
 /// The form for a new token, as it was sent.
-#[derive(Default)]
 struct Wanted {
     name: String,
     rights: Vec<Right>,
@@ -46,6 +44,20 @@ struct Wanted {
 }
 
 impl Wanted {
+    /// As a form has it, or the address of a filled one.
+    fn read(form: &mut Query) -> Self {
+        let days = form.take("days").and_then(|days| days.parse().ok());
+        let rights = Right::ALL.into_iter();
+        Self {
+            name: form.take("name").unwrap_or_default(),
+            rights: rights
+                .filter(|right| form.take(&field_of(*right)).is_some())
+                .collect(),
+            days: days.filter(|days| DAYS.contains(days)),
+            problems: Vec::new(),
+        }
+    }
+
     fn problem(&self, field: &str) -> Option<&str> {
         let found = self.problems.iter().find(|(name, _)| *name == field);
         found.map(|(_, problem)| &**problem)
@@ -53,8 +65,13 @@ impl Wanted {
 }
 
 /// GET `/account`.
-pub(super) async fn page(State(service): State<Service>, view: View) -> Result<Response, Problem> {
-    shown(&service, &view, &Wanted::default()).await
+pub(super) async fn page(
+    State(service): State<Service>,
+    uri: Uri,
+    view: View,
+) -> Result<Response, Problem> {
+    let wanted = Wanted::read(&mut Query::of(&uri)?);
+    shown(&service, &view, &wanted).await
 }
 
 async fn shown(service: &Service, view: &View, wanted: &Wanted) -> Result<Response, Problem> {
@@ -267,7 +284,7 @@ fn form(view: &View, wanted: &Wanted) -> Markup {
             p { (NOT_BY_TOKEN) }
         } @else {
             form.stacked method="post" action="/account/tokens" {
-                (view.form_token())
+                (view.typed_form())
                 label for="name" { "Name (not used by any token before)" }
                 input #name name="name" required maxlength=(LONGEST_NAME) value=(clean(&wanted.name)) autocomplete="off"
                     aria-invalid=[wanted.problem("name").map(|_| "true")] aria-describedby=[described("name")];
@@ -313,15 +330,7 @@ pub(super) async fn create_token(
         // One that ends would make one that ends later.
         return Err(Status::permission_denied(NOT_BY_TOKEN).into());
     }
-    let mut wanted = Wanted {
-        name: form.take("name").unwrap_or_default(),
-        days: None,
-        ..Wanted::default()
-    };
-    let rights = Right::ALL.into_iter();
-    wanted.rights = rights
-        .filter(|right| form.take(&field_of(*right)).is_some())
-        .collect();
+    let mut wanted = Wanted::read(&mut form);
     let mut wrong = |field, problem: &str| wanted.problems.push((field, problem.to_owned()));
     if user_name(&wanted.name).is_none() {
         wrong("name", "The name has to contain visible characters.");
@@ -334,8 +343,6 @@ pub(super) async fn create_token(
     if wanted.rights.is_empty() {
         wrong("may", "Choose what it may do.");
     }
-    let days = form.take("days").and_then(|days| days.parse().ok());
-    wanted.days = days.filter(|days| DAYS.contains(days));
     let Some(days) = wanted.days.filter(|_| wanted.problems.is_empty()) else {
         if wanted.days.is_none() {
             wanted
@@ -417,18 +424,6 @@ pub(super) async fn revoke_token(
     Ok(Redirect::to(back).into_response())
 }
 
-/// The page after a sign-out.
-pub(crate) fn signed_out() -> Response {
-    let main = html! {
-        section.problem {
-            h1 { "Signed out" }
-            p { "This browser's session has ended." }
-            p { a.button href="/sign-in" { "Sign in again" } }
-        }
-    };
-    frame::bare(StatusCode::OK, "Signed out", &main)
-}
-
 async fn own_tokens(service: &Service, view: &View) -> Result<Vec<Token>, Status> {
     let tokens = service.store.tokens().await.map_err(errors::store)?;
     let tokens = tokens.into_iter();
@@ -439,11 +434,4 @@ async fn own_tokens(service: &Service, view: &View) -> Result<Vec<Token>, Status
 
 fn has_ended(token: &Token) -> bool {
     token.revoked.is_some() || token.expires.is_some_and(|end| end <= now())
-}
-
-/// Milliseconds since 1970.
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    let since: Duration = since.unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

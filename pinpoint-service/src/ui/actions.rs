@@ -3,8 +3,9 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
+use http::Uri;
 use maud::html;
-use pinpoint_report::Foreign;
+use pinpoint_report::{Foreign, clean};
 
 use super::frame::{self, Section};
 use super::job::title;
@@ -15,14 +16,18 @@ use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::grpc::v2::messages::{
     CancelJobRequest, GetJobRequest, PauseJobRequest, ResumeJobRequest, RetryJobRequest,
 };
+use crate::query::Query;
 use crate::rest::Problem;
 
 /// GET `/jobs/{id}/cancel`: asks for the reason, which the job keeps.
 pub(super) async fn ask_reason(
     State(service): State<Service>,
     Path(id): Path<String>,
+    uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
+    // Typed before a sign-in that was asked for meanwhile.
+    let reason = Query::of(&uri)?.take("reason").unwrap_or_default();
     let request = view.call("pinpoint.v2.Pinpoint/GetJob", GetJobRequest { job_id: id });
     let job = service.get_job(request).await?.into_inner();
     let summary = job.summary.unwrap_or_default();
@@ -31,9 +36,9 @@ pub(super) async fn ask_reason(
         h1 { "Cancel " (Foreign(title(&summary))) "?" }
         p { "A run under way is ended. What was measured is kept, and the job can be resumed." }
         form.stacked method="post" action=(format!("{path}/cancel")) {
-            (view.form_token())
+            (view.typed_form())
             label for="reason" { "Reason" }
-            input #reason name="reason" required maxlength="500" autofocus;
+            input #reason name="reason" required maxlength="500" autofocus value=(clean(&reason));
             p {
                 button.danger { "Cancel the job" }
                 " "

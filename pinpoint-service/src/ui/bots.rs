@@ -11,6 +11,7 @@ use pinpoint_report::{Foreign, clean};
 use super::dates::ago;
 use super::frame::{self, Section};
 use super::job::title;
+use super::machines;
 use super::problems::wants_page;
 use super::view::View;
 use crate::Service;
@@ -131,6 +132,7 @@ pub(super) async fn workers(
 ) -> Result<Response, Problem> {
     let workers = workers_of(&service, &view).await?;
     let titles = titles(&service, &view).await?;
+    let measured = service.machine_noise().await?;
     let main = html! {
         h1 { "Workers" }
         p.soft { "A worker takes the jobs of its bots, one after the other. One that has gone is listed for a week." }
@@ -155,6 +157,7 @@ pub(super) async fn workers(
                 }
             }
         }
+        (machines::section(&workers, &measured))
     };
     Ok(frame::page(&view, Section::Workers, "Workers", &main))
 }

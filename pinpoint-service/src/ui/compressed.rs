@@ -49,7 +49,9 @@ fn is_compressible(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
-    KINDS.contains(&kind) && !headers.contains_key(header::CONTENT_ENCODING)
+    // A report may be long, and has its runs packed already.
+    let is_file = headers.contains_key(header::CONTENT_DISPOSITION);
+    KINDS.contains(&kind) && !is_file && !headers.contains_key(header::CONTENT_ENCODING)
 }
 
 fn accepts_gzip(headers: &HeaderMap) -> bool {

@@ -29,6 +29,12 @@ pub(super) fn at(time: Option<&Timestamp>) -> Markup {
     html! { time datetime=(whole) { (whole.replace('T', " ").replace('Z', " UTC")) } }
 }
 
+/// Milliseconds since 1970.
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
+}
+
 /// The beginning of the first day of a filter, and the end of its last one.
 pub(super) fn days(from: &str, to: &str) -> Result<(Option<Timestamp>, Option<Timestamp>), Status> {
     let time = |name: &str, text: &str, days: i64| match text {

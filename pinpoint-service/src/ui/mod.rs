@@ -23,8 +23,11 @@ mod dates;
 mod frame;
 mod job;
 mod jobs;
+mod machines;
 mod new;
 mod problems;
+mod sessions;
+mod unsent;
 mod view;
 
 use axum::response::Redirect;
@@ -33,12 +36,13 @@ use axum::routing::{get, post};
 use crate::operations::Right;
 use crate::pages::{Page, given, open, posted, seen};
 
-pub(crate) use self::account::signed_out;
 pub(crate) use self::bots::bots;
 pub(crate) use self::compressed::compressed;
 pub(crate) use self::job::kept::Kept;
 pub(crate) use self::job::live::Feeds;
 pub(crate) use self::problems::{as_pages, wants_page};
+pub(crate) use self::sessions::{signed_out, signing_in};
+pub(crate) use self::unsent::USER as FORM_USER;
 
 /// The pages and what their forms send.
 pub(crate) const PAGES: &[Page] = &[

@@ -2,16 +2,20 @@
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode, Uri, header};
 use maud::{Markup, html};
-use pinpoint_report::Foreign;
+use pinpoint_report::{Foreign, clean};
 use tonic::Status;
 
 use super::frame;
-use crate::Service;
-use crate::requests::Arrival;
+use super::unsent::{self, Unsent};
+use crate::requests::{Arrival, User};
+use crate::{Service, rest};
+
+/// The longest address of a page that a link to the sign-in has in its own.
+const LONGEST_IN_LINK: usize = 2048;
 
 /// Turns an error into a page where somebody looks at it with a browser.
 pub(crate) async fn as_pages(
@@ -22,6 +26,11 @@ pub(crate) async fn as_pages(
     if !wants_page(request.headers()) {
         return next.run(request).await;
     }
+    let read = tokio::time::timeout(service.limits.deadline(), unsent::of(request));
+    let Ok(Some((request, unsent))) = read.await else {
+        let lost = Status::invalid_argument("the form did not arrive as a whole");
+        return rest::Problem::from(lost).into_response();
+    };
     let (parts, body) = request.into_parts();
     let id = parts.extensions.get::<Arrival>().map(|it| it.id.clone());
     let is_form = parts.method == Method::POST;
@@ -31,6 +40,8 @@ pub(crate) async fn as_pages(
         return response;
     };
     let status = response.status();
+    let user = response.extensions().get::<User>();
+    let unsent = unsent.filter(|it| it.is_for(user.map(|user| &*user.0)));
     let (mut parts, _) = response.into_parts();
     let wait = parts.headers.get(header::RETRY_AFTER);
     let wait = wait.and_then(|wait| wait.to_str().ok()).map(str::to_owned);
@@ -38,6 +49,8 @@ pub(crate) async fn as_pages(
         status,
         message: told.message(),
         wait: wait.as_deref(),
+        filled: unsent.as_ref().and_then(|it| it.address(&here)),
+        unsent: unsent.as_ref(),
         here: &here,
         can_sign_in: service.sign_in.has_page(),
         is_form,
@@ -88,6 +101,10 @@ struct Problem<'a> {
     wait: Option<&'a str>,
     /// The page to come back to.
     here: &'a str,
+    /// What was typed into the form that was sent.
+    unsent: Option<&'a Unsent>,
+    /// The page to come back to with what was typed.
+    filled: Option<String>,
     /// People sign in with a browser.
     can_sign_in: bool,
     /// A form was sent.
@@ -131,20 +148,17 @@ impl Problem<'_> {
                     p { "Try again in " (wait) " s." }
                 }
                 @if self.is_form && self.status.is_client_error() {
-                    p { "Nothing was changed. What you typed was not kept here; your browser may still have it if you go back." }
+                    p { "Nothing was changed. " (self.kept()) }
                 } @else if self.is_form {
                     p { "Check whether it went through before you send the form again." }
                 }
                 @if can_sign_in {
-                    form method="get" action="/sign-in" {
-                        input type="hidden" name="return_to" value=(self.here);
-                        button.primary { "Sign in" }
-                    }
+                    (self.sign_in())
                 } @else {
                     p { (advice) }
                     p.bar {
                         @if self.status != StatusCode::NOT_FOUND {
-                            a.button href=(self.here) { (if self.is_form { "Back to the form" } else { "Load again" }) }
+                            a.button href=(self.back()) { (if self.is_form { "Back to the form" } else { "Load again" }) }
                         }
                         a.button href="/" { "List of jobs" }
                     }
@@ -153,5 +167,41 @@ impl Problem<'_> {
             }
         };
         (title, page)
+    }
+
+    /// The page to come back to, as it was left.
+    fn back(&self) -> &str {
+        self.filled.as_deref().unwrap_or(self.here)
+    }
+
+    fn kept(&self) -> &'static str {
+        match (self.status.as_u16(), self.unsent, &self.filled) {
+            (401, _, Some(_)) => "What you typed is kept: sign in, and the form has it again.",
+            (_, _, Some(_)) => "What you typed is kept: the form has it again.",
+            (_, Some(_), None) => {
+                "What you typed is too long to be kept; your browser may still have it if you go back."
+            }
+            (_, None, None) => "Your browser may still have what you typed if you go back.",
+        }
+    }
+
+    /// The way to the sign-in. A form can't lead there: the content security policy holds for the
+    /// redirects after it, too. What an address should not have is sent, and another page leads on.
+    fn sign_in(&self) -> Markup {
+        let back = self.back();
+        if self.filled.is_none() && back.len() <= LONGEST_IN_LINK {
+            let mut query = form_urlencoded::Serializer::new(String::new());
+            let link = query.append_pair("return_to", back).finish();
+            return html! { p { a.button.primary href=(format!("/sign-in?{link}")) { "Sign in" } } };
+        }
+        html! {
+            form method="post" action="/sign-in" {
+                input type="hidden" name="return_to" value=(back);
+                @if let Some(unsent) = self.unsent {
+                    input type="hidden" name=(unsent::USER) value=(clean(&unsent.user));
+                }
+                button.primary { "Sign in" }
+            }
+        }
     }
 }

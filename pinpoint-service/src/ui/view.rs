@@ -6,10 +6,12 @@ use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use maud::{Markup, html};
 use pinpoint_backends::store::AuditEntry;
+use pinpoint_report::clean;
 use serde_json::{Map, Value};
 use tonic::{Code, Status};
 use uuid::Uuid;
 
+use super::unsent;
 use crate::Service;
 use crate::caller::Context;
 use crate::grpc::errors;
@@ -106,6 +108,15 @@ impl View {
         }
     }
 
+    /// As [`View::form_token`], in a form that people type into: what they typed comes back where
+    /// the form is refused.
+    pub(super) fn typed_form(&self) -> Markup {
+        html! {
+            (self.form_token())
+            input type="hidden" name=(unsent::USER) value=(clean(self.user()));
+        }
+    }
+
     /// Whether the user has a session, which can be ended.
     pub(super) fn has_session(&self) -> bool {
         self.context.form_token.is_some()
@@ -142,7 +153,8 @@ impl<S: Sync> FromRequest<S> for Form {
     }
 }
 
-const KEY: &str = "key";
+/// The field with the name of a request that is carried out once.
+pub(super) const KEY: &str = "key";
 
 /// The field of a form that makes a job: one that is sent twice makes one.
 pub(super) fn key() -> Markup {

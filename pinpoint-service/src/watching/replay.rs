@@ -283,6 +283,10 @@ pub(crate) fn runs_to_come(machine: &JobMachine) -> Option<u64> {
 pub(crate) struct Pace {
     /// When the first and the last run were recorded, and how many were since the first.
     runs: Option<(i64, i64, u64)>,
+    /// The records since the first, and the sum over them of the square of their seconds, in
+    /// parts of their runs.
+    steps: u32,
+    squares: f64,
 }
 
 impl Pace {
@@ -290,7 +294,12 @@ impl Pace {
     pub(crate) fn add(&mut self, recorded: i64, runs: u64) {
         self.runs = Some(match self.runs {
             None => (recorded, recorded, 0),
-            Some((first, _, before)) => (first, recorded, before + runs),
+            Some((first, last, before)) => {
+                let seconds = recorded.saturating_sub(last) as f64 / 1000.0;
+                self.squares += seconds * seconds / runs.max(1) as f64;
+                self.steps += 1;
+                (first, recorded, before + runs)
+            }
         });
     }
 
@@ -299,5 +308,48 @@ impl Pace {
         let (first, last, runs) = self.runs?;
         let seconds = last.saturating_sub(first) as f64 / 1000.0;
         (runs > 0).then(|| seconds / runs as f64 * runs_to_come as f64)
+    }
+
+    /// The seconds between which so many runs end, in 95 of 100 cases where runs take as long
+    /// as those so far, builds and waits between them included: the mean by what it is known to
+    /// and the sum of so many by how much they vary, as if each were independent.
+    ///
+    /// With m and s² the mean and the variance of one run, of r so far, the next n take
+    /// n·m ± 1.96·s·√(n + n²/r).
+    pub(crate) fn range(&self, runs_to_come: u64) -> Option<(f64, f64)> {
+        let middle = self.seconds(runs_to_come)?;
+        let (first, last, runs) = self.runs?;
+        let seconds = last.saturating_sub(first) as f64 / 1000.0;
+        let (runs, to_come) = (runs as f64, runs_to_come as f64);
+        let beyond = f64::from(self.steps.checked_sub(1).filter(|steps| *steps > 0)?);
+        let variance = ((self.squares - seconds * seconds / runs) / beyond).max(0.0);
+        let half = 1.96 * (variance * (to_come + to_come * to_come / runs)).sqrt();
+        Some(((middle - half).max(0.0), middle + half))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_runs_to_come_is_known_as_well_as_that_of_those_so_far() {
+        let mut pace = Pace::default();
+        assert_eq!((pace.seconds(1), pace.range(1)), (None, None));
+        pace.add(1_000_000, 1);
+        pace.add(1_010_000, 1);
+        // One run does not say how much they vary.
+        assert_eq!((pace.seconds(3), pace.range(3)), (Some(30.0), None));
+        pace.add(1_030_000, 2);
+        // All take ten seconds, alone or in pairs.
+        assert_eq!(pace.range(3), Some((30.0, 30.0)));
+        pace.add(1_046_000, 1);
+        pace.add(1_050_000, 1);
+        // 10, 20 for two, 16 and 4 seconds: m = 10, and s² = (36 + 36) / 3.
+        assert_eq!(pace.seconds(4), Some(40.0));
+        let (low, high) = pace.range(4).unwrap();
+        let half = 1.96 * (24.0_f64 * (4.0 + 16.0 / 5.0)).sqrt();
+        assert!((low - (40.0 - half)).abs() < 1e-9 && (high - (40.0 + half)).abs() < 1e-9);
+        assert_eq!(pace.range(0), Some((0.0, 0.0)));
     }
 }

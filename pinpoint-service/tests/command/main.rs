@@ -21,6 +21,7 @@ mod postgres;
 mod proxy;
 mod scene;
 mod several;
+mod world;
 
 use std::fs;
 use std::io::Read;

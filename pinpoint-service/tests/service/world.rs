@@ -11,7 +11,7 @@ use pinpoint_backends::owner;
 use pinpoint_backends::store::{AuditFilter, JobStore, NewToken};
 use pinpoint_core::bots::{Bots, ConfigFile};
 use pinpoint_service::config::LimitsConfig;
-use pinpoint_service::{Commits, Limits, Phase, Service, SignIn, Watches, router};
+use pinpoint_service::{Commits, Gerrit, Limits, Phase, Service, SignIn, Watches, router};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -110,13 +110,7 @@ impl World {
             caches: Arc::new(watches.into()),
             ..self.service.clone()
         };
-        Self {
-            directory: self.directory.clone(),
-            store: self.store.clone(),
-            phase: self.phase.clone(),
-            router: router(service.clone()).await,
-            service,
-        }
+        self.served_by(service).await
     }
 
     /// Another process, which knows nothing of earlier fetches of these repositories.
@@ -125,6 +119,19 @@ impl World {
             commits: commits(self.directory.path(), repositories),
             ..self.service.clone()
         };
+        self.served_by(service).await
+    }
+
+    /// Another process, which asks this Gerrit.
+    pub(crate) async fn asking(&self, gerrit: Gerrit) -> Self {
+        let service = Service {
+            gerrit: Some(Arc::new(gerrit)),
+            ..self.service.clone()
+        };
+        self.served_by(service).await
+    }
+
+    async fn served_by(&self, service: Service) -> Self {
         Self {
             directory: self.directory.clone(),
             store: self.store.clone(),

@@ -4,7 +4,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use super::super::StoreError;
 use super::super::database::{Dialect, Row, Value, bound};
-use super::derived::{self, set_derived};
+use super::derived::{DERIVED, set_derived};
 use super::{SCHEMA_VERSION, statements};
 
 /// Held while the tables are made: "PINP" in ASCII.
@@ -108,7 +108,7 @@ async fn make(connection: &mut PgConnection, found: u32) -> Result<(), sqlx::Err
     for statement in tables {
         run(connection, statement).await?;
     }
-    set_derived!(connection);
+    set_derived!(connection, found);
     for statement in indices {
         run(connection, statement).await?;
     }

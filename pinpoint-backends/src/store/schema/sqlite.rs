@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 
 use super::super::StoreError;
 use super::super::database::{Dialect, Row, Value, bound};
-use super::derived::{self, set_derived};
+use super::derived::{DERIVED, set_derived};
 use super::{SCHEMA_VERSION, statements};
 
 /// The statements before and after creating the tables of version 2 in a file of version
@@ -70,7 +70,7 @@ pub(in crate::store) async fn bring_up_to_date(
     for step in tables.chain([after.to_owned()]) {
         run(&mut transaction, step).await?;
     }
-    set_derived!(transaction);
+    set_derived!(transaction, made);
     for step in indices.into_iter().chain([marks]) {
         run(&mut transaction, step).await?;
     }

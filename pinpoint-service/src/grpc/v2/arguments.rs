@@ -6,7 +6,7 @@ use pinpoint_core::api::Workload;
 use pinpoint_core::bots::Bots;
 use pinpoint_core::{
     Aggregate, BisectionSpec, CombinedCommit, Commit, CulpritFinderSpec, Direction, JobSpec,
-    Magnitude, PairwiseSpec, Range, Strategy, Variant,
+    Magnitude, PairwiseSpec, Patch, Range, Strategy, Variant,
 };
 use tonic::Status;
 
@@ -47,7 +47,7 @@ impl Check {
         let error = match known.map(|known| known.command(story.as_deref())) {
             _ if benchmark.is_empty() => return,
             Some(Ok(Some(_))) => return,
-            None | Some(Ok(None)) => RequestError::NoCommand(benchmark.clone()),
+            None | Some(Ok(None)) => RequestError::no_command(benchmark, bots),
             Some(Err(error)) => error.into(),
         };
         if let Problems::Fields(fields) = error.into() {
@@ -83,12 +83,16 @@ impl Check {
     }
 }
 
-/// The question of a request.
+/// The question of a request. Its sides that name a change have this patch.
 ///
 /// # Errors
 ///
 /// All problems of the request.
-pub(super) fn question(request: &CreateJobRequest, bots: &Bots) -> Result<Question, Problems> {
+pub(super) fn question(
+    request: &CreateJobRequest,
+    patch: Option<&Patch>,
+    bots: &Bots,
+) -> Result<Question, Problems> {
     use create_job_request::Question as Asked;
 
     let mut check = Check::default();
@@ -106,7 +110,7 @@ pub(super) fn question(request: &CreateJobRequest, bots: &Bots) -> Result<Questi
         bot: check.needed("bot", &request.bot),
         benchmark: check.needed("benchmark", &request.benchmark),
         story: text(&request.story),
-        story_tags: Vec::new(),
+        story_tags: { request.story_tags.split(',') }.filter_map(text).collect(),
         aggregate,
     };
     check.workload(&workload, bots);
@@ -146,13 +150,20 @@ pub(super) fn question(request: &CreateJobRequest, bots: &Bots) -> Result<Questi
         Some(Asked::Pairwise(asked)) => {
             let base = check.commit("pairwise.base", &asked.base);
             let experiment = check.commit("pairwise.experiment", &asked.experiment);
-            let mut side = |field: &str, commit: CombinedCommit, line: &str| Variant {
+            let mut side = |field: &str, commit: CombinedCommit, line: &str, named: bool| Variant {
                 arguments: check.arguments(field, line),
-                ..commit.into()
+                ..Variant::from(CombinedCommit {
+                    patch: patch.filter(|_| named).cloned(),
+                    ..commit
+                })
             };
-            let base = side("pairwise.base_extra_args", base, &asked.base_extra_args);
-            let line = &asked.experiment_extra_args;
-            let experiment = side("pairwise.experiment_extra_args", experiment, line);
+            let (line, named) = (&asked.base_extra_args, asked.base_patch.is_some());
+            let base = side("pairwise.base_extra_args", base, line, named);
+            let (line, named) = (
+                &asked.experiment_extra_args,
+                asked.experiment_patch.is_some(),
+            );
+            let experiment = side("pairwise.experiment_extra_args", experiment, line, named);
             let default = PairwiseSpec::new(base, experiment);
             PairwiseSpec {
                 chart,
@@ -297,7 +308,7 @@ pub(super) fn arguments(job: &Job) -> Result<Option<CreateJobRequest>, JobError>
                 pairs: Some(spec.pairs),
             })
         }),
-        JobSpec::Pairwise(spec) => compared(&spec).map(Asked::Pairwise),
+        JobSpec::Pairwise(spec) => compared(&spec, &request["pairwise"]).map(Asked::Pairwise),
     };
     let Some(question) = question else {
         return Ok(None);
@@ -313,6 +324,7 @@ pub(super) fn arguments(job: &Job) -> Result<Option<CreateJobRequest>, JobError>
         user: String::new(),
         bug_id: request["bugId"].as_str().and_then(|bug| bug.parse().ok()),
         question: Some(question),
+        story_tags: text("storyTags"),
     }))
 }
 
@@ -344,22 +356,42 @@ fn searched(spec: &BisectionSpec) -> Option<messages::Bisection> {
     })
 }
 
-fn compared(spec: &PairwiseSpec) -> Option<messages::Pairwise> {
+/// The question of a comparison, which was asked so.
+fn compared(spec: &PairwiseSpec, asked: &serde_json::Value) -> Option<messages::Pairwise> {
     let sides = spec.sides.as_ref()?;
-    let side = |side: &Variant| {
+    let side = |side: &Variant, patch: &Option<messages::Patch>| {
         let is_plain = side.env.is_empty() && side.artifact.is_none();
-        plain(&side.commit).filter(|_| is_plain)
+        let commit = CombinedCommit {
+            // The request says which it is.
+            patch: side.commit.patch.clone().filter(|_| patch.is_none()),
+            ..side.commit.clone()
+        };
+        plain(&commit).filter(|_| is_plain)
     };
+    let (base_patch, experiment_patch) =
+        (named(&asked["basePatch"]), named(&asked["experimentPatch"]));
     let line = |side: &Variant| shlex::try_join(side.arguments.iter().map(String::as_str)).ok();
     Some(messages::Pairwise {
-        base: side(&sides.base)?,
-        experiment: side(&sides.experiment)?,
+        base: side(&sides.base, &base_patch)?,
+        experiment: side(&sides.experiment, &experiment_patch)?,
         pairs: Some(spec.pairs),
         early_stopping: spec.early_stopping,
         max_seconds: spec.max_time.map(|time| time / 1000),
         seed: spec.seed,
         base_extra_args: line(&sides.base)?,
         experiment_extra_args: line(&sides.experiment)?,
+        base_patch,
+        experiment_patch,
+    })
+}
+
+/// A change as a request in JSON names it, in which numbers of 64 bits are texts.
+fn named(patch: &serde_json::Value) -> Option<messages::Patch> {
+    let number = |name: &str| patch[name].as_str()?.parse().ok();
+    Some(messages::Patch {
+        host: patch["host"].as_str()?.to_owned(),
+        change: number("change")?,
+        patchset: number("patchset"),
     })
 }
 

@@ -10,7 +10,7 @@ use prost::Message;
 use serde::{Deserialize, Serialize};
 use tonic::Status;
 
-use super::super::pinpoint::MOST_NAME_BYTES;
+use super::super::pinpoint::{MOST_NAME, too_long};
 use super::super::{errors, filtered_user};
 use super::arguments::text;
 use super::cursors::{Cursors, page_size};
@@ -124,9 +124,10 @@ impl Service {
             ("user", &filter.user),
             ("text", &filter.text),
         ];
-        if let Some((field, _)) = texts.iter().find(|(_, it)| it.len() > MOST_NAME_BYTES) {
-            let problem = format!("it has more than {MOST_NAME_BYTES} bytes");
-            return Err(errors::field(&format!("filter.{field}"), &problem));
+        for (field, text) in texts {
+            if let Some(problem) = too_long(text, MOST_NAME) {
+                return Err(errors::field(&format!("filter.{field}"), &problem));
+            }
         }
         if filter.bots.len() > MOST_BOTS {
             let problem = format!("name at most {MOST_BOTS}");
@@ -369,6 +370,9 @@ fn order(request: &ListJobsRequest) -> Result<Order, Status> {
         Ok(JobOrder::State) => SortBy::State,
         Ok(JobOrder::Runs) => SortBy::Runs,
         Ok(JobOrder::RunningTime) => SortBy::Duration,
+        Ok(JobOrder::Story) => SortBy::Story,
+        Ok(JobOrder::Bug) => SortBy::Bug,
+        Ok(JobOrder::Result) => SortBy::Result,
         Err(_) => return Err(errors::field("order", "jobs can't be sorted by that")),
     };
     let ascending = request.ascending;

@@ -4,6 +4,7 @@ mod arguments;
 mod cursors;
 pub(crate) mod journal;
 mod lists;
+mod patches;
 mod plan;
 mod report;
 pub(crate) mod show;
@@ -23,7 +24,9 @@ pub(crate) mod messages {
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
+use pinpoint_backends::job::PATCH;
 use pinpoint_backends::store::{AuditEntry, Job, JobId, JobMark, NewJob, StoreError};
+use pinpoint_core::Patch;
 use prost::Message;
 use tokio::sync::mpsc;
 use tonic::codegen::BoxStream;
@@ -238,7 +241,8 @@ impl Service {
         Ok((job, entry))
     }
 
-    /// The job that a request asks for, and the request with the full hashes of its commits.
+    /// The job that a request asks for, and the request with the full hashes of its commits. Its
+    /// sides that name a change have this patch.
     ///
     /// # Errors
     ///
@@ -246,6 +250,7 @@ impl Service {
     pub(crate) async fn asked(
         &self,
         mut request: CreateJobRequest,
+        patch: Option<&Patch>,
     ) -> Result<(NewJob, CreateJobRequest), Status> {
         let name = |field: &str| match field {
             "configuration" => "bot".to_owned(),
@@ -253,7 +258,7 @@ impl Service {
             field => field.to_owned(),
         };
         let missing = self.resolve_commits(&mut request).await?;
-        let question = arguments::question(&request, &self.bots);
+        let question = arguments::question(&request, patch, &self.bots);
         let job = question.and_then(|question| Ok(question.job(&self.bots)?));
         match job {
             Ok(job) if missing.is_empty() => Ok((job, request)),
@@ -293,7 +298,10 @@ impl Service {
 
         // Asked for again, HEAD is the same request, though it may be another commit.
         let asked = json_of("CreateJobRequest", &request)?;
-        let (mut job, request) = self.asked(request).await?;
+        let mut request = request;
+        let file = self.patch_file(&mut request).await?;
+        let patch = file.as_ref().map(|file| &file.patch);
+        let (mut job, request) = self.asked(request, patch).await?;
         job.user = self.name_for(extensions, &request.user).await?;
         request.name.trim().clone_into(&mut job.name);
         job.title = super::title(
@@ -312,7 +320,9 @@ impl Service {
         }
         let asked = serde_json::json!([asked, job.config["retry_of"]]);
         let name = |field: &str| field.trim_start_matches("job_").to_owned();
-        let id = self.keep(metadata, extensions, job, &asked, name).await?;
+        let file = file.as_ref().map(|file| (PATCH, &*file.content));
+        let kept = self.keep(metadata, extensions, job, file, &asked, name);
+        let id = kept.await?;
         self.shown(&self.job(&id, &[]).await?).await
     }
 }

@@ -6,19 +6,7 @@ const tools = document.querySelector("#tools");
 
 const wait = (time) => new Promise((done) => setTimeout(done, time));
 
-// Not more than one message in five seconds.
-let spoken = -5000;
-let unspoken;
-function say(text) {
-  clearTimeout(unspoken);
-  const left = spoken + 5000 - performance.now();
-  if (left > 0) {
-    unspoken = setTimeout(say, left, text);
-  } else if (news.textContent !== text) {
-    spoken = performance.now();
-    news.textContent = text;
-  }
-}
+const say = (text) => announce(news, text);
 
 // What the user has opened or typed is not the service's.
 function isKept(element, name) {
@@ -104,7 +92,7 @@ async function fetched() {
   const text = await answer.text();
   const fresh = answer.ok && new DOMParser().parseFromString(text, "text/html").querySelector("#job");
   if (!fresh || fresh.dataset.version !== root.dataset.version) {
-    leave(fresh ? "The service has a newer version of this page. " : "This page can no longer follow the job. ");
+    leave(fresh ? "The service has a newer version of this page." : "This page can no longer follow the job.");
     return;
   }
   const wasLive = "live" in root.dataset;
@@ -119,7 +107,7 @@ async function fetched() {
 // What has changed, in place of what was there.
 function changed({ version, live, html }) {
   if (version !== root.dataset.version) {
-    leave("The service has a newer version of this page. ");
+    leave("The service has a newer version of this page.");
     return;
   }
   const fresh = root.cloneNode(false);
@@ -134,13 +122,7 @@ function changed({ version, live, html }) {
 function leave(reason) {
   isLeft = true;
   close();
-  connected(true);
-  const note = document.querySelector("#connection");
-  note.textContent = reason;
-  const link = document.createElement("a");
-  link.href = location.href;
-  link.textContent = "Reload it";
-  note.append(link);
+  offerReload(reason);
 }
 
 let source;
@@ -155,8 +137,11 @@ function close() {
 
 function follow() {
   const isSeen = document.visibilityState === "visible" || isSubscribed;
-  if (isLeft || !isSeen || !("live" in root.dataset)) {
+  const isLive = "live" in root.dataset;
+  if (isLeft || !isSeen || !isLive) {
     close();
+    // Nothing is to be heard any more.
+    if (!isLive) connected(true);
     return;
   }
   if (source) return;
@@ -173,7 +158,7 @@ function follow() {
     close();
     failures += 1;
     connected(false);
-    again = setTimeout(follow, Math.min(60000, 500 * 2 ** failures) * (0.5 + Math.random() / 2));
+    again = setTimeout(follow, pause(failures));
   };
 }
 
@@ -192,7 +177,11 @@ function ended() {
   subscribe.hidden = true;
   if (!isSubscribed) return;
   const body = root.querySelector("#answer").textContent;
-  new Notification(root.querySelector("#title").textContent, { body });
+  try {
+    new Notification(root.querySelector("#title").textContent, { body });
+  } catch {
+    // Phones have notifications for programs that are installed only.
+  }
 }
 
 let moved;
@@ -231,9 +220,11 @@ function begin() {
   });
   subscribe.hidden = !("Notification" in window) || !("live" in root.dataset);
   subscribe.addEventListener("click", async () => {
-    isSubscribed = !isSubscribed && (await Notification.requestPermission()) === "granted";
+    const wants = !isSubscribed;
+    isSubscribed = wants && (await Notification.requestPermission()) === "granted";
     subscribe.setAttribute("aria-pressed", String(isSubscribed));
-    say(isSubscribed ? "You will be notified when it ends, while this page is open." : "You will not be notified.");
+    if (isSubscribed) say("You will be notified when it ends, while this page is open.");
+    else say(wants ? "Your browser does not allow notifications from this page." : "You will not be notified.");
   });
   follow();
 }

@@ -20,6 +20,27 @@ const begin = (form) => {
     return some;
   };
 
+  // The estimate changes as one types: what screen readers read out is its first sentence, and
+  // not at each change.
+  const estimate = document.querySelector("#estimate");
+  const spoken = document.createElement("p");
+  spoken.className = "unseen";
+  spoken.setAttribute("role", "status");
+  estimate.removeAttribute("role");
+  estimate.after(spoken);
+  const tell = (isSignedOut) => {
+    if (isSignedOut) {
+      estimate.textContent = "You are signed out. Press one of the buttons to sign in again: what you typed is kept.";
+    }
+    const text = (estimate.querySelector("p") ?? estimate).textContent;
+    announce(spoken, text);
+  };
+
+  // A browser without a clipboard for this page shows no buttons for it.
+  const offerCopies = (part) => {
+    for (const button of part.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
+  };
+
   const parts = [...document.querySelectorAll("[data-source]")].map((part) => {
     let known = part.dataset.source === "/new/estimate" || part.dataset.source === "/new/commands" ? "" : `${asked(part)}`;
     let running;
@@ -34,12 +55,13 @@ const begin = (form) => {
         const answer = await fetch(`${part.dataset.source}?${query}`, { signal: running.signal });
         if (answer.ok) part.innerHTML = await answer.text();
         else known = undefined;
+        if (part === estimate) tell(answer.status === 401);
       } catch (error) {
         if (error.name === "AbortError") return;
         known = undefined; // Asked for again with the next change.
       }
       part.removeAttribute("aria-busy");
-      for (const button of part.querySelectorAll("[data-copy]")) button.hidden = false;
+      offerCopies(part);
     };
   });
 
@@ -74,7 +96,7 @@ const begin = (form) => {
     await navigator.clipboard.writeText(target.previousElementSibling.textContent);
     target.textContent = "Copied";
   });
-  for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
+  offerCopies(document);
 };
 
 const form = document.querySelector("#new");

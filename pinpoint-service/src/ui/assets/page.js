@@ -1,6 +1,7 @@
 // What all pages have in common.
 
-// A form that is on its way is not sent again, however often its button is pressed.
+// A form that is on its way is not sent again, however often its button is pressed. It can be
+// when it was stopped on its way, and when one goes back to the page.
 addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post") return;
@@ -9,36 +10,88 @@ addEventListener("submit", (event) => {
     return;
   }
   form.dataset.sent = "true";
-  // The browser may show this page again as it was, when one goes back to it.
-  addEventListener("pageshow", () => delete form.dataset.sent, { once: true });
+  const free = () => delete form.dataset.sent;
+  setTimeout(free, 5000);
+  addEventListener("pageshow", free, { once: true });
 });
 
-// Listens to server-sent events of JSON. A connection that is lost is opened again: at first by
-// the browser, and after an answer that is an error less and less often, at times that differ
-// from page to page. Handlers are named as the events are; the `state` handler is told whether
-// the connection is there.
-function listen(url, handlers, state = connected) {
-  let waits = 1000;
+// Changes a live region. Screen readers read such changes out: at most one in five seconds, all
+// regions of the page together, and of one region the last.
+const unspoken = new Map();
+let isSpeaking = false;
+function speak(region, change) {
+  unspoken.delete(region);
+  unspoken.set(region, change);
+  if (isSpeaking) return;
+  isSpeaking = true;
+  const next = () => {
+    const [[region, change] = []] = unspoken;
+    if (!region) {
+      isSpeaking = false;
+      return;
+    }
+    unspoken.delete(region);
+    const before = region.textContent;
+    change(region);
+    setTimeout(next, region.textContent === before ? 0 : 5000);
+  };
+  next();
+}
+
+// Says a text in a live region, unless it is there.
+function announce(region, text) {
+  speak(region, () => {
+    if (region.textContent !== text) region.textContent = text;
+  });
+}
+
+// How long to wait after so many failures: longer and longer, and differently on each page, so
+// that pages do not come back all at once.
+function pause(failures) {
+  return Math.min(60000, 500 * 2 ** failures) * (0.5 + Math.random() / 2);
+}
+
+// Listens to server-sent events of JSON while the page can be seen. A connection that is lost is
+// opened again. Handlers are named as the events are. Returns a function that ends it.
+function listen(url, handlers) {
+  let failures = 0;
   let source;
+  let again;
+  const close = () => {
+    clearTimeout(again);
+    source?.close();
+    source = undefined;
+  };
   const open = () => {
+    close();
     source = new EventSource(url);
     source.onopen = () => {
-      waits = 1000;
-      state(true);
+      failures = 0;
+      connected(true);
     };
     source.onerror = () => {
-      state(false);
-      if (source.readyState !== EventSource.CLOSED) return;
-      setTimeout(open, waits * (0.5 + Math.random()));
-      waits = Math.min(2 * waits, 60000);
+      close();
+      failures += 1;
+      connected(false);
+      again = setTimeout(open, pause(failures));
     };
     for (const [name, handle] of Object.entries(handlers)) {
-      source.addEventListener(name, (event) => handle(JSON.parse(event.data), event));
+      source.addEventListener(name, (event) => handle(JSON.parse(event.data)));
     }
   };
-  open();
-  addEventListener("pagehide", () => source.close());
-  return () => source.close();
+  const look = () => {
+    if (document.visibilityState !== "visible") close();
+    else if (!source) open();
+  };
+  document.addEventListener("visibilitychange", look);
+  addEventListener("pagehide", close);
+  addEventListener("pageshow", look);
+  look();
+  return () => {
+    close();
+    document.removeEventListener("visibilitychange", look);
+    removeEventListener("pageshow", look);
+  };
 }
 
 // A quiet note while what is shown may be out of date. A connection that comes back within
@@ -46,7 +99,23 @@ function listen(url, handlers, state = connected) {
 let lost;
 function connected(is) {
   const note = document.querySelector("#connection");
-  clearTimeout(lost);
-  if (is) note.textContent = "";
-  else lost = setTimeout(() => (note.textContent = "Not connected: what is shown may be old."), 5000);
+  if (is) {
+    clearTimeout(lost);
+    lost = undefined;
+    unspoken.delete(note);
+    note.textContent = "";
+  } else {
+    lost ??= setTimeout(announce, 5000, note, "Not connected: what is shown may be old.");
+  }
+}
+
+// The page is not kept up to date any more, and says why.
+function offerReload(reason) {
+  connected(true);
+  speak(document.querySelector("#connection"), (note) => {
+    const link = document.createElement("a");
+    link.href = location.href;
+    link.textContent = "Reload it";
+    note.replaceChildren(`${reason} `, link);
+  });
 }

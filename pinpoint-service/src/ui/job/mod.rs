@@ -3,12 +3,15 @@
 pub(super) mod asked;
 pub(super) mod commits;
 mod differences;
+mod expected;
 pub(super) mod files;
 pub(crate) mod kept;
 pub(crate) mod live;
 mod moment;
 pub(super) mod pairs;
+mod run;
 mod search;
+mod squares;
 
 use std::sync::Arc;
 
@@ -27,6 +30,7 @@ use tonic::{Code, Request, Status};
 use uuid::Uuid;
 
 use self::asked::Asked;
+use self::expected::Expected;
 use self::kept::Wanted;
 use self::live::Token;
 use self::moment::Moment;
@@ -201,8 +205,7 @@ struct Evidence {
     /// The reason why the job ended.
     why: Option<String>,
     work: Vec<(Markup, usize)>,
-    runs_to_come: Option<u64>,
-    seconds_to_come: Option<f64>,
+    expected: Option<Expected>,
     run: Markup,
     sections: Markup,
 }
@@ -229,9 +232,7 @@ impl Evidence {
                 _ => (search::section(moment, asked)?),
             }
         };
-        let runs_to_come = moment
-            .runs_to_come()
-            .filter(|_| moment.is_past() || moment.is_live());
+        let goes_on = moment.is_past() || moment.is_live();
         Ok(Self {
             is_live: moment.is_live(),
             records: moment.records,
@@ -244,10 +245,9 @@ impl Evidence {
             },
             why: moment.result.as_ref().map(why_it_ended),
             work: commits::work(moment.engine.names(), &moment.outstanding),
-            seconds_to_come: runs_to_come.and_then(|runs| moment.pace.seconds(runs)),
-            runs_to_come,
+            expected: goes_on.then(|| Expected::of(moment)).flatten(),
             run: match &asked.run {
-                Some(name) => pairs::run(moment, name, wanted.output.as_deref()),
+                Some(name) => run::card(moment, name, wanted.output.as_deref()),
                 None => html! {},
             },
             sections,
@@ -371,13 +371,7 @@ fn under_way(evidence: &Evidence, job: &Job, workers: &[Worker]) -> Markup {
                     "."
                 }
             }
-            @if let Some(runs) = evidence.runs_to_come.filter(|runs| *runs > 0) {
-                p #expected {
-                    "Expected: at least " (count(runs, "more run"))
-                    @if let Some(seconds) = evidence.seconds_to_come { ", about " (duration(seconds)) }
-                    "."
-                }
-            }
+            @if let Some(expected) = &evidence.expected { (expected.shown()) }
         }
     }
 }
@@ -434,7 +428,7 @@ fn facts(
             }
             details #arguments {
                 summary { "Arguments" }
-                pre tabindex="0" { (Foreign(&arguments_of(stored))) }
+                pre tabindex="0" role="group" aria-label="Arguments" { (Foreign(&arguments_of(stored))) }
             }
         }
     }
@@ -454,7 +448,10 @@ fn more(stored: &StoredJob, summary: &JobSummary) -> Markup {
         section #more aria-labelledby="more-title" {
             h2 #more-title { "More" }
             ul {
-                li { a href=(format!("/api/v2/jobs/{id}/report")) { "Report" } ", one page that holds everything" }
+                li {
+                    a href=(format!("/api/v2/jobs/{id}/report")) { "Report" } ", one page that holds everything, "
+                    a href=(format!("/api/v2/jobs/{id}/report")) download=(format!("pinpoint-{id}.html")) { "to download" }
+                }
                 li { a href=(format!("/jobs/{id}/journal.jsonl")) download { "Journal" } " as JSON Lines, of version " (stored.journal_version) }
                 li { a href=(format!("/api/v2/jobs/{id}")) { "Job" } " as JSON" }
             }

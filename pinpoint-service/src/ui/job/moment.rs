@@ -9,8 +9,8 @@ use pinpoint_backends::job::{JobError, kind_of, machine_of, stored_result};
 use pinpoint_backends::store::{Job, JournalEntry};
 use pinpoint_core::job::{JobResult, NamedChart};
 use pinpoint_core::{
-    Action, Answered, Applied, Bisection, BuildReport, Culprit, Engine, JobKey, JobKind,
-    JobMachine, JobOutcome, Machine, PairwiseOutcome, Posterior, Record, Report, Search,
+    Action, Answered, Applied, Bisection, BuildReport, CombinedCommit, Culprit, Engine, JobKey,
+    JobKind, JobMachine, JobOutcome, Machine, PairwiseOutcome, Posterior, Record, Report, Search,
 };
 use pinpoint_report::Measurements;
 
@@ -30,8 +30,8 @@ pub(super) struct Moment {
     pub(super) recorded: Option<i64>,
     pub(super) engine: Engine<JobMachine>,
     pub(super) measured: Measurements,
-    /// The builds that failed, in the order in which they were tried.
-    pub(super) failed_builds: Vec<BuildReport>,
+    /// The builds, in the order in which they were tried.
+    pub(super) builds: Vec<BuildReport>,
     /// The work under way, or to be done next.
     pub(super) outstanding: Vec<Action>,
     /// The result; absent in the past, and as long as the job has not ended.
@@ -65,7 +65,7 @@ impl Moment {
             recorded: None,
             engine: Engine::new(key, machine),
             measured: Measurements::default(),
-            failed_builds: Vec::new(),
+            builds: Vec::new(),
             outstanding: Vec::new(),
             result,
             outcome: None,
@@ -107,10 +107,8 @@ impl Moment {
         else {
             return;
         };
-        if let Report::Built(build) = &report
-            && build.failure.is_some()
-        {
-            self.failed_builds.push(build.clone());
+        if let Report::Built(build) = &report {
+            self.builds.push(build.clone());
         }
         self.has_answers = true;
         let answer = Answered {
@@ -160,6 +158,17 @@ impl Moment {
             Search::CulpritFinder(search) => search.bisection(),
             Search::Pairwise(_) => None,
         }
+    }
+
+    /// The builds that failed.
+    pub(super) fn failed_builds(&self) -> impl Iterator<Item = &BuildReport> {
+        self.builds.iter().filter(|build| build.failure.is_some())
+    }
+
+    /// The build that runs of this commit were made with.
+    pub(super) fn build_of(&self, commit: &CombinedCommit) -> Option<&BuildReport> {
+        let mut builds = self.builds.iter().rev();
+        builds.find(|build| build.failure.is_none() && build.commit == *commit)
     }
 
     /// The probable places of the change.

@@ -1,30 +1,22 @@
-//! A comparison in pairs of runs: each run a square, and a row for each metric.
+//! A comparison in pairs of runs: a square for each run, and a row for each metric.
 
 use std::cmp::Ordering;
 
 use maud::{Markup, html};
-use pinpoint_core::api::Timestamp;
 use pinpoint_core::job::{JobResult, NamedChart};
 use pinpoint_core::{ChartComparison, Direction, JobSpec, Machine, Search, Verdict};
 use pinpoint_report::picture::PictureError;
-use pinpoint_report::quantity::{count, digits, quantity};
-use pinpoint_report::words::{described, failures, line_of, reason, row, short};
-use pinpoint_report::{Foreign, Run, chart_pictures, clean, commit_name};
+use pinpoint_report::quantity::count;
+use pinpoint_report::words::{described, failures, line_of, row, short};
+use pinpoint_report::{Foreign, chart_pictures, clean, commit_name};
 
 use super::asked::{Asked, Column};
 use super::commits::linked;
-use super::files::logs_of_run;
 use super::moment::Moment;
-use crate::ui::dates::at;
+use super::squares;
 
 /// The rows of a page of the table.
 pub(in crate::ui) const ROWS: usize = 100;
-
-/// The most pairs that have squares: the last ones.
-const MOST_SQUARES: usize = 500;
-
-/// The most values of a metric, and the most metrics, that a run shows.
-const MOST_VALUES: usize = 100;
 
 /// The comparison of a try job.
 pub(super) fn section(moment: &Moment, asked: &Asked) -> Result<Markup, PictureError> {
@@ -48,7 +40,7 @@ pub(super) fn section(moment: &Moment, asked: &Asked) -> Result<Markup, PictureE
                     }
                 } }
             }
-            (squares(moment, asked))
+            (squares::of_pairs(moment, asked))
         }
         (metrics(moment, asked)?)
     })
@@ -117,120 +109,7 @@ pub(super) fn stages(moment: &Moment, asked: &Asked) -> Markup {
                     }
                 }
             }
-            (squares(moment, asked))
-        }
-    }
-}
-
-/// A square for each run of a pair: its shape says whether it gave a value.
-fn squares(moment: &Moment, asked: &Asked) -> Markup {
-    let measured = &moment.measured;
-    let chart = asked.chart.as_deref();
-    let pairs = &measured.pairs;
-    let left_out = pairs.len().saturating_sub(MOST_SQUARES);
-    let square = |index: usize| {
-        let run = &measured.runs[index];
-        let value = chart.map(|chart| run.value(chart));
-        let is_failed = run.failure.is_some() || value == Some(None);
-        let about = match (&run.failure, value) {
-            (Some(_), _) => format!("run {}, failed", run.name),
-            (None, Some(None)) => format!("run {}, no value", run.name),
-            (None, Some(Some(value))) => format!("run {}, {}", run.name, digits(value)),
-            (None, None) => format!("run {}", run.name),
-        };
-        let other = Asked {
-            run: Some(run.name.clone()),
-            ..asked.clone()
-        };
-        let is_shown = asked.run.as_ref() == Some(&run.name);
-        html! {
-            a.failed[is_failed] href=(format!("{}#run", other.address())) aria-label=(about) title=(about)
-                aria-current=[is_shown.then_some("true")] {
-                @if is_failed { "✕" } @else { "■" }
-            }
-        }
-    };
-    html! {
-        @if pairs.is_empty() {
-            p.empty { "No pair of runs so far." }
-        } @else {
-            p {
-                "Each square is a run, in the order of the pairs. ■ gave "
-                @match chart { Some(chart) => { "a value of " (Foreign(chart)) }, None => { "values" } }
-                ", ✕ did not."
-                @if left_out > 0 { " The first " (count(left_out as u64, "pair")) " are left out." }
-            }
-            div.squares {
-                @for (name, is_base) in [("Base", true), ("Experiment", false)] {
-                    div role="group" aria-label=(name) {
-                        span.side { (name) }
-                        @for pair in &pairs[left_out..] {
-                            (square(if is_base { pair.base } else { pair.experiment }))
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// All about one run.
-pub(super) fn run(moment: &Moment, name: &str, output: Option<&str>) -> Markup {
-    let measured = &moment.measured;
-    let Some(run) = measured.runs.iter().find(|run| run.name == name) else {
-        return html! { section #run { p.empty { "There is no run " (Foreign(name)) " here." } } };
-    };
-    let Run {
-        report, failure, ..
-    } = run;
-    let started = i64::try_from(report.started).unwrap_or_default();
-    let values = |values: &[f64], unit: Option<&str>| {
-        let shown = values
-            .iter()
-            .take(MOST_VALUES)
-            .map(|value| quantity(*value, unit));
-        let mut text = shown.collect::<Vec<_>>().join(", ");
-        if values.len() > MOST_VALUES {
-            text.push_str(", …");
-        }
-        text
-    };
-    let more = report.charts.len().saturating_sub(MOST_VALUES);
-    html! {
-        section.card #run aria-labelledby="run-title" tabindex="-1" {
-            h2 #run-title { "Run " (Foreign(name)) }
-            table.facts { tbody {
-                @if let Some(place) = measured.places.get(run.place) {
-                    tr { th scope="row" { "Commit" } td { (linked(&place.commit)) } }
-                }
-                tr { th scope="row" { "Machine" } td { (Foreign(report.bot.as_deref().unwrap_or("not known"))) } }
-                @if started > 0 {
-                    tr { th scope="row" { "Began" } td { (at(Timestamp::of_milliseconds(started).as_ref())) } }
-                }
-                @if let Some(failure) = failure {
-                    tr { th scope="row" { "Failed" } td { (Foreign(&reason(failure))) } }
-                }
-                @if let Some(code) = report.exit_code {
-                    tr { th scope="row" { "Exit code" } td { (code) } }
-                }
-                @for (chart, series) in report.charts.iter().take(MOST_VALUES) {
-                    tr { th scope="row" { (Foreign(&pinpoint_report::text::name(chart))) } td { (Foreign(&values(&series.values, series.unit.as_deref()))) } }
-                }
-                @if more > 0 {
-                    tr { th scope="row" { "" } td { (count(more as u64, "more metric")) } }
-                }
-                @for warning in &report.warnings {
-                    tr { th scope="row" { "Remark" } td { (Foreign(warning)) } }
-                }
-                @let logs = logs_of_run(moment, report);
-                @if !logs.is_empty() {
-                    tr { th scope="row" { "Output" } td { @for (name, path) in logs { a href=(path) { (name) } " " } } }
-                }
-            } }
-            @if let Some(output) = output {
-                h3 { "The end of its output" }
-                pre tabindex="0" { (Foreign(output)) }
-            }
+            (squares::of_pairs(moment, asked))
         }
     }
 }

@@ -3,18 +3,21 @@
 use std::ops::Range;
 
 use maud::{Markup, html};
-use pinpoint_core::job::NamedCulprit;
-use pinpoint_core::{Position, Posterior};
+use pinpoint_core::job::{BisectionResult, JobResult, NamedCulprit};
+use pinpoint_core::{
+    Bisection, CombinedCommit, CommitNames, Machine, OpenRange, Position, Posterior,
+};
 use pinpoint_report::picture::{Bar, PictureError, bars, by_commit, posterior};
 use pinpoint_report::quantity::{count, duration, probability};
-use pinpoint_report::words::{effect, reason};
-use pinpoint_report::{Foreign, commit_name, measured};
+use pinpoint_report::words::reason;
+use pinpoint_report::{Foreign, commit_name, findings, measured};
 
 use super::asked::Asked;
 use super::commits::{at, linked};
 use super::files::log_of_build;
 use super::moment::Moment;
 use super::pairs::{ROWS, ways};
+use super::squares;
 
 /// The most commits that are listed one by one.
 const MOST_LISTED: usize = 1000;
@@ -70,6 +73,8 @@ pub(super) fn section(moment: &Moment, asked: &Asked) -> Result<Markup, PictureE
             }
             @if let Some(known) = &known { (probabilities(moment, asked, known, is_found)) }
         }
+        (squares::of_search(moment, asked))
+        (compared(moment, unit))
         (skipped(moment))
     })
 }
@@ -135,16 +140,54 @@ fn probabilities(moment: &Moment, asked: &Asked, known: &Posterior, is_found: bo
     }
 }
 
+/// What was compared so far, and what that leaves.
+fn compared(moment: &Moment, unit: Option<&str>) -> Markup {
+    let names = moment.engine.names();
+    let search = moment.bisection();
+    let comparisons = search.map(Bisection::comparisons).unwrap_or_default();
+    let open = match moment.engine.machine().outcome() {
+        None => search.map(|search| search.progress().open),
+        Some(_) => None,
+    };
+    let result = match &moment.result {
+        Some(JobResult::Bisection(result)) => Some(result),
+        Some(JobResult::CulpritFinder(result)) => Some(&result.search),
+        Some(JobResult::Pairwise(_)) | None => None,
+    };
+    html! {
+        (findings::comparisons(&comparisons, unit, |commit| at(names, *commit)))
+        (open_ranges(names, &open.unwrap_or_default()))
+        @if let Some(result) = result {
+            (findings::candidates(&result.candidates))
+            (findings::unchanged(&result.unchanged, linked))
+        }
+    }
+}
+
+/// The ranges in which a culprit is still looked for.
+fn open_ranges(names: &CommitNames, open: &[OpenRange]) -> Markup {
+    html! {
+        @if !open.is_empty() {
+            section #searched aria-labelledby="searched-title" {
+                h2 #searched-title { "Still searched" }
+                ul { @for range in open.iter().take(MOST_LISTED) {
+                    li {
+                        (count(range.between.saturating_add(1), "commit")) " after " (at(names, range.lower))
+                        ", up to " (at(names, range.higher))
+                    }
+                } }
+            }
+        }
+    }
+}
+
 fn skipped(moment: &Moment) -> Markup {
-    let failed = &moment.failed_builds;
+    let failed: Vec<_> = moment.failed_builds().collect();
     // An end that can't be measured is in the answer.
     let others = match &moment.result {
-        Some(result) => match result {
-            pinpoint_core::job::JobResult::Bisection(result) => &result.skipped[..],
-            pinpoint_core::job::JobResult::CulpritFinder(result) => &result.search.skipped,
-            pinpoint_core::job::JobResult::Pairwise(_) => &[],
-        },
-        None => &[],
+        Some(JobResult::Bisection(result)) => &result.skipped[..],
+        Some(JobResult::CulpritFinder(result)) => &result.search.skipped,
+        Some(JobResult::Pairwise(_)) | None => &[],
     };
     let others = others
         .iter()
@@ -179,31 +222,19 @@ fn skipped(moment: &Moment) -> Markup {
 const MOST_CULPRITS: usize = 20;
 
 /// The culprits of a result, each with the size of its change.
-pub(super) fn culprits(
-    result: &pinpoint_core::job::BisectionResult,
-    others: &[NamedCulprit],
-) -> Markup {
+pub(super) fn culprits(result: &BisectionResult, others: &[NamedCulprit]) -> Markup {
     let all = result.culprits.iter().map(|it| (it, "Culprit"));
     let all = all.chain(others.iter().map(|it| (it, "Not confirmed")));
     html! {
         @for (number, (culprit, title)) in all.enumerate().take(MOST_CULPRITS) {
             section.card aria-labelledby=(format!("culprit-{number}")) {
                 h2 id=(format!("culprit-{number}")) { (title) ": " (commit_name(&culprit.blamed)) }
-                table.facts { tbody {
-                    tr { th scope="row" { "Commit" } td { (linked(&pinpoint_core::CombinedCommit::from(culprit.blamed.clone()))) } }
-                    @if let Some(author) = &culprit.blamed.author {
-                        tr { th scope="row" { "Author" } td { (Foreign(author)) } }
-                    }
-                    @if let Some(created) = &culprit.blamed.created {
-                        tr { th scope="row" { "Date" } td { (Foreign(created)) } }
-                    }
-                    tr { th scope="row" { "Effect" } td { (Foreign(&effect(result, &culprit.effect))) } }
-                    @if let Some(certain) = culprit.probability {
-                        tr { th scope="row" { "Probability" } td { (probability(certain)) } }
-                    }
-                    tr { th scope="row" { "Compared with" } td { (linked(&culprit.prior)) } }
-                    tr { th scope="row" { "Jobs" } td { a href=(format!("/commits/{}", culprit.blamed.newest())) { "All jobs that touched it" } } }
-                } }
+                (findings::culprit(result, culprit, &linked(&CombinedCommit::from(culprit.blamed.clone()))))
+                p { a href=(format!("/commits/{}", culprit.blamed.newest())) { "All jobs that touched it" } }
+                @if let Some(reproduce) = &culprit.reproduce {
+                    p { "To compare it with its parent again:" }
+                    pre tabindex="0" { (Foreign(reproduce)) }
+                }
             }
         }
         @let left_out = (result.culprits.len() + others.len()).saturating_sub(MOST_CULPRITS);

@@ -71,9 +71,9 @@ impl Column {
         Self::ALL.into_iter().find(|it| it.key() == key)
     }
 
-    /// The order in which the store sorts by it, where it does.
-    pub(super) fn order(self) -> Option<JobOrder> {
-        Some(match self {
+    /// The order in which the store sorts by it.
+    pub(super) fn order(self) -> JobOrder {
+        match self {
             Self::Name => JobOrder::Name,
             Self::Benchmark => JobOrder::Benchmark,
             Self::Bot => JobOrder::Bot,
@@ -83,13 +83,18 @@ impl Column {
             Self::Status => JobOrder::State,
             Self::Runs => JobOrder::Runs,
             Self::Duration => JobOrder::RunningTime,
-            Self::Story | Self::Bug | Self::Result => return None,
-        })
+            Self::Story => JobOrder::Story,
+            Self::Bug => JobOrder::Bug,
+            Self::Result => JobOrder::Result,
+        }
     }
 
     /// Whether people look for the least of it first, as they do in a list of names.
     pub(super) fn begins_ascending(self) -> bool {
-        !matches!(self, Self::Created | Self::Runs | Self::Duration)
+        !matches!(
+            self,
+            Self::Created | Self::Bug | Self::Result | Self::Runs | Self::Duration
+        )
     }
 
     pub(super) fn cell(self, job: &JobSummary) -> Markup {

@@ -20,14 +20,22 @@ use super::shown::Shown;
 use crate::grpc::errors;
 use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::grpc::v2::show;
+use crate::query::Query;
 use crate::rest::Problem;
 use crate::rest::events::{HEARTBEAT, stream_of};
+use crate::ui::assets::path;
 use crate::ui::view::View;
-use crate::watching::LIFETIME;
+use crate::watching::{LIFETIME, has_ended};
 use crate::{Phase, Service};
 
 /// The time between two looks at the store.
 const INTERVAL: Duration = Duration::from_secs(1);
+
+/// The most rows of a page.
+const MOST_ROWS: usize = 100;
+
+/// Milliseconds by which the clocks of the store and of the service may differ.
+const CLOCKS: i64 = 60_000;
 
 /// The most new jobs that are counted.
 const MOST_NEW: u32 = 100;
@@ -38,24 +46,37 @@ pub(in crate::ui) async fn events(
     uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
-    let shown = Shown::of(&uri)?;
+    let mut query = Query::of(&uri)?;
+    let shown = Shown::read(&mut query)?;
+    let since: Option<i64> = query.take("since").and_then(|since| since.parse().ok());
+    let version = query.take("version");
+    if version.is_some_and(|version| version != path("page.js")) {
+        let newer = Bytes::from_static(b"event: newer\ndata: {}\n\n");
+        return Ok(stream_of(stream::iter([newer])));
+    }
     // The place is free again when the stream is dropped.
     let place = service.limits.stream(view.user())?;
-    let listed = service.list_jobs(view.call("pinpoint.v2.Pinpoint/ListJobs", shown.request()?));
-    let listed = listed.await?.into_inner().jobs;
+    // A page knows its jobs, which need not be the same any more.
+    let listed = match since {
+        Some(_) => {
+            let jobs = query.take("jobs").unwrap_or_default();
+            jobs.split(',').take(MOST_ROWS).map(str::to_owned).collect()
+        }
+        None => listed(&service, &view, &shown).await?,
+    };
     let jobs: Vec<_> = { listed.iter() }
-        .filter_map(|job| JobId::parse(&job.job_id).ok())
+        .filter_map(|id| JobId::parse(id).ok())
         .collect();
     // Only where the newest job comes first does a new one belong to this page.
     let is_newest = shown.page.is_empty() && shown.sort_key().is_none();
-    let newest = jobs.first().filter(|_| is_newest);
     let live = Live {
-        newer_than: match newest {
-            Some(newest) => Some((service.filter(shown.filter()?)?, newest.clone())),
-            None => None,
+        newer_than: match is_newest {
+            true => Some((service.filter(shown.filter()?)?, jobs.first().cloned())),
+            false => None,
         },
         known: jobs.into_iter().map(|job| (job, None)).collect(),
         new_jobs: 0,
+        since,
         columns: shown.columns().to_vec(),
         service,
         view,
@@ -69,15 +90,24 @@ pub(in crate::ui) async fn events(
     Ok(stream_of(events))
 }
 
+/// The jobs of a list as it is.
+async fn listed(service: &Service, view: &View, shown: &Shown) -> Result<Vec<String>, Status> {
+    let request = view.call("pinpoint.v2.Pinpoint/ListJobs", shown.request()?);
+    let listed = service.list_jobs(request).await?.into_inner();
+    Ok(listed.jobs.into_iter().map(|job| job.job_id).collect())
+}
+
 struct Live {
     service: Service,
     view: View,
     columns: Vec<Column>,
     /// The jobs of the page, each with its last mark.
     known: BTreeMap<JobId, Option<JobMark>>,
-    /// The filter, and the newest job of the page, where new jobs come before it.
-    newer_than: Option<(JobFilter, JobId)>,
+    /// The filter, and the newest job of the page if it has any, where new jobs come first.
+    newer_than: Option<(JobFilter, Option<JobId>)>,
     new_jobs: usize,
+    /// When the page was rendered, in milliseconds since 1970.
+    since: Option<i64>,
     said: Instant,
     ends: Instant,
 }
@@ -114,8 +144,11 @@ impl Live {
         let jobs: Vec<_> = self.known.keys().cloned().collect();
         for mark in store.marks(&jobs).await.map_err(errors::store)? {
             let before = self.known.insert(mark.id.clone(), Some(mark.clone()));
-            // The page has just been rendered.
-            if before.is_none_or(|before| before.is_none_or(|before| before == mark)) {
+            let has_changed = match before.flatten() {
+                Some(before) => before != mark,
+                None => self.may_be_new(&mark),
+            };
+            if !has_changed {
                 continue;
             }
             let job = store.get(mark.id.as_str()).await.map_err(errors::store)?;
@@ -138,12 +171,23 @@ impl Live {
         Ok(text)
     }
 
+    /// Whether the page may not show what the stream finds at its beginning: it was rendered
+    /// earlier, perhaps much earlier if its connection was lost.
+    fn may_be_new(&self, mark: &JobMark) -> bool {
+        self.since.is_some_and(|since| {
+            !has_ended(mark.state) || mark.updated.saturating_add(CLOCKS) >= since
+        })
+    }
+
     /// The number of jobs that come before the first of the page.
     async fn count_new(&self) -> Result<usize, Status> {
         let Some((filter, newest)) = &self.newer_than else {
             return Ok(0);
         };
-        let place = Place::Before(newest.clone().into());
+        let place = match newest {
+            Some(newest) => Place::Before(newest.clone().into()),
+            None => Place::First,
+        };
         let store = &self.service.store;
         let page = store.list(filter, Order::default(), &place, MOST_NEW).await;
         Ok(page.map_err(errors::store)?.jobs.len())

@@ -4,10 +4,13 @@ mod columns;
 mod live;
 mod shown;
 
+use std::collections::BTreeSet;
+
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::Uri;
 use maud::{Markup, html};
+use pinpoint_report::clean;
 use pinpoint_report::quantity::count;
 use serde_json::Value;
 
@@ -15,6 +18,8 @@ use self::columns::Column;
 pub(super) use self::live::events;
 pub(super) use self::shown::KINDS;
 use self::shown::{SIZES, STATES, Shown, Sort};
+use super::assets::path;
+use super::dates;
 use super::frame::{self, Section};
 use super::view::{Form, View, key};
 use crate::Service;
@@ -57,13 +62,13 @@ pub(super) async fn page(
             h1 { "Jobs" }
             @if view.may(Right::Create) { a.button.primary href="/new" { "New job" } }
         }
-        (filters(&service, &view, &shown))
+        (filters(&service, &view, &shown, &listed.jobs))
         (columns(&view, &shown))
         p.soft {
             @if counted.more { "more than " }
             (count(counted.jobs, "job"))
         }
-        p.note #news role="status" data-href=(shown.first_page().address()) {}
+        p.note #news role="status" data-href=(shown.first_page().address()) data-events=(events_of(&shown)) {}
         (table(&view, &shown, &listed.jobs))
         nav.bar aria-label="Pages of the list" {
             @if let Some(path) = other_page(&listed.previous_page_token) {
@@ -105,7 +110,7 @@ pub(super) async fn keep(
 }
 
 /// The form that says which jobs are shown.
-fn filters(service: &Service, view: &View, shown: &Shown) -> Markup {
+fn filters(service: &Service, view: &View, shown: &Shown, jobs: &[JobSummary]) -> Markup {
     let one_of = |name: &str, label: &str, value: &str, options: &[&str]| {
         html! {
             label {
@@ -127,6 +132,8 @@ fn filters(service: &Service, view: &View, shown: &Shown) -> Markup {
             }
         }
     };
+    let users = jobs.iter().map(|job| &*job.user);
+    let users: BTreeSet<&str> = users.chain([view.user()]).collect();
     let everybody = Shown {
         user: String::new(),
         ..shown.first_page()
@@ -144,7 +151,7 @@ fn filters(service: &Service, view: &View, shown: &Shown) -> Markup {
             (text("text", "Search", &shown.text, "search", None))
             (text("benchmark", "Benchmark", &shown.benchmark, "text", Some("benchmarks")))
             (text("bot", "Bot", &shown.bot, "text", Some("bots")))
-            (text("user", "User", &shown.user, "text", None))
+            (text("user", "User", &shown.user, "text", Some("users")))
             (one_of("kind", "Type", &shown.kind, &KINDS.map(|it| it.0)))
             (one_of("state", "Status", &shown.state, &STATES.map(|it| it.0)))
             (text("from", "From", &shown.from, "date", None))
@@ -168,6 +175,7 @@ fn filters(service: &Service, view: &View, shown: &Shown) -> Markup {
         }
         datalist #benchmarks { @for name in service.benchmark_names() { option value=(name); } }
         datalist #bots { @for bot in service.usable_bots() { option value=(bot.name); } }
+        datalist #users { @for user in users { option value=(clean(user)); } }
     }
 }
 
@@ -221,14 +229,20 @@ fn columns(view: &View, shown: &Shown) -> Markup {
     }
 }
 
+/// Where a script hears what happens to the list. What has changed since the page was rendered
+/// is told again, and that the page itself is of another version.
+fn events_of(shown: &Shown) -> String {
+    let (since, version) = (dates::now(), path("page.js"));
+    format!("/events?{}&since={since}&version={version}", shown.query())
+}
+
 fn table(view: &View, shown: &Shown, jobs: &[JobSummary]) -> Markup {
-    let events = format!("/events?{}", shown.query());
     html! {
         @if jobs.is_empty() {
-            p.empty { "No jobs match." }
+            p.empty { "No jobs match. " a href="/?size=25" { "Show all jobs" } }
         } @else {
             div.wide tabindex="0" role="region" aria-label="Jobs" {
-                table.jobs data-events=(events) {
+                table.jobs {
                     thead {
                         tr {
                             @for column in shown.columns() { (head(shown, *column)) }
@@ -263,12 +277,9 @@ fn head(shown: &Shown, column: Column) -> Markup {
     };
     html! {
         th scope="col" aria-sort=[is_sorted.then_some(direction)] {
-            @match column.order() {
-                Some(_) => a href=(other.address()) {
-                    (column.name())
-                    @if is_sorted { span aria-hidden="true" { (arrow) } }
-                },
-                None => (column.name()),
+            a href=(other.address()) {
+                (column.name())
+                @if is_sorted { span aria-hidden="true" { (arrow) } }
             }
         }
     }

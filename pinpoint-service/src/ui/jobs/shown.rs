@@ -62,7 +62,7 @@ impl Sort {
             Some(key) => (key, false),
             None => (text, true),
         };
-        let by = Column::of(key).filter(|column| column.order().is_some())?;
+        let by = Column::of(key)?;
         Some(Self { by, ascending })
     }
 
@@ -189,7 +189,7 @@ impl Shown {
             filter: Some(self.filter()?),
             page_size: Some(self.size()),
             page_token: self.page.clone(),
-            order: sort.by.order().unwrap_or_default() as i32,
+            order: sort.by.order() as i32,
             ascending: sort.ascending,
         })
     }
@@ -238,7 +238,7 @@ mod tests {
         }
         // What is usual is not said.
         assert_eq!(of("sort=-created").unwrap().query(), "size=25");
-        for bad in ["sort=result", "sort=--name", "columns=", "size=0", "size=x"] {
+        for bad in ["sort=other", "sort=--name", "columns=", "size=0", "size=x"] {
             // A field without a value is none.
             assert_eq!(of(bad).is_err(), bad != "columns=", "{bad}");
         }

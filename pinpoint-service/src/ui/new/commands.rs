@@ -17,11 +17,11 @@ use crate::{Service, SignIn};
 /// The commands, once the form is valid: what they run was checked then.
 pub(super) async fn shown(service: &Service, origin: &str, typed: &Typed) -> Markup {
     let missing = || html! { p.soft { "Fill in the form to see the commands." } };
-    let (typed, problems) = typed.request();
+    let (typed, problems) = typed.request(service.gerrit_hosts());
     if !problems.is_empty() {
         return missing();
     }
-    let Ok((_, request)) = service.asked(typed.clone()).await else {
+    let Ok((_, request)) = service.asked(typed.clone(), None).await else {
         return missing();
     };
     let Ok(json) = json_of("CreateJobRequest", &typed) else {
@@ -79,8 +79,16 @@ fn curl(service: &Service, origin: &str, json: &str) -> String {
 fn here(service: &Service, request: &CreateJobRequest) -> Option<String> {
     let benchmark = service.bots.benchmarks().get(&request.benchmark)?;
     let story = Some(&*request.story).filter(|story| !story.is_empty());
-    let command = benchmark.command(story).ok()??;
-    words(benchmark.invocation.as_ref()?, command, request).map(|words| quoted(&words))
+    let mut command = benchmark.command(story).ok()??;
+    let invocation = benchmark.invocation.as_ref()?;
+    let tags: Vec<String> = { request.story_tags.split(',') }
+        .map(|tag| tag.trim().to_owned())
+        .filter(|tag| !tag.is_empty())
+        .collect();
+    if !tags.is_empty() {
+        command.extend(invocation.choose_by_tags(&tags)?);
+    }
+    words(invocation, command, request).map(|words| quoted(&words))
 }
 
 /// An option and its value are one word, so that no value is taken for an option.
@@ -105,6 +113,12 @@ fn words(
             if let Some(pairs) = finder.pairs {
                 option("pairs", &pairs);
             }
+        }
+        // The change is at Gerrit, and not in a file of the one who types.
+        Question::Pairwise(asked)
+            if asked.base_patch.is_some() || asked.experiment_patch.is_some() =>
+        {
+            return None;
         }
         Question::Pairwise(asked) => {
             words.push("pairwise".into());

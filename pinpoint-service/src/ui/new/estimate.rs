@@ -51,7 +51,7 @@ pub(super) async fn shown(service: &Service, view: &View, typed: &Typed) -> Mark
 }
 
 async fn estimate(service: &Service, view: &View, typed: &Typed) -> Result<Markup, Status> {
-    let (request, _) = typed.request();
+    let (request, _) = typed.request(service.gerrit_hosts());
     let earlier = earlier(service, &request).await?;
     let per_run = earlier.as_ref().and_then(|job| job.seconds);
     let cost = match &request.question {

@@ -332,7 +332,13 @@ pub(super) const GROUPS: &[Group] = &[
                 Tick,
                 "",
             ),
-            field("story_tags", "Story tags", TRY, Text(None), ""),
+            field(
+                "story_tags",
+                "Story tags",
+                ALL,
+                Text(None),
+                "With commas between them, where the benchmark chooses stories by tags.",
+            ),
         ],
     },
     Group {

@@ -60,7 +60,7 @@ pub(super) fn page(service: &Service, view: &View, typed: &Typed, told: &Told<'_
         }
         (errors(typed, told))
         form.job-form #new method="post" action="/new" autocomplete="off" {
-            (view.form_token())
+            (view.typed_form())
             (key())
             input type="hidden" name="kind" value=(key_of(typed.kind));
             @for group in GROUPS {
@@ -111,6 +111,10 @@ fn preset_query(name: &str) -> String {
 /// All problems, each leading to its field.
 fn errors(typed: &Typed, told: &Told<'_>) -> Markup {
     let fields = || GROUPS.iter().flat_map(|group| group.fields(typed.kind));
+    // As the fields stand in the form.
+    let place = |name: &str| fields().position(|field| field.name == name);
+    let mut problems: Vec<_> = told.problems.iter().collect();
+    problems.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));
     html! {
         @if !told.problems.is_empty() || told.problem.is_some() {
             div.errors role="alert" {
@@ -118,7 +122,7 @@ fn errors(typed: &Typed, told: &Told<'_>) -> Markup {
                 @if !told.problems.is_empty() {
                     p { "No job was made. These fields need another look:" }
                     ul {
-                        @for (name, problem) in told.problems {
+                        @for (name, problem) in problems {
                             li {
                                 @match fields().find(|field| field.name == name) {
                                     Some(field) => {
@@ -180,7 +184,8 @@ fn one(typed: &Typed, told: &Told<'_>, field: &Field) -> Markup {
                 @if field.is_required { span.soft { " (required)" } }
             }
             @match &field.control {
-                Control::Text(list) => (input("text", *list, if *name == "name" { 1_000 } else { 4_000 })),
+                // A browser counts the halves of characters that UTF-16 has two of.
+                Control::Text(list) => (input("text", *list, if *name == "name" { 2_000 } else { 8_000 })),
                 Control::Commit => (input("text", Some("builds"), 200)),
                 Control::Patch => (input("text", None, 2_000)),
                 Control::Number(least, most) => {

@@ -14,6 +14,9 @@ use crate::grpc::services::pinpoint_gateway_server::PinpointGateway;
 use crate::ui::dates::ago;
 use crate::ui::view::View;
 
+pub(super) const NO_GERRIT: &str =
+    "this service does not ask Gerrit; its operator lists hosts in `gerrit_hosts`";
+
 /// Digits of a hash that name a commit to people.
 const SHORT: usize = 12;
 
@@ -88,14 +91,9 @@ pub(super) async fn patch(service: &Service, view: &View, text: &str) -> Markup 
     if text.is_empty() {
         return html! {};
     }
-    let trusted = service
-        .gerrit
-        .as_ref()
-        .map_or(&[][..], |gerrit| gerrit.hosts());
+    let trusted = service.gerrit_hosts();
     if trusted.is_empty() {
-        return problem(
-            "this service does not ask Gerrit; its operator lists hosts in `gerrit_hosts`",
-        );
+        return problem(NO_GERRIT);
     }
     let request = match patch_name::read(text, trusted) {
         Ok(request) => request,

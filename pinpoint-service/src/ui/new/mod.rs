@@ -74,7 +74,7 @@ pub(super) async fn sent(
 ) -> Result<Response, Problem> {
     let makes = form.take("do").as_deref() == Some("make");
     let typed = read(Typed::default(), &mut form)?;
-    let (request, mut problems) = typed.request();
+    let (request, mut problems) = typed.request(service.gerrit_hosts());
     let refused = if makes && problems.is_empty() {
         let mut call = view.call("pinpoint.v2.Pinpoint/CreateJob", request);
         once(&mut form, &mut call)?;
@@ -87,7 +87,7 @@ pub(super) async fn sent(
         }
     } else if makes {
         // What is wrong beside that is said at once.
-        service.asked(request).await.err()
+        service.asked(request, None).await.err()
     } else {
         problems.clear();
         None

@@ -2,6 +2,7 @@
 
 use pinpoint_core::api::GetPatchRequest;
 
+use crate::grpc::v2::messages::Patch;
 use crate::hosts::is_at_or_below;
 
 /// The host that `crrev.com` leads to, and that a bare number means where it may be asked.
@@ -53,6 +54,19 @@ pub(super) fn read(text: &str, trusted: &[String]) -> Result<GetPatchRequest, St
         change,
         patchset,
     })
+}
+
+/// The address of a change, which [`read`] reads again.
+pub(super) fn written(patch: &Patch) -> String {
+    let Patch {
+        host,
+        change,
+        patchset,
+    } = patch;
+    match patchset {
+        Some(patchset) => format!("https://{host}/c/{change}/{patchset}"),
+        None => format!("https://{host}/c/{change}"),
+    }
 }
 
 /// `12345` or `12345/6`.

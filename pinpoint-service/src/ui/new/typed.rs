@@ -3,21 +3,20 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use pinpoint_core::api::ExtraArgs;
+use pinpoint_core::api::{ExtraArgs, GetPatchRequest};
 
 use super::fields::{ANY, Control, GROUPS};
+use super::{look_up, patch_name};
 use crate::config::{Preset, PresetKind};
 use crate::grpc::gateway::arguments;
+use crate::grpc::pinpoint::MOST_NAME;
 use crate::grpc::v2::messages::create_job_request::Question;
 use crate::grpc::v2::messages::{
-    Bisection, CreateJobRequest, CulpritFinder, Direction, Kind, Magnitude, Pairwise, Strategy,
-    magnitude,
+    Bisection, CreateJobRequest, CulpritFinder, Direction, Kind, Magnitude, Pairwise, Patch,
+    Strategy, magnitude,
 };
 use crate::query::Query;
 use crate::ui::jobs::KINDS;
-
-/// The most characters of a job's name.
-const MOST_NAME: usize = 1_000;
 
 /// The most characters of another text.
 const MOST_TEXT: usize = 4_000;
@@ -129,6 +128,7 @@ impl Typed {
         typed.set("story", &request.story);
         typed.set("chart", &request.chart);
         typed.set("aggregate", &request.aggregate);
+        typed.set("story_tags", &request.story_tags);
         typed.set(
             "direction",
             match request.direction() {
@@ -148,6 +148,15 @@ impl Typed {
                 typed.set("experiment", &asked.experiment);
                 typed.set("base_runner_args", &asked.base_extra_args);
                 typed.set("experiment_runner_args", &asked.experiment_extra_args);
+                for (name, patch) in [
+                    ("base_patch", &asked.base_patch),
+                    ("experiment_patch", &asked.experiment_patch),
+                ] {
+                    typed.set(
+                        name,
+                        patch.as_ref().map_or_else(String::new, patch_name::written),
+                    );
+                }
                 typed.set("attempts", written(asked.pairs));
                 typed.set("max_time", time(asked.max_seconds));
                 typed.set("seed", seed(asked.seed));
@@ -189,7 +198,8 @@ impl Typed {
     }
 
     /// The request, and the problems of fields that the request itself does not show.
-    pub(super) fn request(&self) -> (CreateJobRequest, Vec<FieldProblem>) {
+    /// Changes are looked for at these hosts.
+    pub(super) fn request(&self, gerrit: &[String]) -> (CreateJobRequest, Vec<FieldProblem>) {
         let mut read = Read {
             typed: self,
             problems: Vec::new(),
@@ -216,6 +226,8 @@ impl Typed {
                     seed: read.number("seed", "").unwrap_or_default(),
                     base_extra_args: self.extra_args("base"),
                     experiment_extra_args: self.extra_args("experiment"),
+                    base_patch: read.patch("base_patch", gerrit),
+                    experiment_patch: read.patch("experiment_patch", gerrit),
                 })
             }
             Kind::CulpritFinder => {
@@ -242,6 +254,7 @@ impl Typed {
             user: String::new(),
             bug_id: read.number("bug", "").map(|bug| bug as i64),
             question: Some(question),
+            story_tags: text("story_tags"),
         };
         (request, read.problems)
     }
@@ -326,18 +339,8 @@ impl Read<'_> {
                         self.note(field.name, problem);
                     }
                 }
-                Control::Patch if !value.is_empty() => {
-                    let problem = "workers can't apply changes yet: push the change as a commit, and name that";
-                    self.note(field.name, problem);
-                }
                 _ => {}
             }
-        }
-        if !self.typed.get("story_tags").is_empty() {
-            self.note(
-                "story_tags",
-                "stories can't be chosen by tags here; name one",
-            );
         }
     }
 
@@ -346,6 +349,33 @@ impl Read<'_> {
         match self.typed.get(name) {
             "" => default.parse().ok(),
             text => text.parse().ok(),
+        }
+    }
+
+    /// A change at one of the hosts of Gerrit.
+    fn patch(&mut self, name: &str, gerrit: &[String]) -> Option<Patch> {
+        let text = self.typed.get(name);
+        if text.is_empty() {
+            return None;
+        }
+        if gerrit.is_empty() {
+            self.note(name, look_up::NO_GERRIT);
+            return None;
+        }
+        match patch_name::read(text, gerrit) {
+            Ok(GetPatchRequest {
+                host,
+                change,
+                patchset,
+            }) => Some(Patch {
+                host,
+                change,
+                patchset,
+            }),
+            Err(problem) => {
+                self.note(name, problem);
+                None
+            }
         }
     }
 
@@ -468,16 +498,18 @@ mod tests {
              &good=a&bad=b&attempts=20&magnitude=5%25&confidence=0.99&strategy=pinpoint\
              &max_runs=100&max_builds=9&max_time=1h+30m&build_cost=2.5&aggregate=max&seed=3",
             "kind=try&bot=lab&benchmark=b.crossbench&base=a&experiment=b&attempts=20\
-             &base_runner_args=--repeat%3D2&max_time=20m&seed=3&early_stopping=yes",
+             &base_runner_args=--repeat%3D2&max_time=20m&seed=3&early_stopping=yes\
+             &experiment_patch=7%2F2&story_tags=a%2Cb",
             "kind=culprit&bot=lab&benchmark=b&good=a&bad=b&attempts=10&first_runs=20\
              &magnitude=2.5&direction=down",
         ] {
             let mut query = Query::read(query.as_bytes()).unwrap();
             let typed = Typed::default().and(&mut query).unwrap();
-            let (request, problems) = typed.request();
+            let gerrit = ["gerrit.example.org".to_owned()];
+            let (request, problems) = typed.request(&gerrit);
             assert_eq!(problems, []);
             let again = Typed::of_request(&request);
-            assert_eq!(again.request(), (request, Vec::new()));
+            assert_eq!(again.request(&gerrit), (request, Vec::new()));
         }
     }
 

@@ -1,74 +1,107 @@
 //! Every page in a real browser, looked over by axe-core: nothing that it knows to keep people
-//! from using a page, in light and dark, on a wide screen and on a phone.
+//! from using a page, in light and dark, on a wide screen and at 400 % of one. What is written by
+//! others is markup there: it is text, and keeps its place.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::time::Duration;
 
-use pinpoint_backends::store::{Announcement, JobStore, NewToken};
 use pinpoint_service::operations;
 use reqwest::Client;
-use serde_json::{Value, json};
 
 use super::npm_package;
-use crate::chromium::Chromium;
-use crate::scene::{Running, Scene};
+use super::prepared::{prepare, with_charts};
+use super::visitor::Visitor;
+use crate::scene::Scene;
 
 /// The answers to programs, and to scripts, which are no pages.
 const OF_PROGRAMS: [&str; 4] = ["/api/", "/pinpoint/", "/json/", "/new/"];
 
-/// The widths of a phone, and of a screen, with the theme that each is tried with.
-const SCREENS: [(u32, &str); 2] = [(320, "dark"), (1200, "light")];
+/// A screen at 400 %, and one at 100 %, with the theme that each is tried with.
+const SCREENS: [(u32, &str); 2] = [(320, "dark"), (1280, "light")];
 
 /// What axe-core finds, a line each.
 pub(super) const FOUND: &str = "axe.run(document, { resultTypes: ['violations'] }).then(found =>
     found.violations.flatMap(rule => rule.nodes.map(node =>
         `${rule.id}: ${node.html}: ${node.failureSummary}`)))";
 
+/// What is wrong with a page whatever it shows, a line each.
+const WRONG: &str = "[
+    'hacked' in window && 'a text of others ran',
+    document.querySelector('img, main script, [style]') && 'a text of others is markup',
+    document.getAnimations().length && 'something moves',
+    document.documentElement.scrollWidth > innerWidth
+        && `it is ${document.documentElement.scrollWidth} wide`,
+].filter(wrong => wrong)";
+
+/// Looks a page over.
+pub(super) fn problems(visitor: &mut Visitor, axe: &str) -> Vec<String> {
+    // What is folded is looked over, too.
+    visitor.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)");
+    visitor.evaluate(&format!("{axe}; 0"));
+    let mut problems = Vec::new();
+    for expression in [FOUND, WRONG] {
+        let found = visitor.evaluate(expression);
+        let found = found.as_array().unwrap().iter();
+        problems.extend(found.map(|found| found.as_str().unwrap().to_owned()));
+    }
+    problems
+}
+
+pub(super) fn axe() -> String {
+    fs::read_to_string(npm_package("axe-core").join("axe.min.js")).unwrap()
+}
+
 #[tokio::test]
 #[ignore = "needs Chromium, Node.js and axe-core"]
 async fn axe_core_finds_nothing_on_any_page() {
-    let axe = fs::read_to_string(npm_package("axe-core").join("axe.min.js")).unwrap();
+    let axe = axe();
     let scene = Scene::new("");
     let running = scene.serve();
     let home = format!("http://{}", running.address);
-    let empty = pages(&home, &"0".repeat(32)).await;
-    let id = filled(&scene, &running).await;
-    let mut paths = pages(&home, &id).await;
-    for more in [
-        "/?text=nothing&size=25",
-        "/?size=7",
-        "/nowhere",
-        "/admin?from=",
-    ] {
-        paths.insert(more.to_owned());
-    }
-    // Those of a job that is not there are errors.
-    paths.extend(empty);
-    assert!(paths.len() > 10, "{paths:?}");
-    let mut browser = Chromium::start();
-    let mut problems = Vec::new();
-    for (width, theme) in SCREENS {
-        let size =
-            json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false });
-        browser.call("Emulation.setDeviceMetricsOverride", size);
-        let theme = json!([{ "name": "prefers-color-scheme", "value": theme }]);
-        browser.call("Emulation.setEmulatedMedia", json!({ "features": theme }));
-        for path in &paths {
-            browser.visit(&format!("{home}{path}"));
-            browser.evaluate(&format!("{axe}; 0"));
-            let found = browser.evaluate(FOUND);
-            let found = found.as_array().unwrap().iter();
-            problems.extend(found.map(|found| format!("{path} at {width}: {found}")));
-            let wide = browser.evaluate("document.documentElement.scrollWidth");
-            if wide.as_u64().unwrap() > width.into() {
-                problems.push(format!("{path} at {width} is {wide} wide"));
+    let mut paths = pages(&home, &"0".repeat(32)).await;
+    let mut visitor = Visitor::of(&running);
+    visitor.expect("the server responded with a status of 40");
+    let mut found = Vec::new();
+    let mut look_at = |paths: &BTreeSet<String>| {
+        for (width, theme) in SCREENS {
+            visitor.look_from(width, theme);
+            for path in paths {
+                visitor.go(path);
+                let problems = problems(&mut visitor, &axe).into_iter();
+                found.extend(problems.map(|problem| format!("{path} at {width}: {problem}")));
             }
         }
+    };
+    for more in ["/nowhere", "/?size=7", "/admin?from=2020-01-01"] {
+        paths.insert(more.to_owned());
     }
-    assert!(problems.is_empty(), "{problems:#?}");
-    for url in browser.requests() {
-        assert!(url.starts_with(&home) || url.starts_with("data:"), "{url}");
+    look_at(&paths);
+    let prepared = prepare(&scene, &running, with_charts::<10_000>).await;
+    let mut paths = pages(&home, &prepared.pending).await;
+    assert!(paths.len() > 8, "{paths:?}");
+    paths.extend(prepared.pages());
+    look_at(&paths);
+    // All about a run.
+    visitor.go(&format!("/jobs/{}", prepared.comparison));
+    visitor.evaluate("document.querySelector('.squares a.failed').click()");
+    visitor.shows("#run", "onerror=hacked");
+    found.extend(problems(&mut visitor, &axe));
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+#[ignore = "needs Chromium, Node.js and axe-core"]
+fn axe_core_finds_nothing_on_the_page_of_one_request_too_many() {
+    let scene = Scene::new("[limits]\nrequests_a_minute = 1");
+    let running = scene.serve();
+    let mut visitor = Visitor::of(&running);
+    visitor.expect("the server responded with a status of 429");
+    for (width, theme) in SCREENS {
+        visitor.look_from(width, theme);
+        visitor.go("/bots");
+        visitor.go("/bots");
+        visitor.shows("h1", "Too many requests");
+        assert_eq!(problems(&mut visitor, &axe()), [] as [String; 0]);
     }
 }
 
@@ -78,16 +111,15 @@ async fn axe_core_finds_nothing_on_any_page() {
 async fn the_secret_of_a_token_is_in_no_log() {
     let scene = Scene::new("");
     let running = scene.serve();
-    let mut browser = Chromium::start();
-    browser.visit(&format!("http://{}/account", running.address));
-    browser.follow(
-        "document.querySelector('#name').value = 'nightly';
-         document.querySelector('[name=may_see]').checked = true;
-         document.querySelector('form[action=\"/account/tokens\"] button').click()",
-    );
-    let secret = browser.evaluate("document.querySelector('main pre').innerText");
-    let secret = secret.as_str().unwrap().trim();
+    let mut visitor = Visitor::of(&running);
+    visitor.go("/account");
+    visitor.fill(&[("name", "nightly")]);
+    visitor.evaluate("document.querySelector('[name=may_see]').checked = true");
+    visitor.click("form[action='/account/tokens'] button");
+    let secret = visitor.text("main pre");
+    let secret = secret.trim();
     assert!(secret.starts_with("pinpoint_"), "{secret}");
+    drop(visitor);
     let log = running.log();
     assert!(
         log.contains("/account/tokens") && !log.contains(secret),
@@ -95,8 +127,8 @@ async fn the_secret_of_a_token_is_in_no_log() {
     );
 }
 
-/// The paths of the table that lead to pages, with the id of this job.
-async fn pages(home: &str, id: &str) -> BTreeSet<String> {
+/// The paths of the table that lead to pages, with the id of this job. Errors are none.
+pub(super) async fn pages(home: &str, id: &str) -> BTreeSet<String> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = Client::builder().no_proxy().build().unwrap();
     let mut pages = BTreeSet::new();
@@ -110,43 +142,10 @@ async fn pages(home: &str, id: &str) -> BTreeSet<String> {
             .header("accept", "text/html");
         let answer = asked.send().await.unwrap();
         let kind = answer.headers().get("content-type");
-        if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html")) {
+        let is_page = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
+        if is_page && answer.status().is_success() {
             pages.insert(path);
         }
     }
     pages
-}
-
-/// Fills the store: jobs, a worker and a token. Gives the id of a job.
-async fn filled(scene: &Scene, running: &Running) -> String {
-    for name in ["Why is it slower?", &"long".repeat(200)] {
-        let ends = json!({ "good": "a".repeat(40), "bad": "b".repeat(40) });
-        let job = json!({ "bot": "lab", "benchmark": "parsing", "name": name, "bisection": ends });
-        assert_eq!(running.post("/api/v2/jobs", "none", &job), 200);
-    }
-    let (_, listed) = running.get("/api/v2/jobs", "none");
-    let id = |listed: &Value| listed["jobs"][0]["jobId"].as_str().unwrap().to_owned();
-    let state_dir = scene.directory.path().join("state");
-    let store = JobStore::open(&state_dir).await.unwrap();
-    let worker = Announcement {
-        id: "rack-1".into(),
-        name: "rack-1".into(),
-        machine: "rack-1.example.org".into(),
-        bots: vec!["lab".into()],
-        trusted: None,
-        host: json!({}),
-        started: 1_700_000_000_000,
-        job: None,
-        activity: "waits for a job".into(),
-    };
-    let hour = Duration::from_secs(3600);
-    store.announce(&worker, hour).await.unwrap();
-    let token = NewToken {
-        name: "nightly".into(),
-        user: "ci@example.org".into(),
-        rights: vec!["see".into()],
-        expires: None,
-    };
-    store.create_token(&token, None).await.unwrap();
-    id(&listed)
 }

@@ -4,19 +4,17 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::thread;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::accessible::FOUND;
-use super::npm_package;
-use crate::chromium::Chromium;
+use super::accessible::{axe, problems};
+pub(super) use super::prepared::HOSTILE;
+use super::visitor::Visitor;
 use crate::scene::{Running, Scene};
 
 /// A repository in this directory with so many commits, the last but two of which is slow: their
 /// hashes.
-fn repository(place: &Path, commits: usize) -> Vec<String> {
+pub(super) fn repository(place: &Path, commits: usize) -> Vec<String> {
     let git = |words: &[&str]| {
         let mut git = Command::new("git");
         git.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]);
@@ -61,33 +59,6 @@ fn created(running: &Running, question: Value) -> String {
     listed["jobs"][0]["jobId"].as_str().unwrap().to_owned()
 }
 
-/// Waits, however long a job takes here.
-#[track_caller]
-fn wait_for(browser: &mut Chromium, expression: &str) {
-    for _ in 0..1200 {
-        if browser.evaluate(expression) == true {
-            return;
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    panic!("never true: {expression}");
-}
-
-/// The HTML of a page in which no script runs, once it has this text.
-#[track_caller]
-fn loaded(browser: &mut Chromium, url: &str, text: &str) -> String {
-    browser.call("Page.navigate", json!({ "url": url }));
-    for _ in 0..600 {
-        let html = browser.evaluate("document.documentElement?.outerHTML ?? ''");
-        let html = html.as_str().unwrap_or_default();
-        if html.contains(text) {
-            return html.to_owned();
-        }
-        thread::sleep(Duration::from_millis(50));
-    }
-    panic!("{url} never has {text:?}");
-}
-
 const RECORDS: &str = "Number(document.querySelector('#at')?.max ?? 0)";
 
 #[test]
@@ -99,32 +70,25 @@ fn a_search_narrows_as_one_looks_and_each_moment_of_it_can_be_seen_again() {
     let running = scene.serve();
     let ends = json!({ "good": commits[0], "bad": commits[11] });
     let id = created(&running, json!({ "bisection": ends }));
-    let url = format!("http://{}/jobs/{id}", running.address);
-    let mut browser = Chromium::start();
-    browser.visit(&url);
-    let text = |browser: &mut Chromium, element: &str| {
-        let text = browser.evaluate(&format!("document.querySelector('{element}')?.innerText"));
-        text.as_str().unwrap_or_default().to_owned()
-    };
+    let path = format!("/jobs/{id}");
+    let mut browser = Visitor::of(&running);
+    browser.go(&path);
     // It is the same document until the end, in which what was opened stays open, and what has
     // the focus keeps it.
     browser.evaluate("document.isTheSame = true");
-    wait_for(&mut browser, &format!("{RECORDS} > 3"));
+    browser.wait_for(&format!("{RECORDS} > 3"));
     browser.evaluate("document.querySelector('#arguments').open = true");
     browser.evaluate("document.querySelector('[name=with]').focus()");
     let first = browser.evaluate(RECORDS).as_u64().unwrap();
-    wait_for(&mut browser, &format!("{RECORDS} > {first}"));
-    wait_for(
-        &mut browser,
-        "document.querySelector('#state').innerText.includes('Completed')",
-    );
+    browser.wait_for(&format!("{RECORDS} > {first}"));
+    browser.wait_for("document.querySelector('#state').innerText.includes('Completed')");
     assert_eq!(browser.evaluate("document.isTheSame"), true);
     assert_eq!(
         browser.evaluate("document.querySelector('#arguments').open"),
         true
     );
     assert_eq!(browser.evaluate("document.activeElement.name"), "with");
-    let answer = text(&mut browser, "#answer");
+    let answer = browser.text("#answer");
     let culprit = &commits[9][..10];
     assert!(
         answer.contains(culprit) && answer.contains("Commit 9 <b>"),
@@ -135,10 +99,7 @@ fn a_search_narrows_as_one_looks_and_each_moment_of_it_can_be_seen_again() {
         false
     );
     // Those who listen are told of it.
-    wait_for(
-        &mut browser,
-        "document.querySelector('#news').textContent.includes('Commit 9 <b>')",
-    );
+    browser.wait_for("document.querySelector('#news').textContent.includes('Commit 9 <b>')");
 
     // The slider shows the past, and the address says so.
     browser.evaluate(
@@ -147,52 +108,23 @@ fn a_search_narrows_as_one_looks_and_each_moment_of_it_can_be_seen_again() {
          at.value = 2;
          at.dispatchEvent(new Event('input', { bubbles: true }))",
     );
-    wait_for(
-        &mut browser,
-        "document.querySelector('#past .note') !== null",
-    );
+    browser.wait_for("document.querySelector('#past .note') !== null");
     assert_eq!(browser.evaluate("location.search"), "?at=2");
     assert_eq!(browser.evaluate("document.activeElement.id"), "at");
-    assert!(!text(&mut browser, "#answer").contains(culprit));
+    assert!(!browser.text("#answer").contains(culprit));
 
     let now = browser.evaluate("document.querySelector('#past form > a:last-of-type').click()");
     assert!(now.is_null());
-    wait_for(
-        &mut browser,
-        "document.querySelector('#past .note') === null",
-    );
-    let axe = fs::read_to_string(npm_package("axe-core").join("axe.min.js")).unwrap();
-    browser.evaluate(&format!("{axe}; 0"));
-    assert_eq!(browser.evaluate(FOUND), json!([]));
+    browser.wait_for("document.querySelector('#past .note') === null");
+    assert_eq!(problems(&mut browser, &axe()), [] as [String; 0]);
 
     // Without scripts it is all there, by links and forms.
-    let disabled = |is: bool| {
-        (
-            "Emulation.setScriptExecutionDisabled",
-            json!({ "value": is }),
-        )
-    };
-    let (method, value) = disabled(true);
-    browser.call(method, value);
-    let page = loaded(&mut browser, &url, culprit);
-    assert!(
-        page.contains("Show</button>") && page.contains("rel=\"prev\""),
-        "{page}"
-    );
-    let shown = "The page shows the job as it was";
-    loaded(&mut browser, &format!("{url}?at=2"), shown);
-    let (method, value) = disabled(false);
-    browser.call(method, value);
-
-    let home = format!("http://{}/", running.address);
-    for asked in browser.requests() {
-        assert!(
-            asked.starts_with(&home) || asked.starts_with("data:"),
-            "{asked}"
-        );
-    }
-    let mut said = browser.complaints(Path::new(""));
-    said.retain(|event| event["method"] != "Network.requestWillBeSent");
-    assert!(said.is_empty(), "{said:?}");
+    browser.run_scripts(false);
+    browser.go(&path);
+    assert!(browser.text("#answer").contains(culprit));
+    browser.click("#past button");
+    browser.click("#past [rel=prev]");
+    browser.shows("#past .note", "The page shows the job as it was");
+    drop(browser);
     assert_eq!(running.stop(), Some(0));
 }

@@ -378,6 +378,53 @@ async fn what_an_id_token_does_not_say_the_provider_is_asked_for() {
     assert_eq!(browser.sign_in(&provider, "1", without).await, 401);
 }
 
+/// Two users of one browser, and what one of them has typed.
+#[tokio::test]
+async fn what_was_typed_comes_back_to_its_user_alone() {
+    let provider = Provider::start().await;
+    let world = World::with(ways(&oidc(&provider))).await;
+    let mut browser = Browser::new(world.router());
+    let mut sign_in = async |user: &str, form_user: &str| {
+        let mut form = form_urlencoded::Serializer::new(String::new());
+        form.append_pair("return_to", "/new?name=typed");
+        form.append_pair("form_user", form_user);
+        let post = Request::post("/sign-in")
+            .header("content-type", "application/x-www-form-urlencoded")
+            .header("sec-fetch-site", "same-origin");
+        // A session that goes on does not matter.
+        let begun = browser.send(post, form.finish()).await;
+        assert_eq!(begun.status(), 200);
+        assert_eq!(begun.headers()["cache-control"], "no-store");
+        assert_eq!(begun.headers()["referrer-policy"], "no-referrer");
+        let refresh = begun.headers()["refresh"].to_str().unwrap();
+        assert!(!refresh.contains("typed"), "{refresh}");
+        let to: reqwest::Url = refresh.strip_prefix("0; url=").unwrap().parse().unwrap();
+        let asked: BTreeMap<String, String> = to.query_pairs().into_owned().collect();
+        let mut claims = provider.claims("pinpoint", user);
+        claims["nonce"] = asked["nonce"].clone().into();
+        let code = provider.grant(&asked["code_challenge"], &provider.key.sign(&claims));
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query
+            .append_pair("state", &asked["state"])
+            .append_pair("code", &code);
+        let query = query.finish();
+        let back = browser.get(&format!("/sign-in/callback?{query}")).await;
+        assert_eq!(back.status(), 303);
+        back.headers()["location"].to_str().unwrap().to_owned()
+    };
+    assert_eq!(
+        sign_in(ADA, "Ada@admins.example.org").await,
+        "/new?name=typed"
+    );
+    assert_eq!(sign_in(ADA, "bo@example.org").await, "/new");
+    // A page of another site does not begin it.
+    let post = Request::post("/sign-in")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .header("sec-fetch-site", "cross-site");
+    let refused = browser.send(post, "return_to=/new".into()).await;
+    assert_eq!(refused.status(), 403);
+}
+
 #[tokio::test]
 async fn a_sign_in_leads_nowhere_else_and_a_session_ends_by_itself() {
     let provider = Provider::start().await;

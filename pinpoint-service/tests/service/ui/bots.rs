@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use axum::body::Body;
 use http::Request;
-use pinpoint_backends::store::{Announcement, JobId};
+use pinpoint_backends::store::{Announcement, JobId, NewJob};
+use pinpoint_core::{BisectionSpec, Range, RunReport};
 use pinpoint_service::SignIn;
 use serde_json::json;
 
 use super::get;
+use super::job::rows;
 use super::jobs::{HOSTILE, made};
+use super::simulated::{commit, ended_with};
 use crate::world::World;
 
 fn worker(name: &str, bot: &str, job: Option<JobId>) -> Announcement {
@@ -108,4 +111,96 @@ async fn bots_and_workers_show_what_they_do_and_what_waits_for_them() {
             "{text}"
         );
     }
+}
+
+/// A search on a machine that scatters by 2 % of 100 ms, and one that is a tenth slower.
+fn run(machine: &str, factor: f64, number: u64, index: u32) -> RunReport {
+    let noise = f64::from((index * 7 + number as u32 * 3) % 11) / 2.5;
+    let level = if number < 5 { 100.0 } else { 130.0 };
+    RunReport::new(1_700_000_000_000)
+        .value("time", factor * (level + noise))
+        .bot(machine)
+}
+
+#[tokio::test]
+async fn the_noise_and_the_offset_of_machines_are_measured_from_past_runs() {
+    let world = World::new("ada").await;
+    let hour = Duration::from_secs(3600);
+    for name in ["rack-1", "rack-2", "rack-3"] {
+        let worker = worker(name, "lab", None);
+        world.store.announce(&worker, hour).await.unwrap();
+    }
+    let shown = async || rows(&get(&world, "/workers").await.ok(), "machines");
+    let unmeasured = |name: &str| {
+        let machine = format!("{name}'s machine");
+        let none = "not enough runs";
+        [&machine, "0 runs", none, none, none].map(str::to_owned)
+    };
+    let before = shown().await;
+    assert_eq!(before, ["rack-1", "rack-2", "rack-3"].map(unmeasured));
+    let search = || BisectionSpec {
+        chart: Some("time".into()),
+        attempts: Some(10),
+        ..BisectionSpec::new(Range::Between {
+            good: commit(0),
+            bad: commit(8),
+        })
+    };
+    let names = || NewJob {
+        bot: "lab".into(),
+        benchmark: "parsing".into(),
+        ..NewJob::default()
+    };
+    let first = |number, index| run("rack-1's machine", 1.0, number, index);
+    let second = |number, index| run("rack-2's machine", 1.1, number, index);
+    ended_with(&world, search(), first, &[], names()).await;
+    let alone = shown().await;
+    assert_eq!(alone[0][3..], ["not enough runs", "not enough runs"]);
+    ended_with(&world, search(), second, &[], names()).await;
+    // Of another benchmark, on which nobody else was measured.
+    let other = NewJob {
+        benchmark: "layout".into(),
+        ..names()
+    };
+    let third = |number, index| run(HOSTILE, 2.0, number, index);
+    ended_with(&world, search(), third, &[], other).await;
+
+    let page = get(&world, "/workers").await.ok();
+    assert!(
+        !page.contains("<img") && !page.contains('\u{202e}'),
+        "{page}"
+    );
+    let measured = shown().await;
+    assert_eq!(measured.len(), 4);
+    let number = |text: &str| {
+        let text = text.split(' ').next().unwrap();
+        text.parse::<f64>().unwrap()
+    };
+    let of = |machine: &str| {
+        measured
+            .iter()
+            .find(|row| row[0].starts_with(machine))
+            .unwrap()
+    };
+    let (one, two) = (of("rack-1"), of("rack-2"));
+    assert!((number(&two[4]) - 10.0).abs() < 0.5, "{two:?}");
+    assert!((number(&one[4]) + 9.1).abs() < 0.5, "{one:?}");
+    assert!(
+        two[5].starts_with('+') && two[5].contains(" to +"),
+        "{two:?}"
+    );
+    // The same scatter, in percent.
+    let scatters = [&one[2], &one[3], &two[2], &two[3]].map(|text| number(text));
+    assert!(
+        scatters.iter().all(|it| (1.0..4.0).contains(it)),
+        "{scatters:?}"
+    );
+    assert_eq!(of("rack-3")[1..], unmeasured("rack-3")[1..]);
+    let stranger = of("&lt;img").to_vec();
+    assert!(
+        number(&stranger[2]) > 0.0 && stranger[4] == "not enough runs",
+        "{stranger:?}"
+    );
+    // What was read is not read again, and is the same.
+    assert_eq!(shown().await, measured);
 }

@@ -67,6 +67,7 @@ async fn pages_are_compressed_for_those_who_accept_it_and_answers_to_programs_ne
         (format!("/api/v2/jobs/{id}/events"), "text/event-stream"),
         ("/bots".to_owned(), "*/*"),
         ("/healthz".to_owned(), BROWSER),
+        (format!("/api/v2/jobs/{id}/report"), BROWSER),
     ] {
         let request = Request::get(&path)
             .header("accept", accept)

@@ -1,5 +1,7 @@
 //! The list of jobs, and what its buttons do.
 
+use pinpoint_backends::store::JobId;
+use pinpoint_core::JobState;
 use serde_json::json;
 
 use super::{get, post};
@@ -30,7 +32,17 @@ async fn a_list_begins_with_ones_own_jobs_and_its_address_says_so() {
     let empty = get(&world, &path).await;
     assert_eq!(empty.headers["cache-control"], "private, no-cache");
     let policy = empty.headers["content-security-policy"].to_str().unwrap();
-    assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"));
+    for part in [
+        "default-src 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    ] {
+        assert!(policy.contains(part), "{policy}");
+    }
+    assert!(
+        !policy.contains("unsafe") && !policy.contains('*'),
+        "{policy}"
+    );
     assert!(empty.ok().contains("No jobs match."));
     let id = made(&world, "Since Monday").await;
     let list = get(&world, &path).await.ok();
@@ -301,10 +313,15 @@ async fn all_jobs_are_sorted_and_not_a_page_of_them() {
         names(&last),
         ["CCC 2", "CCC 3", "DDD 0", "DDD 1", "DDD 2", "DDD 3"]
     );
+    // To sort again is to begin again.
+    assert!(
+        last.contains(r#"href="/?sort=-name&amp;size=10""#),
+        "{last}"
+    );
     // A cursor belongs to its order.
     let other = next.replace("sort=name", "sort=-name");
     assert_eq!(get(&world, &other).await.status.as_u16(), 400);
-    assert_eq!(get(&world, "/?sort=result").await.status.as_u16(), 400);
+    assert_eq!(get(&world, "/?sort=other").await.status.as_u16(), 400);
 }
 
 /// Rows that change come over the stream of the list; jobs that are new are counted, and no row
@@ -344,4 +361,103 @@ async fn a_list_is_told_of_changes_and_new_jobs() {
         "{told}"
     );
     assert!(!told.contains("Since Tuesday"), "{told}");
+}
+
+#[tokio::test]
+async fn jobs_are_sorted_by_story_by_bug_and_by_result() {
+    let world = World::new("ada").await;
+    for (name, story, bug) in [
+        ("one", "small", Some(7)),
+        ("two", "large", Some(12)),
+        ("three", "small", None),
+    ] {
+        let mut job = json!({
+            "bot": "lab", "benchmark": "parsing", "story": story, "name": name,
+            "bisection": { "good": "a".repeat(40), "bad": "b".repeat(40) },
+        });
+        if let Some(bug) = bug {
+            job["bugId"] = bug.into();
+        }
+        world.post("/api/v2/jobs", &job).await.ok();
+    }
+    let two = world.get("/api/v2/jobs?filter.text=two").await.ok();
+    let two = JobId::parse(two["jobs"][0]["jobId"].as_str().unwrap()).unwrap();
+    for (state, outcome) in [
+        (JobState::Running, None),
+        (
+            JobState::Completed,
+            Some(json!({ "status": "no_regression" })),
+        ),
+    ] {
+        let set = world.store.set_state(&two, state, None, outcome.as_ref());
+        set.await.unwrap();
+    }
+    for (sort, expected) in [
+        ("story", ["two", "one", "three"]),
+        ("-story", ["three", "one", "two"]),
+        ("-bug", ["two", "one", "three"]),
+        ("bug", ["three", "one", "two"]),
+        ("-result", ["two", "three", "one"]),
+        ("result", ["one", "three", "two"]),
+    ] {
+        let list = get(&world, &format!("/?sort={sort}&size=10")).await.ok();
+        let places = expected.map(|name| list.find(&format!("<bdi>{name}</bdi>")).unwrap());
+        assert!(places.is_sorted(), "{sort}: {list}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_of_a_thousand_letters_of_any_script_is_taken_and_found() {
+    let world = World::new("ada").await;
+    for letter in ["x", "ж", "ש", "語", "😀"] {
+        let name = letter.repeat(1000);
+        let id = made(&world, &name).await;
+        let page = get(&world, &format!("/jobs/{id}")).await.ok();
+        assert!(page.contains(&format!("<bdi>{name}</bdi>")), "{page}");
+        let text: String = form_urlencoded::byte_serialize(name.as_bytes()).collect();
+        let list = get(&world, &format!("/?text={text}&size=10")).await.ok();
+        assert!(list.contains(&id), "{list}");
+        let form = get(&world, &format!("/new?from={id}")).await.ok();
+        assert!(form.contains(&format!("value=\"{name}\"")), "{form}");
+        let longer = json!({
+            "bot": "lab", "benchmark": "parsing", "story": "small", "name": format!("{name}{letter}"),
+            "bisection": { "good": "a".repeat(40), "bad": "b".repeat(40) },
+        });
+        let refused = world.post("/api/v2/jobs", &longer).await.fails(400, 3);
+        assert_eq!(refused, "name: it has more than 1000 characters");
+    }
+}
+
+/// The original leads to the result pages of another host, and spells the cancelled state in three
+/// ways.
+#[tokio::test]
+async fn links_stay_on_this_host_and_a_state_has_one_name() {
+    let world = World::new("ada").await;
+    let id = made(&world, "Since Monday").await;
+    let path = format!("/jobs/{id}");
+    post(
+        &world,
+        &format!("{path}/cancel"),
+        &[("reason", "fixed in main")],
+    )
+    .await;
+    for path in ["/?size=25", "/?state=canceled&size=25", &path] {
+        let page = get(&world, path).await.ok();
+        let links: Vec<_> = page.split(" href=\"").skip(1).collect();
+        assert!(links.len() > 10, "{page}");
+        for link in links {
+            assert!(
+                link.starts_with(['/', '#']) && !link.starts_with("//"),
+                "{path}: {link}"
+            );
+        }
+        assert!(page.contains(">Canceled</span>"), "{path}: {page}");
+        assert!(!page.to_lowercase().contains("cancelled"), "{path}: {page}");
+    }
+    // Whose jobs there are is suggested.
+    let list = get(&world, "/?size=25").await.ok();
+    assert!(
+        list.contains(r#"<datalist id="users"><option value="ada"></datalist>"#),
+        "{list}"
+    );
 }

@@ -9,10 +9,13 @@ mod compressed;
 mod job;
 mod jobs;
 mod live;
+mod live_list;
 pub(crate) mod new;
 mod people;
 mod problems;
+mod search;
 mod simulated;
+mod unsent;
 
 use axum::body::{Body, to_bytes};
 use http::{HeaderMap, Request, StatusCode};

@@ -2,6 +2,7 @@
 
 mod commands;
 pub(crate) mod look_up;
+mod patches;
 
 use pinpoint_service::config::{Preset, PresetKind};
 use pinpoint_service::{Service, SignIn, router};
@@ -79,7 +80,7 @@ async fn each_kind_has_its_fields() {
                 "max_runs",
                 "commits",
             ][..],
-            &["base", "first_runs", "story_tags"][..],
+            &["base", "first_runs", "base_patch"][..],
         ),
         (
             "try",
@@ -174,6 +175,7 @@ async fn a_bisection_is_made_as_it_was_typed() {
         "bot": "lab",
         "benchmark": "parsing",
         "story": "small",
+        "storyTags": "",
         "chart": "time",
         "direction": "DOWN",
         // As the benchmark is configured.
@@ -288,22 +290,20 @@ async fn every_problem_stands_at_its_field_and_what_was_typed_stays() {
         ("attempts", "151"),
         ("max_time", "soon"),
         ("direction", "sideways"),
-        ("story_tags", "a,b"),
         ("aggregate", "<b>most</b>"),
     ];
     let wrong = [
         ("name", "more than 1000 characters"),
         ("bug", "a whole number, 1 or more"),
         ("bot", "did you mean `lab`"),
-        ("benchmark", "`parsimg` can't be requested"),
+        ("benchmark", "did you mean `parsing`"),
         ("base", "this is missing"),
-        ("base_patch", "push the change as a commit"),
+        ("base_patch", "its operator lists hosts"),
         ("base_runner_args", "is not ended"),
         ("experiment", "not a full git hash"),
         ("attempts", "from 1 to 150"),
         ("max_time", "enter a time like 90s"),
         ("direction", "one of the options"),
-        ("story_tags", "name one"),
         ("aggregate", "most"),
     ];
     refused(&world, &try_job, &wrong).await;

@@ -1,0 +1,66 @@
+//! Files by their digests.
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::State;
+
+/// The instance that has them.
+pub const INSTANCE: &str = "projects/chrome-swarming/instances/default_instance";
+
+impl State {
+    /// Keeps a blob; its digest.
+    pub(crate) fn store(&mut self, bytes: Vec<u8>) -> String {
+        let hash = Sha256::digest(&bytes);
+        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest = format!("{hash}/{}", bytes.len());
+        self.blobs.insert(digest.clone(), bytes);
+        digest
+    }
+
+    /// How slow the build of this digest is.
+    pub(crate) fn level_of(&self, build: &str) -> Option<f64> {
+        let build: Value = serde_json::from_slice(self.blobs.get(build)?).ok()?;
+        build["level"].as_f64()
+    }
+}
+
+/// Keeps what a task leaves, `BENCHMARK/perf_results.json`; the digest of the root.
+pub(crate) fn results(state: &mut State, benchmark: &str, value: f64) -> String {
+    let histograms = json!([{
+        "name": "Score",
+        "unit": "ms_smallerIsBetter",
+        "sampleValues": [value, value],
+    }]);
+    let file = state.store(histograms.to_string().into_bytes());
+    let folder = state.store(directory(1, "perf_results.json", &file));
+    state.store(directory(2, benchmark, &folder))
+}
+
+/// A `Directory` of the Remote Execution API with one entry: a file (field 1) or a folder
+/// (field 2), each with its name (field 1) and its digest (field 2: hash, size).
+fn directory(field: u8, name: &str, digest: &str) -> Vec<u8> {
+    let (hash, size) = digest.split_once('/').unwrap_or_default();
+    let mut size_field = vec![0x10];
+    size_field.extend(varint(size.parse().unwrap_or_default()));
+    let digest = [message(1, hash.as_bytes()), size_field].concat();
+    let entry = [message(1, name.as_bytes()), message(2, &digest)].concat();
+    message(field, &entry)
+}
+
+fn message(field: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut message = vec![field << 3 | 2];
+    message.extend(varint(bytes.len() as u64));
+    message.extend_from_slice(bytes);
+    message
+}
+
+fn varint(mut number: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while number >= 0x80 {
+        bytes.push((number & 0x7f) as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+    bytes
+}

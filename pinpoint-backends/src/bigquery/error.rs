@@ -1,0 +1,64 @@
+//! What may go wrong with BigQuery.
+
+use super::SchemaError;
+use crate::google::ServiceError;
+
+/// A table can't be made, filled or asked. No secret is in it.
+#[derive(Debug, thiserror::Error)]
+pub enum BigQueryError {
+    /// The service refuses, or can't be reached.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// The name can't be that of a table.
+    #[error("{0:?} can't be the name of a table; write PROJECT, DATASET and TABLE")]
+    Name(String),
+    /// A type has no schema.
+    #[error("the type can't be the row of a table: {0}")]
+    Schema(#[from] SchemaError),
+    /// A row can't be written as JSON.
+    #[error("a row or parameter can't be written as JSON: {0}")]
+    Unwritable(#[source] serde_json::Error),
+    /// A row is larger than a request may be.
+    #[error("the row {insert_id:?} has {bytes} bytes, and a request may have {limit}")]
+    TooLarge {
+        /// The row.
+        insert_id: String,
+        /// Its size.
+        bytes: usize,
+        /// The most of a request.
+        limit: usize,
+    },
+    /// Some rows were refused; all others are in the table.
+    #[error(
+        "{} rows were refused, all others are in the table; the first, {:?}: {}",
+        .0.len(),
+        .0.first().map(|it| it.insert_id.as_str()).unwrap_or_default(),
+        .0.first().map(|it| it.problems.join("; ")).unwrap_or_default()
+    )]
+    Rejected(Vec<RejectedRow>),
+    /// The query is wrong.
+    #[error("the query failed: {0}")]
+    Query(String),
+    /// The answer has another shape than the rows that are wanted.
+    #[error("row {row} of the answer can't be read: {problem}")]
+    Row {
+        /// The row, counted from 0.
+        row: usize,
+        /// The problem.
+        problem: String,
+    },
+    /// The answer has more rows than are wanted.
+    #[error("the answer has more than {0} rows; ask for fewer, with LIMIT or WHERE")]
+    TooManyRows(usize),
+}
+
+/// A row that was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RejectedRow {
+    /// Its place among the rows, counted from 0.
+    pub index: usize,
+    /// Its `insertId`.
+    pub insert_id: String,
+    /// The service's own words, `REASON at COLUMN: MESSAGE`.
+    pub problems: Vec<String>,
+}

@@ -1,0 +1,107 @@
+//! The calls to Buildbucket.
+
+use super::messages::{
+    Build, BuilderId, CancelBuildRequest, FoundBuilds, GetBuildRequest, Mask, ScheduleBuildRequest,
+    SearchBuilds,
+};
+use super::plan::search_by_key;
+use crate::google::{Client, Prpc, ServiceError};
+
+/// The address of the service.
+pub const ADDRESS: &str = "https://cr-buildbucket.appspot.com";
+
+/// Pages of a search, at most: builds of one commit are few.
+const MOST_PAGES: usize = 50;
+
+/// The client of Buildbucket.
+pub struct Buildbucket(Prpc);
+
+impl Buildbucket {
+    /// Asks through this client.
+    pub fn new(client: Client) -> Self {
+        Self(Prpc::new(client, "buildbucket.v2.Builds"))
+    }
+
+    /// Asks for a build, once: Buildbucket knows a request by its id for a minute, and an answer
+    /// may take longer. After trouble, look whether there is one before asking again.
+    ///
+    /// # Errors
+    ///
+    /// When Buildbucket can't be asked, or refuses.
+    pub async fn schedule(&self, request: &ScheduleBuildRequest) -> Result<Build, ServiceError> {
+        self.0.call_once("ScheduleBuild", request).await
+    }
+
+    /// The request of a build, as text for `--dry-run`.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be written.
+    pub fn rendered(&self, request: &ScheduleBuildRequest) -> Result<String, ServiceError> {
+        self.0.rendered("ScheduleBuild", request)
+    }
+
+    /// The request of a search, as text for `--dry-run`.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be written.
+    pub fn rendered_search(&self, request: &SearchBuilds) -> Result<String, ServiceError> {
+        self.0.rendered("SearchBuilds", request)
+    }
+
+    /// All builds that a search finds, newest first.
+    ///
+    /// # Errors
+    ///
+    /// When Buildbucket can't be asked, or refuses.
+    pub async fn search(&self, request: &SearchBuilds) -> Result<Vec<Build>, ServiceError> {
+        let mut request = request.clone();
+        let mut found = Vec::new();
+        for _ in 0..MOST_PAGES {
+            let page: FoundBuilds = self.0.call("SearchBuilds", &request).await?;
+            found.extend(page.builds);
+            if page.next_page_token.is_empty() {
+                break;
+            }
+            request.page_token = page.next_page_token;
+        }
+        Ok(found)
+    }
+
+    /// The builds that an action has asked for, newest first.
+    ///
+    /// # Errors
+    ///
+    /// When Buildbucket can't be asked, or refuses.
+    pub async fn asked_for(
+        &self,
+        builder: &BuilderId,
+        key: &str,
+    ) -> Result<Vec<Build>, ServiceError> {
+        self.search(&search_by_key(builder, key)).await
+    }
+
+    /// A build by its id.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or Buildbucket can't be asked.
+    pub async fn get(&self, id: i64) -> Result<Build, ServiceError> {
+        let mask = Mask::default();
+        self.0.call("GetBuild", &GetBuildRequest { id, mask }).await
+    }
+
+    /// Asks for the end of a build. One that has ended stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or Buildbucket can't be asked.
+    pub async fn cancel(&self, id: i64, reason: &str) -> Result<Build, ServiceError> {
+        let request = CancelBuildRequest {
+            id,
+            summary_markdown: reason.into(),
+        };
+        self.0.call("CancelBuild", &request).await
+    }
+}

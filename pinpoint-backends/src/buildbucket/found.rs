@@ -1,0 +1,205 @@
+//! Which build that exists fits a commit, and what a build made.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::messages::{Build, BuildStatus};
+use super::plan::BuildPlan;
+use crate::google::unix_milliseconds;
+
+/// How long after its end a build is used: CAS keeps what it made for 32 days.
+pub const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// The first of these builds, newest first, that was made or will be of what the plan says,
+/// and that holds the target if it has ended. `now` is milliseconds since 1970.
+pub fn build_of<'a>(
+    plan: &BuildPlan,
+    target: &str,
+    builds: &'a [Build],
+    now: u64,
+) -> Option<&'a Build> {
+    builds.iter().find(|build| fits(plan, target, build, now))
+}
+
+fn fits(plan: &BuildPlan, target: &str, build: &Build, now: u64) -> bool {
+    let is_usable = match build.status {
+        BuildStatus::Scheduled | BuildStatus::Started => true,
+        BuildStatus::Success => is_kept(build, now) && targets(build).contains_key(target),
+        _ => false,
+    };
+    let changes: BTreeSet<_> = build.input.gerrit_changes.iter().collect();
+    is_usable && overrides(build) == plan.overrides && changes == plan.changes.iter().collect()
+}
+
+/// A build that does not say when it ended may have been forgotten by CAS.
+fn is_kept(build: &Build, now: u64) -> bool {
+    let ended = build.end_time.as_deref().and_then(unix_milliseconds);
+    ended.is_some_and(|ended| now.saturating_sub(ended) <= KEPT.as_millis() as u64)
+}
+
+/// The dependencies that a build held elsewhere: hashes by URL.
+fn overrides(build: &Build) -> BTreeMap<String, String> {
+    let held = build.input.properties.get("deps_revision_overrides");
+    let held = held.and_then(Value::as_object).into_iter().flatten();
+    let normal = |url: &String| match url.parse::<crate::gitiles::RepositoryUrl>() {
+        Ok(url) => url.to_string(),
+        Err(_) => url.clone(),
+    };
+    held.map(|(url, hash)| (normal(url), hash.as_str().unwrap_or_default().to_owned()))
+        .collect()
+}
+
+/// The digests (`HASH/SIZE`) of what a build made, by target. The property is called
+/// `swarm_hashes_refs/heads/main(at){#N}_without_patch`, or `_with_patch`; one that fits
+/// whether the build was patched counts first.
+pub fn targets(build: &Build) -> BTreeMap<String, String> {
+    let suffix = match build.input.gerrit_changes.is_empty() {
+        true => "_without_patch",
+        false => "_with_patch",
+    };
+    let properties = &build.output.properties;
+    let hashes = || {
+        properties
+            .iter()
+            .filter(|(name, _)| name.starts_with("swarm_hashes_"))
+    };
+    let found = hashes()
+        .find(|(name, _)| name.ends_with(suffix))
+        .or_else(|| hashes().next());
+    let found = found
+        .and_then(|(_, targets)| targets.as_object())
+        .into_iter()
+        .flatten();
+    found
+        .filter_map(|(target, digest)| Some((target.clone(), digest.as_str()?.to_owned())))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use pinpoint_core::{CombinedCommit, Commit, Patch};
+    use serde_json::json;
+
+    use super::*;
+
+    const NOW: u64 = 1_700_000_000_000;
+
+    fn build(json: Value) -> Build {
+        serde_json::from_value(json).unwrap()
+    }
+
+    fn plan(patch: Option<Patch>) -> BuildPlan {
+        let main = Commit::new("https://chromium.googlesource.com/chromium/src", "a1");
+        let commit = CombinedCommit {
+            patch,
+            ..main.into()
+        };
+        BuildPlan::new(&commit).unwrap()
+    }
+
+    fn made(status: &str, end_time: &str) -> Value {
+        json!({
+            "id": "8700000000000000001",
+            "number": 3,
+            "status": status,
+            "endTime": end_time,
+            "output": {"properties": {
+                "other": 1,
+                "swarm_hashes_refs/heads/main(at){#7}_without_patch": {"suite": "ab/12"},
+            }},
+        })
+    }
+
+    #[test]
+    fn only_a_build_of_the_same_fits() {
+        let recent = "2023-11-01T00:00:00.123456789Z";
+        let with = |change: &dyn Fn(&mut Value)| {
+            let mut build = made("SUCCESS", recent);
+            change(&mut build);
+            build
+        };
+        let change = |change, patchset| json!({"host": "h", "project": "p", "change": change, "patchset": patchset});
+        let cases: Vec<(Value, bool)> = vec![
+            (made("SUCCESS", recent), true),
+            (made("STARTED", recent), true),
+            (json!({"id": "1", "status": "SCHEDULED"}), true),
+            (made("FAILURE", recent), false),
+            (made("INFRA_FAILURE", recent), false),
+            (made("CANCELED", recent), false),
+            (made("PAUSED", recent), false),
+            // More than 30 days ago, and nobody knows when.
+            (made("SUCCESS", "2023-10-15T22:13:19Z"), false),
+            (made("SUCCESS", "2023-10-15T22:13:21Z"), true),
+            (made("SUCCESS", "yesterday"), false),
+            (with(&|build| build["output"] = json!({})), false),
+            (
+                with(&|build| build["input"] = json!({"gerritChanges": [change("1", "1")]})),
+                false,
+            ),
+            (
+                with(&|build| {
+                    build["input"] = json!({"properties": {"deps_revision_overrides": {"u": "h"}}});
+                }),
+                false,
+            ),
+            (
+                with(&|build| {
+                    build["input"] = json!({"properties": {"deps_revision_overrides": {}}});
+                }),
+                true,
+            ),
+        ];
+        for (json, expected) in cases {
+            let builds = [build(json.clone())];
+            let found = build_of(&plan(None), "suite", &builds, NOW);
+            assert_eq!(found.is_some(), expected, "{json}");
+        }
+        assert_eq!(
+            build_of(&plan(None), "other", &[build(made("SUCCESS", recent))], NOW),
+            None
+        );
+    }
+
+    #[test]
+    fn more_changes_than_asked_for_do_not_fit() {
+        let patch = Patch::Gerrit {
+            host: "h".into(),
+            project: "p".into(),
+            change: 7,
+            patchset: 1,
+            hash: None,
+        };
+        let plan = plan(Some(patch));
+        let one = json!({"host": "h", "project": "p", "change": "7", "patchset": 1});
+        let other = json!({"host": "h", "project": "p", "change": "8", "patchset": "1"});
+        let with = |changes: Value| {
+            build(json!({"status": "STARTED", "input": {"gerritChanges": changes}}))
+        };
+        let builds = [
+            with(json!([])),
+            with(json!([one, other])),
+            with(json!([one])),
+        ];
+        let found = build_of(&plan, "suite", &builds, NOW).unwrap();
+        assert_eq!(found.input.gerrit_changes.len(), 1);
+    }
+
+    #[test]
+    fn the_property_that_fits_the_patch_counts() {
+        let property = |suffix: &str| format!("swarm_hashes_refs/heads/main(at){{#7}}{suffix}");
+        let mut both = build(json!({"input": {"gerritChanges": [{"host": "h"}]}}));
+        for (suffix, digest) in [("_without_patch", "a/1"), ("_with_patch", "b/2")] {
+            let targets = json!({"suite": digest, "odd": 3});
+            both.output.properties.insert(property(suffix), targets);
+        }
+        assert_eq!(
+            targets(&both),
+            [("suite".to_owned(), "b/2".to_owned())].into()
+        );
+        both.output.properties.remove(&property("_with_patch"));
+        assert_eq!(targets(&both)["suite"], "a/1");
+        assert!(targets(&Build::default()).is_empty());
+    }
+}

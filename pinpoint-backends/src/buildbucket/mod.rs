@@ -1,0 +1,23 @@
+//! Builds by [Buildbucket].
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `messages.rs` | the messages, as its `.proto` files define them |
+//! | `plan.rs` | what is asked for a commit; pure |
+//! | `found.rs` | which build that exists fits a commit, and what it made; pure |
+//! | `client.rs` | the calls |
+//!
+//! [Buildbucket]: https://chromium.googlesource.com/infra/luci/luci-go/+/HEAD/buildbucket/proto/
+
+mod client;
+mod found;
+mod messages;
+mod plan;
+
+pub use client::{ADDRESS, Buildbucket};
+pub use found::{KEPT, build_of, targets};
+pub use messages::{
+    Build, BuildStatus, BuilderId, CancelBuildRequest, GerritChange, GitilesCommit,
+    ScheduleBuildRequest, SearchBuilds, Tag,
+};
+pub use plan::{BuildPlan, PlanError};

@@ -1,0 +1,305 @@
+//! The questions to one repository, and what was answered before.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use lru::LruCache;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::answers::{self, Commit, Log, Tree};
+use super::cache::DiskCache;
+use super::repositories::RepositoryUrl;
+use super::time::rfc_3339;
+use crate::google::{Client, Request, ServiceError};
+
+/// Commits of a page. Gitiles gives 10,000 at most; their messages are long.
+const PAGE: usize = 1_000;
+
+/// The most commits of a range: with their messages, some 200 MB.
+const MOST_COMMITS: usize = 100_000;
+
+/// Commits remembered in memory.
+const REMEMBERED: NonZeroUsize = NonZeroUsize::new(16_384).unwrap();
+
+/// Ranges remembered in memory.
+const RANGES: NonZeroUsize = NonZeroUsize::new(16).unwrap();
+
+/// A commit as its repository describes it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, Serialize)]
+pub struct CommitInfo {
+    /// The full hash.
+    pub git_hash: String,
+    /// The hash of its tree.
+    pub tree: String,
+    /// The first one first.
+    pub parents: Vec<String>,
+    /// `NAME <ADDRESS>`.
+    pub author: String,
+    /// When it was committed, as RFC 3339 writes it; absent where that can't be read.
+    pub created: Option<String>,
+    /// The whole message.
+    pub message: String,
+}
+
+impl CommitInfo {
+    /// The first line of the message.
+    pub fn subject(&self) -> &str {
+        self.message.lines().next().unwrap_or_default()
+    }
+}
+
+impl From<Commit> for CommitInfo {
+    fn from(commit: Commit) -> Self {
+        let Commit {
+            author, committer, ..
+        } = commit;
+        Self {
+            git_hash: commit.commit,
+            tree: commit.tree,
+            parents: commit.parents,
+            author: format!("{} <{}>", author.name, author.email),
+            created: rfc_3339(&committer.time),
+            message: commit.message,
+        }
+    }
+}
+
+/// Hashes, oldest first, by the two ends of the range.
+type Ranges = LruCache<(String, String), Arc<Vec<String>>>;
+
+/// One repository at Gitiles.
+pub(super) struct Repository {
+    url: RepositoryUrl,
+    /// The normal form of the URL, for the cache and for messages.
+    name: String,
+    client: Arc<Client>,
+    cache: Arc<DiskCache>,
+    commits: Mutex<LruCache<String, Arc<CommitInfo>>>,
+    ranges: Mutex<Ranges>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|it| it.into_inner())
+}
+
+impl Repository {
+    pub(super) fn new(url: RepositoryUrl, client: Arc<Client>, cache: Arc<DiskCache>) -> Self {
+        Self {
+            name: url.to_string(),
+            url,
+            client,
+            cache,
+            commits: Mutex::new(LruCache::new(REMEMBERED)),
+            ranges: Mutex::new(LruCache::new(RANGES)),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn project(&self) -> &str {
+        &self.url.project
+    }
+
+    /// The commit that a name means at the moment; none when it means none.
+    pub(super) async fn named(&self, name: &str) -> Result<Option<Arc<CommitInfo>>, ServiceError> {
+        let path = format!("+log/{}?format=JSON&n=1", encoded(name));
+        let log: Option<Log> = self.json(&path).await?;
+        let newest = log.and_then(|log| log.log.into_iter().next());
+        Ok(newest.map(|commit| self.remember(commit.into())))
+    }
+
+    /// A commit by its full hash.
+    pub(super) async fn commit(&self, hash: &str) -> Result<Option<Arc<CommitInfo>>, ServiceError> {
+        if let Some(known) = locked(&self.commits).get(hash) {
+            return Ok(Some(known.clone()));
+        }
+        let path = format!("+show/{}?format=JSON", encoded(hash));
+        let info = self
+            .kept(&["commit", hash], async {
+                let commit: Option<Commit> = self.json(&path).await?;
+                Ok(commit.map(CommitInfo::from))
+            })
+            .await?;
+        Ok(info.map(|info| self.remember(info)))
+    }
+
+    fn remember(&self, info: CommitInfo) -> Arc<CommitInfo> {
+        let info = Arc::new(info);
+        locked(&self.commits).put(info.git_hash.clone(), info.clone());
+        info
+    }
+
+    /// The hashes of the commits of `higher`'s line that are not part of the history of
+    /// `lower`, oldest first; none when one of the two is unknown. Both are full hashes.
+    pub(super) async fn range(
+        &self,
+        lower: &str,
+        higher: &str,
+    ) -> Result<Option<Arc<Vec<String>>>, ServiceError> {
+        let ends = (lower.to_owned(), higher.to_owned());
+        if let Some(known) = locked(&self.ranges).get(&ends) {
+            return Ok(Some(known.clone()));
+        }
+        let range = self
+            .kept(&["range", lower, higher], self.log(lower, higher))
+            .await?;
+        let Some(range) = range.map(Arc::new) else {
+            return Ok(None);
+        };
+        locked(&self.ranges).put(ends, range.clone());
+        Ok(Some(range))
+    }
+
+    async fn log(&self, lower: &str, higher: &str) -> Result<Option<Vec<String>>, ServiceError> {
+        let (mut hashes, mut start) = (Vec::new(), String::new());
+        loop {
+            let [lower, higher] = [lower, higher].map(encoded);
+            let path = format!("+log/{lower}..{higher}?format=JSON&n={PAGE}&first-parent=1{start}");
+            let Some(page) = self.json::<Log>(&path).await? else {
+                return Ok(None);
+            };
+            let is_empty = page.log.is_empty();
+            for commit in page.log {
+                hashes.push(commit.commit.clone());
+                self.remember(commit.into());
+            }
+            match page.next {
+                // A page without commits leads nowhere.
+                Some(next) if !is_empty => start = format!("&s={}", encoded(&next)),
+                _ => break,
+            }
+            if hashes.len() > MOST_COMMITS {
+                let reason = format!("there are more than {MOST_COMMITS} commits in a range");
+                return Err(self.unreadable(reason));
+            }
+        }
+        hashes.reverse();
+        Ok(Some(hashes))
+    }
+
+    /// Is a commit another one, or part of its history? None when one of them is unknown.
+    pub(super) async fn is_ancestor(
+        &self,
+        ancestor: &str,
+        descendant: &str,
+    ) -> Result<Option<bool>, ServiceError> {
+        self.kept(&["ancestor", ancestor, descendant], async {
+            let [ancestor, descendant] = [ancestor, descendant].map(encoded);
+            let path = format!("+log/{descendant}..{ancestor}?format=JSON&n=1");
+            let log: Option<Log> = self.json(&path).await?;
+            Ok(log.map(|log| log.log.is_empty()))
+        })
+        .await
+    }
+
+    /// A file of a commit, named by its full hash; none when there is no such file.
+    pub(super) async fn file(
+        &self,
+        commit: &str,
+        path: &str,
+    ) -> Result<Option<Vec<u8>>, ServiceError> {
+        let address = format!("+show/{}/{}?format=TEXT", encoded(commit), encoded(path));
+        let text: Option<String> = self
+            .kept(&["file", commit, path], async {
+                let answer = match self.client.send(&self.get(&address)).await {
+                    Err(error) if error.is_not_found() => return Ok(None),
+                    other => other?,
+                };
+                // Of a folder or a link, the text is no file's.
+                let header = answer.headers.get("x-gitiles-path-mode");
+                let mode = header.and_then(|mode| mode.to_str().ok());
+                if mode.is_some_and(|mode| !mode.trim_start_matches('0').starts_with("100")) {
+                    return Ok(None);
+                }
+                let text = String::from_utf8(answer.body);
+                text.map(Some)
+                    .map_err(|_| self.unreadable("a file is not in Base64".into()))
+            })
+            .await?;
+        let Some(text) = text else {
+            return Ok(None);
+        };
+        let bytes = BASE64_STANDARD.decode(text.trim());
+        bytes
+            .map(Some)
+            .map_err(|_| self.unreadable("a file is not in Base64".into()))
+    }
+
+    /// The folder of a commit at a path that ends with a slash, whose tree has this hash.
+    pub(super) async fn tree(
+        &self,
+        commit: &str,
+        path: &str,
+        tree: &str,
+    ) -> Result<Option<Tree>, ServiceError> {
+        self.kept(&["tree", tree], async {
+            let path = format!("+show/{}/{}?format=JSON", encoded(commit), encoded(path));
+            self.json(&path).await
+        })
+        .await
+    }
+
+    /// What is kept for a question about full hashes, or else what is answered, which is kept
+    /// then. That something is missing is not kept: it may arrive later.
+    async fn kept<T: DeserializeOwned + Serialize>(
+        &self,
+        question: &[&str],
+        ask: impl Future<Output = Result<Option<T>, ServiceError>>,
+    ) -> Result<Option<T>, ServiceError> {
+        let question = [&[&*self.name], question].concat();
+        if let Some(kept) = self.cache.get(&question) {
+            return Ok(Some(kept));
+        }
+        let answer = ask.await?;
+        if let Some(answer) = &answer {
+            self.cache.put(&question, answer);
+        }
+        Ok(answer)
+    }
+
+    /// An answer in JSON; none when there is no such thing.
+    async fn json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, ServiceError> {
+        let read = |answer: crate::google::Answer| {
+            let answer = self.client.successful(answer)?;
+            answers::read(&answer.body).map_err(|reason| self.unreadable(reason))
+        };
+        match self.client.call(&self.get(path), read).await {
+            Err(error) if error.is_not_found() => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    fn get(&self, path: &str) -> Request {
+        let signed_in = match self.client.is_signed_in() {
+            true => "/a",
+            false => "",
+        };
+        Request::get(format!("{signed_in}/{}/{path}", self.url.project))
+    }
+
+    fn unreadable(&self, reason: String) -> ServiceError {
+        ServiceError::Unreadable {
+            service: self.client.service(),
+            reason,
+        }
+    }
+}
+
+/// A part of a path, percent-encoded but for slashes.
+fn encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}

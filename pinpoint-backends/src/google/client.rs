@@ -1,0 +1,380 @@
+//! The client of one service.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use http::header::{AUTHORIZATION, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use tokio::time::{sleep, timeout};
+use tracing::Instrument as _;
+
+use super::backoff::Backoff;
+use super::error::{ServiceError, quoted};
+use super::pace::Pace;
+use super::random::random_seed;
+use super::secret::Secret;
+use super::tokens::Tokens;
+use super::transport::{Transport, TransportError, is_loopback};
+
+/// The time for one try, as in the original's pRPC client.
+const DEADLINE: Duration = Duration::from_secs(90);
+
+/// The most bytes of an answer.
+const MOST_BYTES: usize = 64 << 20;
+
+/// The requests under way at once.
+const AT_ONCE: usize = 64;
+
+/// The longest wait that a service may ask for.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
+
+/// The address of a service can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    /// It is none.
+    #[error("{0:?} is no address of a service: it begins with https://")]
+    NotAnAddress(String),
+    /// Tokens would cross the network unprotected.
+    #[error("{0:?} would get a token without HTTPS: only addresses of this machine may")]
+    Unprotected(String),
+}
+
+/// A request, as often as it has to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    method: Method,
+    /// The path and the query, from the slash on.
+    path: String,
+    headers: HeaderMap,
+    body: Vec<u8>,
+    is_repeatable: bool,
+}
+
+impl Request {
+    /// Reads what is there. The path begins with a slash and is percent-encoded.
+    pub fn get(path: impl Into<String>) -> Self {
+        Self {
+            method: Method::GET,
+            path: path.into(),
+            headers: HeaderMap::new(),
+            body: Vec::new(),
+            is_repeatable: true,
+        }
+    }
+
+    /// Sends a body of JSON. It is sent again where it is not known whether it arrived, so it
+    /// must be harmless when it arrives twice; see [`once`](Self::once).
+    pub fn post_json(path: impl Into<String>, body: Vec<u8>) -> Self {
+        let json = HeaderValue::from_static("application/json");
+        Self {
+            method: Method::POST,
+            headers: HeaderMap::from_iter([(http::header::CONTENT_TYPE, json)]),
+            body,
+            ..Self::get(path)
+        }
+    }
+
+    /// With a header.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// With a header that is shown nowhere, such as the key of an API.
+    ///
+    /// A secret that can't stand in a header is left out: the service then says that it is
+    /// missing.
+    #[must_use]
+    pub fn secret_header(mut self, name: &'static str, value: &Secret) -> Self {
+        if let Ok(mut value) = HeaderValue::from_str(value.reveal()) {
+            value.set_sensitive(true);
+            self.headers.insert(name, value);
+        }
+        self
+    }
+
+    /// Not sent again unless the service has said that it did nothing.
+    #[must_use]
+    pub fn once(mut self) -> Self {
+        self.is_repeatable = false;
+        self
+    }
+
+    /// The path without its query, for logs.
+    fn place(&self) -> &str {
+        self.path.split('?').next().unwrap_or_default()
+    }
+
+    /// The body, as it is sent.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+/// An answer, whatever its status.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The status of HTTP.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// All of the body.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The error that its status says.
+    pub(super) fn refusal(&self, service: &'static str) -> ServiceError {
+        let seconds = self
+            .headers
+            .get(RETRY_AFTER)
+            .and_then(|value| value.to_str().ok());
+        let seconds = seconds.and_then(|text| text.trim().parse().ok());
+        ServiceError::Status {
+            service,
+            status: self.status.as_u16(),
+            text: quoted(&self.body),
+            retry_after: seconds.map(Duration::from_secs),
+        }
+    }
+}
+
+/// The client of one service at one address.
+pub struct Client {
+    service: &'static str,
+    address: String,
+    tokens: Tokens,
+    transport: Arc<dyn Transport>,
+    pace: Pace,
+    backoff: Backoff,
+    deadline: Duration,
+    most_bytes: usize,
+    seed: AtomicU64,
+}
+
+impl Client {
+    /// A client of the service with this name, at an address such as
+    /// `https://cr-buildbucket.appspot.com`.
+    ///
+    /// # Errors
+    ///
+    /// When the address is none, or tokens would cross the network without HTTPS.
+    pub fn new(
+        service: &'static str,
+        address: &str,
+        tokens: Tokens,
+        transport: Arc<dyn Transport>,
+    ) -> Result<Self, AddressError> {
+        let address = address.trim_end_matches('/');
+        let none = || AddressError::NotAnAddress(address.into());
+        let uri: Uri = address.parse().map_err(|_| none())?;
+        let (scheme, host) = (uri.scheme_str(), uri.host().ok_or_else(none)?);
+        if uri.query().is_some() || address.contains(['@', '#']) {
+            return Err(none());
+        }
+        match scheme {
+            Some("https") => {}
+            Some("http") if tokens.are_none() || is_loopback(host) => {}
+            Some("http") => return Err(AddressError::Unprotected(address.into())),
+            _ => return Err(none()),
+        }
+        Ok(Self {
+            service,
+            address: address.into(),
+            tokens,
+            transport,
+            pace: Pace::new(AT_ONCE, None),
+            backoff: Backoff::default(),
+            deadline: DEADLINE,
+            most_bytes: MOST_BYTES,
+            seed: AtomicU64::new(random_seed()),
+        })
+    }
+
+    /// With bounds of its own on concurrency and rate; else 64 requests at once.
+    #[must_use]
+    pub fn with_pace(mut self, pace: Pace) -> Self {
+        self.pace = pace;
+        self
+    }
+
+    /// With repetitions of its own; else those of the original's pRPC client.
+    #[must_use]
+    pub fn with_backoff(mut self, backoff: Backoff) -> Self {
+        self.backoff = backoff;
+        self
+    }
+
+    /// With a limit of its own on the time of a try; else 90 s.
+    #[must_use]
+    pub fn with_deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// With a limit of its own on the bytes of an answer; else 64 MiB.
+    #[must_use]
+    pub fn with_most_bytes(mut self, most_bytes: usize) -> Self {
+        self.most_bytes = most_bytes;
+        self
+    }
+
+    /// With the jitter of this seed; else it is never the same.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        self.seed.store(seed, Ordering::Relaxed);
+        self
+    }
+
+    /// The name of the service.
+    pub fn service(&self) -> &'static str {
+        self.service
+    }
+
+    /// The address of the service.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Do requests carry a token?
+    pub fn is_signed_in(&self) -> bool {
+        !self.tokens.are_none()
+    }
+
+    /// Sends a request, again where that may help, and gives an answer of success.
+    ///
+    /// # Errors
+    ///
+    /// The error of the last try.
+    pub async fn send(&self, request: &Request) -> Result<Answer, ServiceError> {
+        self.call(request, |answer| self.successful(answer)).await
+    }
+
+    /// An answer if its status is one of success.
+    ///
+    /// # Errors
+    ///
+    /// [`ServiceError::Status`] when it is another.
+    pub fn successful(&self, answer: Answer) -> Result<Answer, ServiceError> {
+        match answer.status.is_success() {
+            true => Ok(answer),
+            false => Err(answer.refusal(self.service)),
+        }
+    }
+
+    /// Sends a request, again where that may help; `read` says what an answer means.
+    ///
+    /// # Errors
+    ///
+    /// The error of the last try.
+    pub async fn call<T>(
+        &self,
+        request: &Request,
+        read: impl Fn(Answer) -> Result<T, ServiceError>,
+    ) -> Result<T, ServiceError> {
+        let seed = self.seed.fetch_add(1, Ordering::Relaxed);
+        let span = tracing::debug_span!(
+            "google::call",
+            service = self.service,
+            path = request.place()
+        );
+        async {
+            let (mut retry, mut renewed) = (0, false);
+            loop {
+                let (token, result) = self.attempt(request).await;
+                let error = match result.and_then(&read) {
+                    Ok(read) => return Ok(read),
+                    Err(error) => error,
+                };
+                if let Some(token) = token.filter(|_| error.is_unauthenticated() && !renewed) {
+                    tracing::debug!("the token was refused and is renewed");
+                    self.tokens.refused(&token);
+                    renewed = true;
+                    continue;
+                }
+                let again = error.is_transient() && (request.is_repeatable || error.is_refusal());
+                let Some(wait) = self.backoff.wait(retry, seed).filter(|_| again) else {
+                    return Err(error);
+                };
+                let asked = error.retry_after().unwrap_or_default();
+                let wait = wait.max(asked.min(LONGEST_RETRY_AFTER));
+                tracing::debug!(%error, retry, ?wait, "the request is sent again");
+                sleep(wait).await;
+                retry += 1;
+            }
+        }
+        .instrument(span)
+        .await
+    }
+
+    /// One try, and the token that it was made with.
+    async fn attempt(&self, request: &Request) -> (Option<Secret>, Result<Answer, ServiceError>) {
+        let service = self.service;
+        let token = match self.tokens.get().await {
+            Ok(token) => token,
+            Err(source) => return (None, Err(ServiceError::Token { service, source })),
+        };
+        let failed = |source| ServiceError::Transport {
+            service,
+            source: Arc::new(source),
+        };
+        let request = match self.http(request, token.as_ref()) {
+            Ok(request) => request,
+            Err(error) => {
+                let unsendable = TransportError::Unsendable(Box::new(error));
+                return (token, Err(failed(unsendable)));
+            }
+        };
+        let _turn = self.pace.turn().await;
+        let answer = self.transport.send(request, self.most_bytes);
+        let answer = match timeout(self.deadline, answer).await {
+            Err(_) => Err(ServiceError::TimedOut {
+                service,
+                after: self.deadline,
+            }),
+            Ok(Err(error)) => Err(failed(error)),
+            Ok(Ok(response)) => {
+                let (parts, body) = response.into_parts();
+                Ok(Answer {
+                    status: parts.status,
+                    headers: parts.headers,
+                    body,
+                })
+            }
+        };
+        (token, answer)
+    }
+
+    fn http(
+        &self,
+        request: &Request,
+        token: Option<&Secret>,
+    ) -> Result<http::Request<Vec<u8>>, http::Error> {
+        let mut sent = http::Request::builder()
+            .method(request.method.clone())
+            .uri(format!("{}{}", self.address, request.path))
+            .body(request.body.clone())?;
+        *sent.headers_mut() = request.headers.clone();
+        if let Some(token) = token {
+            let mut value = HeaderValue::from_str(&format!("Bearer {}", token.reveal()))?;
+            value.set_sensitive(true);
+            sent.headers_mut().insert(AUTHORIZATION, value);
+        }
+        Ok(sent)
+    }
+
+    /// A request as it would be sent, without its token, for `--dry-run`: its address, and
+    /// its body where it has one.
+    pub fn rendered(&self, request: &Request) -> String {
+        let head = format!("{} {}{}", request.method, self.address, request.path);
+        if request.body.is_empty() {
+            return head;
+        }
+        let body = serde_json::from_slice::<serde_json::Value>(&request.body)
+            .and_then(|json| serde_json::to_string_pretty(&json))
+            .unwrap_or_else(|_| String::from_utf8_lossy(&request.body).into_owned());
+        format!("{head}\n{body}")
+    }
+}

@@ -1,0 +1,311 @@
+//! Where tokens come from.
+
+use std::process::Stdio;
+use std::str::FromStr;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::Request;
+use serde::Deserialize;
+use tokio::process::Command;
+
+use super::secret::Secret;
+use super::service_account::ServiceAccountKey;
+use super::tokens::TokenError;
+use super::transport::Transport;
+
+/// The address of the metadata server, inside Google Cloud.
+const METADATA: &str = "http://metadata.google.internal";
+
+/// The longest text of a token and of what comes with it.
+pub(super) const MOST_BYTES: usize = 64 << 10;
+
+/// A command that does not say when its token ends is asked again after this time: `luci-auth
+/// token` promises no longer life of its own accord.
+const ASSUMED_LIFE: Duration = Duration::from_secs(60);
+
+/// Where tokens come from. As text: `none`, `metadata`, `metadata:ADDRESS`, `key:FILE`,
+/// `command:PROGRAM ARGUMENTS…`.
+///
+/// ```
+/// use pinpoint_backends::google::TokenSource;
+///
+/// let source: TokenSource = "command:luci-auth token -scopes {scopes}".parse()?;
+/// assert!(matches!(source, TokenSource::Command(words) if words.len() == 4));
+/// # Ok::<(), pinpoint_backends::google::UnknownTokenSource>(())
+/// ```
+#[derive(Debug, Clone)]
+pub enum TokenSource {
+    /// Requests carry no token.
+    None,
+    /// The key of a service account.
+    ServiceAccount(Box<ServiceAccountKey>),
+    /// The metadata server at this address, for the machine's own account.
+    Metadata(String),
+    /// A program and its arguments, which prints a token: alone on its first line, or as
+    /// JSON with `token` and `expiry` (seconds since 1970), as `luci-auth token -json-output -`
+    /// does. `{scopes}` stands for the scopes, separated by spaces.
+    Command(Vec<String>),
+}
+
+/// A text that names no source of tokens.
+#[derive(Debug, thiserror::Error)]
+pub enum UnknownTokenSource {
+    /// None of the forms.
+    #[error(
+        "{0:?} is no source of tokens: use `none`, `metadata`, `key:FILE` or `command:PROGRAM …`"
+    )]
+    Form(String),
+    /// The command has no program.
+    #[error("`command:` needs the program that prints a token, as `command:luci-auth token`")]
+    NoProgram,
+    /// The file can't be read.
+    #[error("the key {path:?} can't be read: {source}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file holds no key.
+    #[error("{path:?}: {source}")]
+    NoKey {
+        /// The file.
+        path: String,
+        /// Why.
+        source: TokenError,
+    },
+}
+
+impl FromStr for TokenSource {
+    type Err = UnknownTokenSource;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text.split_once(':') {
+            None if text == "none" => Self::None,
+            None if text == "metadata" => Self::Metadata(METADATA.into()),
+            Some(("metadata", address)) => Self::Metadata(address.trim_end_matches('/').into()),
+            Some(("key", path)) => {
+                let path = path.to_owned();
+                let json = match std::fs::read(&path) {
+                    Ok(json) => json,
+                    Err(source) => return Err(UnknownTokenSource::Unreadable { path, source }),
+                };
+                match ServiceAccountKey::read(&json) {
+                    Ok(key) => Self::ServiceAccount(Box::new(key)),
+                    Err(source) => return Err(UnknownTokenSource::NoKey { path, source }),
+                }
+            }
+            Some(("command", command)) => {
+                let words: Vec<_> = command.split_whitespace().map(str::to_owned).collect();
+                if words.is_empty() {
+                    return Err(UnknownTokenSource::NoProgram);
+                }
+                Self::Command(words)
+            }
+            _ => return Err(UnknownTokenSource::Form(text.into())),
+        })
+    }
+}
+
+/// A token that was just made.
+#[derive(Debug)]
+pub(super) struct Fresh {
+    pub(super) token: Secret,
+    /// How long it lives from here on.
+    pub(super) life: Duration,
+}
+
+/// The answer of an authorisation server (RFC 6749, section 5.1).
+#[derive(Deserialize)]
+struct Answer {
+    access_token: String,
+    expires_in: u64,
+}
+
+/// What `luci-auth token -json-output -` prints.
+#[derive(Deserialize)]
+struct Printed {
+    token: String,
+    expiry: u64,
+}
+
+impl TokenSource {
+    /// Makes a token; none where requests carry none.
+    pub(super) async fn fetch(
+        &self,
+        scopes: &[String],
+        transport: &dyn Transport,
+    ) -> Result<Option<Fresh>, TokenError> {
+        match self {
+            Self::None => Ok(None),
+            Self::ServiceAccount(key) => {
+                let request = key.request(scopes, since_1970())?;
+                answer(transport, request, "the token endpoint").await
+            }
+            Self::Metadata(address) => {
+                let url = format!(
+                    "{address}/computeMetadata/v1/instance/service-accounts/default/token?scopes={}",
+                    scopes.join(",")
+                );
+                let request = Request::get(url).header("Metadata-Flavor", "Google");
+                let request = request.body(Vec::new()).map_err(TokenError::Request)?;
+                answer(transport, request, "the metadata server").await
+            }
+            Self::Command(words) => run(words, scopes).await.map(Some),
+        }
+    }
+}
+
+fn since_1970() -> Duration {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default()
+}
+
+async fn answer(
+    transport: &dyn Transport,
+    request: Request<Vec<u8>>,
+    server: &'static str,
+) -> Result<Option<Fresh>, TokenError> {
+    let failed = |source| TokenError::Unreachable { server, source };
+    let answer = transport.send(request, MOST_BYTES).await.map_err(failed)?;
+    if !answer.status().is_success() {
+        return Err(TokenError::Refused {
+            server,
+            status: answer.status().as_u16(),
+            reason: reason(answer.body()),
+        });
+    }
+    let read: Answer =
+        serde_json::from_slice(answer.body()).map_err(|_| TokenError::Unreadable(server))?;
+    Ok(Some(Fresh {
+        token: usable(&read.access_token, server)?,
+        life: Duration::from_secs(read.expires_in),
+    }))
+}
+
+/// The `error` and its description (RFC 6749, section 5.2). Nothing else of the answer is
+/// shown: it might hold a token.
+fn reason(body: &[u8]) -> String {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Refusal {
+        error: String,
+        error_description: String,
+    }
+    let Refusal {
+        error,
+        error_description,
+    } = serde_json::from_slice(body).unwrap_or_default();
+    let parts = [error, error_description];
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    match parts.is_empty() {
+        true => "it gives no reason".into(),
+        false => parts.join(": "),
+    }
+}
+
+async fn run(words: &[String], scopes: &[String]) -> Result<Fresh, TokenError> {
+    let Some((program, arguments)) = words.split_first() else {
+        return Err(TokenError::Unreadable("the command"));
+    };
+    let scopes = scopes.join(" ");
+    let arguments = arguments
+        .iter()
+        .map(|argument| argument.replace("{scopes}", &scopes));
+    let failed = |source| TokenError::Command {
+        program: program.clone(),
+        source,
+    };
+    let child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        // It says there how to sign in.
+        .stderr(Stdio::inherit())
+        .kill_on_drop(true)
+        .spawn();
+    let output = child.map_err(failed)?.wait_with_output();
+    let output = output.await.map_err(failed)?;
+    if !output.status.success() {
+        return Err(TokenError::Failed {
+            program: program.clone(),
+            status: output.status,
+        });
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    printed(&text, since_1970())
+}
+
+fn printed(text: &str, now: Duration) -> Result<Fresh, TokenError> {
+    let server = "the command";
+    if text.trim_start().starts_with('{') {
+        let Printed { token, expiry } =
+            serde_json::from_str(text).map_err(|_| TokenError::Unreadable(server))?;
+        return Ok(Fresh {
+            token: usable(&token, server)?,
+            life: Duration::from_secs(expiry).saturating_sub(now),
+        });
+    }
+    Ok(Fresh {
+        token: usable(text.lines().next().unwrap_or_default().trim(), server)?,
+        life: ASSUMED_LIFE,
+    })
+}
+
+/// A token can stand in a header: visible ASCII without spaces.
+fn usable(token: &str, server: &'static str) -> Result<Secret, TokenError> {
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(TokenError::Unreadable(server));
+    }
+    Ok(Secret::new(token))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_named_by_text() {
+        let parse = |text: &str| text.parse::<TokenSource>();
+        assert!(matches!(parse("none"), Ok(TokenSource::None)));
+        assert!(matches!(parse("metadata"), Ok(TokenSource::Metadata(at)) if at == METADATA));
+        let at = parse("metadata:http://127.0.0.1:7/").unwrap();
+        assert!(matches!(at, TokenSource::Metadata(at) if at == "http://127.0.0.1:7"));
+        for (text, expected) in [
+            ("", "is no source of tokens"),
+            ("luci-auth token", "is no source of tokens"),
+            ("command: ", "needs the program"),
+            ("key:/nonexistent/key.json", "can't be read"),
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_command_prints_a_token_alone_or_as_json() {
+        let now = Duration::from_secs(1_000);
+        let plain = printed("ya29.a\n", now).unwrap();
+        assert_eq!((plain.token.reveal(), plain.life), ("ya29.a", ASSUMED_LIFE));
+        let json = printed(r#"{"token": "ya29.b", "expiry": 1090}"#, now).unwrap();
+        let life = Duration::from_secs(90);
+        assert_eq!((json.token.reveal(), json.life), ("ya29.b", life));
+        let over = printed(r#"{"token": "ya29.b", "expiry": 990}"#, now).unwrap();
+        assert_eq!(over.life, Duration::ZERO);
+        for text in ["", "\n", "not logged in", "{\"token\": 3}", "ya29.\u{e9}"] {
+            let error = printed(text, now).unwrap_err();
+            assert!(!error.to_string().contains("ya29"), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_command_gets_the_scopes() {
+        let words = ["printf", "%s", "{scopes}"].map(str::to_owned);
+        let fresh = run(&words, &["a".into()]).await.unwrap();
+        assert_eq!(fresh.token.reveal(), "a");
+        let failed = run(&["false".to_owned()], &[]).await.unwrap_err();
+        assert!(failed.to_string().contains("\"false\""), "{failed}");
+        let missing = run(&["/nonexistent/program".to_owned()], &[]).await;
+        assert!(matches!(missing, Err(TokenError::Command { .. })));
+    }
+}

@@ -1,0 +1,126 @@
+//! Which bot is next.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+
+use pinpoint_core::bots::Swarming as Machines;
+use tokio::sync::{Mutex, OnceCell};
+
+use super::error::LuciError;
+use crate::google::Random;
+use crate::swarming::Swarming;
+
+/// The bots that can be used.
+#[derive(Default)]
+pub(super) struct Bots {
+    /// Asked for once, in an order of the job's own.
+    order: OnceCell<Vec<String>>,
+    /// Held while the two tasks of a pair are asked for, by bot.
+    pairing: SyncMutex<HashMap<String, Arc<Mutex<()>>>>,
+}
+
+impl Bots {
+    /// The turn to ask for a pair on this bot.
+    pub(super) fn pairing(&self, bot: &str) -> Arc<Mutex<()>> {
+        let pairing = self.pairing.lock();
+        let mut pairing = pairing.unwrap_or_else(PoisonError::into_inner);
+        pairing.entry(bot.to_owned()).or_default().clone()
+    }
+
+    /// The bot for a run: the one that is named, or else that of the run's number. Each
+    /// further try of the same run goes to another one.
+    pub(super) async fn at(
+        &self,
+        swarming: &Swarming,
+        machines: &Machines,
+        seed: u64,
+        (named, index, attempt): (Option<&str>, u32, usize),
+    ) -> Result<String, LuciError> {
+        if let (Some(named), 0) = (named, attempt) {
+            return Ok(named.into());
+        }
+        let bots = self.order.get_or_try_init(|| async {
+            let mut bots: Vec<String> = { swarming.free_bots(&machines.dimensions).await? }
+                .into_iter()
+                .map(|bot| bot.bot_id)
+                .collect();
+            if bots.is_empty() {
+                return Err(LuciError::NoBots(machines.builder.clone()));
+            }
+            shuffle(&mut bots, seed);
+            Ok(bots)
+        });
+        let bots = bots.await?;
+        let bot = choose(bots, named, index as usize, attempt);
+        bot.ok_or_else(|| LuciError::NoBots(machines.builder.clone()))
+    }
+}
+
+/// The same order for the same bots, in whatever order they were listed.
+fn shuffle(bots: &mut Vec<String>, seed: u64) {
+    bots.sort();
+    bots.dedup();
+    let mut random = Random::new(seed);
+    for last in (1..bots.len()).rev() {
+        bots.swap(last, random.below(last as u64 + 1) as usize);
+    }
+}
+
+/// The one after the last that was tried; the one that was named is not tried again while
+/// there are others.
+fn choose(bots: &[String], named: Option<&str>, index: usize, attempt: usize) -> Option<String> {
+    let others: Vec<_> = bots
+        .iter()
+        .filter(|bot| Some(bot.as_str()) != named)
+        .collect();
+    match others.is_empty() {
+        true => bots.first().cloned(),
+        false => {
+            let place = (index + attempt).checked_rem(others.len())?;
+            others.get(place).map(|bot| (*bot).clone())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    #[test]
+    fn the_order_depends_on_the_seed_alone() {
+        let mut one = names(&["c", "a", "b", "d"]);
+        let mut other = names(&["b", "d", "a", "c", "a"]);
+        shuffle(&mut one, 7);
+        shuffle(&mut other, 7);
+        assert_eq!(one, other);
+        let orders: std::collections::BTreeSet<_> = (0..200)
+            .map(|seed| {
+                let mut bots = names(&["a", "b", "c"]);
+                shuffle(&mut bots, seed);
+                bots
+            })
+            .collect();
+        assert_eq!(orders.len(), 6);
+    }
+
+    #[test]
+    fn a_bot_that_failed_is_not_tried_again() {
+        let bots = names(&["a", "b", "c"]);
+        let chosen = |named, attempt| choose(&bots, named, 4, attempt).unwrap();
+        assert_eq!(
+            [0, 1, 2, 3].map(|attempt| chosen(None, attempt)),
+            ["b", "c", "a", "b"]
+        );
+        assert_eq!(
+            [1, 2, 3].map(|attempt| chosen(Some("b"), attempt)),
+            ["c", "a", "c"]
+        );
+        let alone = names(&["a"]);
+        assert_eq!(choose(&alone, Some("a"), 0, 1).as_deref(), Some("a"));
+        assert_eq!(choose(&[], None, 0, 0), None);
+    }
+}

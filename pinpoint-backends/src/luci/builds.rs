@@ -1,0 +1,259 @@
+//! Builds: found, asked for, waited for.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use pinpoint_core::{Artifact, BuildReport, CombinedCommit, Heartbeat};
+use serde::Deserialize;
+use tokio::time::sleep;
+
+use super::error::LuciError;
+use super::executor::LuciExecutor;
+use super::handle::Handle;
+use super::once::Tries;
+use crate::buildbucket::{Build, BuildPlan, BuildStatus, BuilderId, build_of, targets};
+use crate::google::unix_milliseconds;
+use crate::swarming::{CasReference, uuid};
+
+/// A build that takes longer is trouble.
+const LONGEST: Duration = Duration::from_secs(4 * 3600);
+
+/// Builders of the continuous build, by the builders of the try jobs.
+#[derive(Deserialize)]
+struct Waterfall {
+    builders: BTreeMap<String, String>,
+}
+
+static WATERFALL: LazyLock<Waterfall> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../buildbucket/waterfall.json"))
+        .expect("the table is readable, as a test makes sure")
+});
+
+impl LuciExecutor {
+    /// Finds a build of a commit, or asks for one.
+    pub(super) async fn start_build(
+        &self,
+        commit: &CombinedCommit,
+        key: &str,
+    ) -> Result<Handle, LuciError> {
+        let plan = BuildPlan::new(commit)?;
+        let builder = self.config.builder()?;
+        let ours = self.services.buildbucket.asked_for(&builder, key).await?;
+        let is_answer = |build: &&Build| match build.status {
+            BuildStatus::Success => targets(build).contains_key(&self.config.benchmark.target),
+            status => !status.is_final() || status == BuildStatus::Failure,
+        };
+        if let Some(build) = ours.iter().find(is_answer) {
+            return Ok(Handle::Build(build.id));
+        }
+        if let Some(build) = self.existing(&plan, &builder, &[]).await? {
+            return Ok(Handle::Reused(build.id));
+        }
+        self.schedule(&plan, &builder, key, ours.len())
+            .await
+            .map(Handle::Build)
+    }
+
+    /// Has a build made again whose files are gone. Runs that miss the same files share it.
+    pub(super) async fn start_rebuild(
+        &self,
+        commit: &CombinedCommit,
+        key: &str,
+        missing: &[String],
+    ) -> Result<Handle, LuciError> {
+        let plan = BuildPlan::new(commit)?;
+        let builder = self.config.builder()?;
+        // Others would ask for the same at the same time.
+        let _alone = self.rebuilding.lock().await;
+        let ours = self.services.buildbucket.asked_for(&builder, key).await?;
+        if let Some(build) = ours.iter().find(|build| !build.status.is_final()) {
+            return Ok(Handle::Rebuild(build.id));
+        }
+        let id = match self.existing(&plan, &builder, missing).await? {
+            Some(build) => build.id,
+            None => self.schedule(&plan, &builder, key, ours.len()).await?,
+        };
+        Ok(Handle::Rebuild(id))
+    }
+
+    async fn schedule(
+        &self,
+        plan: &BuildPlan,
+        builder: &BuilderId,
+        key: &str,
+        attempt: usize,
+    ) -> Result<i64, LuciError> {
+        let job = key.rsplit_once('/').map_or(key, |(job, _)| job);
+        let id = uuid(&["build", key, &attempt.to_string()]);
+        let request = plan.schedule(builder, job, key, &id);
+        let buildbucket = &self.services.buildbucket;
+        let mut tries = Tries::new(self.config.seed);
+        loop {
+            match buildbucket.schedule(&request).await {
+                Ok(build) => return Ok(build.id),
+                Err(error) => tries.wait_after(error).await?,
+            }
+            let ours = buildbucket.asked_for(builder, key).await?;
+            if let Some(newest) = ours.first().filter(|_| ours.len() > attempt) {
+                return Ok(newest.id);
+            }
+        }
+    }
+
+    /// A build of the same by anybody, whose files are none of the missing ones.
+    async fn existing(
+        &self,
+        plan: &BuildPlan,
+        builder: &BuilderId,
+        missing: &[String],
+    ) -> Result<Option<Build>, LuciError> {
+        let target = &self.config.benchmark.target;
+        let waterfall = plan.waterfall(builder, &WATERFALL.builders);
+        for builder in std::iter::once(builder).chain(&waterfall) {
+            let mut builds = self
+                .services
+                .buildbucket
+                .search(&plan.search(builder))
+                .await?;
+            let is_missing = |build: &Build| {
+                let digest = targets(build).remove(target);
+                digest.is_some_and(|digest| missing.contains(&digest))
+            };
+            builds.retain(|build| !is_missing(build));
+            if let Some(build) = build_of(plan, target, &builds, self.clock.now()) {
+                return Ok(Some(build.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Waits for the end of a build that says something about its commit.
+    pub(super) async fn build_ended(
+        &self,
+        id: i64,
+        is_ours: bool,
+        heartbeat: &Heartbeat,
+    ) -> Result<Build, LuciError> {
+        let mut first = None;
+        loop {
+            match self.services.buildbucket.get(id).await {
+                Ok(build) if build.status.is_final() => return self.judged(build),
+                Ok(build) => {
+                    heartbeat.beat();
+                    let now = self.clock.now();
+                    let created = build.create_time.as_deref().and_then(unix_milliseconds);
+                    let since = *first.get_or_insert(created.unwrap_or(now));
+                    if now.saturating_sub(since) > LONGEST.as_millis() as u64 {
+                        if is_ours {
+                            self.cancel_build(id).await?;
+                        }
+                        return Err(LuciError::BuildTooLong(id));
+                    }
+                }
+                Err(error) if error.is_not_found() => return Err(LuciError::Lost),
+                // The silence of the heart ends the wait when it takes too long.
+                Err(error) if error.is_transient() => {
+                    tracing::warn!(%error, id, "a build can't be asked for; it is waited for nevertheless");
+                }
+                Err(error) => return Err(error.into()),
+            }
+            sleep(self.config.intervals.builds()).await;
+        }
+    }
+
+    fn judged(&self, build: Build) -> Result<Build, LuciError> {
+        match build.status {
+            BuildStatus::Success | BuildStatus::Failure => Ok(build),
+            status => Err(LuciError::Build {
+                id: build.id,
+                status,
+                reason: reason(&build),
+            }),
+        }
+    }
+
+    /// The files of the target that a build made.
+    pub(super) fn artifact(&self, build: &Build) -> Result<CasReference, LuciError> {
+        let target = &self.config.benchmark.target;
+        let digest = targets(build).remove(target);
+        let digest = digest.and_then(|digest| digest.parse().ok());
+        Ok(CasReference {
+            cas_instance: self.config.cas_instance.clone(),
+            digest: digest.ok_or_else(|| LuciError::NoTarget {
+                id: build.id,
+                target: target.clone(),
+            })?,
+        })
+    }
+
+    /// The report of a build that ended.
+    pub(super) fn built(
+        &self,
+        build: &Build,
+        commit: CombinedCommit,
+        cached: bool,
+    ) -> Result<BuildReport, LuciError> {
+        let mut report = match build.status {
+            BuildStatus::Success => {
+                let artifact = self.artifact(build)?;
+                let mut report = BuildReport::built(commit);
+                report.digest = Some(artifact.digest.to_string());
+                report.artifact(Artifact::Digest(artifact.to_string()))
+            }
+            _ => {
+                let reason = format!("build {} failed{}", build.id, reason(build));
+                BuildReport::failed(commit, reason)
+            }
+        };
+        report.cached = cached;
+        report.log = Some(format!("https://ci.chromium.org/b/{}", build.id));
+        let time = |text: &Option<String>| text.as_deref().and_then(unix_milliseconds);
+        if let (Some(from), Some(to), false) =
+            (time(&build.create_time), time(&build.end_time), cached)
+        {
+            report.duration = to.saturating_sub(from);
+        }
+        Ok(report)
+    }
+
+    /// Ends a build, and returns once it has ended.
+    pub(super) async fn cancel_build(&self, id: i64) -> Result<(), LuciError> {
+        let buildbucket = &self.services.buildbucket;
+        let mut build = buildbucket
+            .cancel(id, "Pinpoint does not need it any more.")
+            .await?;
+        while !build.status.is_final() {
+            sleep(self.config.intervals.builds()).await;
+            build = buildbucket.get(id).await?;
+        }
+        Ok(())
+    }
+
+    /// Ends what an action has asked for.
+    pub(super) async fn cancel_builds(&self, key: &str) -> Result<(), LuciError> {
+        let builder = self.config.builder()?;
+        for build in self.services.buildbucket.asked_for(&builder, key).await? {
+            if !build.status.is_final() {
+                self.cancel_build(build.id).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first line of what a build says of itself, after a colon.
+fn reason(build: &Build) -> String {
+    match build.summary_markdown.lines().next() {
+        Some(line) if !line.trim().is_empty() => format!(": {}", line.trim()),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_table_is_whole() {
+        assert_eq!(super::WATERFALL.builders.len(), 18);
+    }
+}

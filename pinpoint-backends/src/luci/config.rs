@@ -1,0 +1,134 @@
+//! What is measured, and where the services are.
+
+use std::time::Duration;
+
+use pinpoint_core::bots::Swarming as Machines;
+use serde::{Deserialize, Serialize};
+
+use crate::buildbucket::{BuilderId, PlanError};
+use crate::swarming::{BenchmarkRun, CommandError, TaskSettings};
+
+/// The benchmark of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Benchmark {
+    /// Its name, such as `speedometer3.crossbench`.
+    pub name: String,
+    /// The build target that holds it.
+    pub target: String,
+    /// The story; all of them when absent.
+    #[serde(default)]
+    pub story: Option<String>,
+    /// The tags of the stories to run, separated by commas.
+    #[serde(default)]
+    pub story_tags: Option<String>,
+    /// Arguments of the benchmark or of the browser.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+}
+
+/// All that a job says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LuciConfig {
+    /// Who builds and who runs.
+    pub machines: Machines,
+    /// What is run.
+    pub benchmark: Benchmark,
+    /// What all tasks have in common.
+    pub tasks: TaskSettings,
+    /// The instance of CAS that has the builds.
+    pub cas_instance: String,
+    /// How often the services are asked.
+    pub intervals: Intervals,
+    /// Decides the order of the bots.
+    pub seed: u64,
+}
+
+/// The instance of CAS that Chrome's builders use.
+const CAS_INSTANCE: &str = "projects/chrome-swarming/instances/default_instance";
+
+impl LuciConfig {
+    /// The usual settings.
+    pub fn new(machines: Machines, benchmark: Benchmark, seed: u64) -> Self {
+        Self {
+            machines,
+            benchmark,
+            tasks: TaskSettings::default(),
+            cas_instance: CAS_INSTANCE.into(),
+            intervals: Intervals::default(),
+            seed,
+        }
+    }
+
+    /// The builder.
+    ///
+    /// # Errors
+    ///
+    /// When the bucket has no name of the usual form.
+    pub(super) fn builder(&self) -> Result<BuilderId, PlanError> {
+        let Machines {
+            bucket, builder, ..
+        } = &self.machines;
+        BuilderId::new(bucket, builder).ok_or_else(|| PlanError::Bucket(bucket.clone()))
+    }
+
+    /// The command of a run of this commit, with these arguments beyond those of the job.
+    pub(super) fn command(
+        &self,
+        revision: &str,
+        more: &[String],
+    ) -> Result<Vec<String>, CommandError> {
+        let Benchmark {
+            name,
+            target,
+            story,
+            story_tags,
+            arguments,
+        } = &self.benchmark;
+        BenchmarkRun {
+            target,
+            benchmark: name,
+            browser: &self.machines.browser,
+            story: story.as_deref(),
+            story_tags: story_tags.as_deref(),
+            arguments: &[arguments, more].concat(),
+            revision,
+        }
+        .command()
+    }
+}
+
+/// How often the services are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Intervals {
+    /// Between two questions about all tasks, in milliseconds. By default 15,000.
+    pub tasks: u64,
+    /// Between two questions about a build, in milliseconds. By default 5,000.
+    pub builds: u64,
+    /// Between two looks at the first task of a pair, in milliseconds. By default 3,000.
+    pub first_of_pair: u64,
+}
+
+impl Default for Intervals {
+    fn default() -> Self {
+        Self {
+            tasks: 15_000,
+            builds: 5_000,
+            first_of_pair: 3_000,
+        }
+    }
+}
+
+impl Intervals {
+    pub(super) fn tasks(self) -> Duration {
+        Duration::from_millis(self.tasks)
+    }
+
+    pub(super) fn builds(self) -> Duration {
+        Duration::from_millis(self.builds)
+    }
+
+    pub(super) fn first_of_pair(self) -> Duration {
+        Duration::from_millis(self.first_of_pair)
+    }
+}

@@ -1,0 +1,116 @@
+//! Why an action has no answer.
+
+use pinpoint_core::ExecutorError;
+use pinpoint_midpoint::{HistoryError, MidpointError};
+
+use crate::buildbucket::{BuildStatus, PlanError};
+use crate::google::ServiceError;
+use crate::swarming::{CommandError, TaskState};
+
+/// Why an action has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum LuciError {
+    /// A service does not answer as asked.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// A commit can't be found.
+    #[error(transparent)]
+    Midpoint(#[from] MidpointError),
+    /// No builder can make the commit.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The benchmark can't be run.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// A build ended and says nothing about its commit.
+    #[error("build {id} ended with {status:?}{reason}")]
+    Build {
+        /// Which.
+        id: i64,
+        /// How.
+        status: BuildStatus,
+        /// Its own words, after `: `.
+        reason: String,
+    },
+    /// A build takes too long.
+    #[error("build {0} has not ended after 4 h")]
+    BuildTooLong(i64),
+    /// A build was made, and does not hold what is to be run.
+    #[error("build {id} succeeded and holds no target {target:?}")]
+    NoTarget {
+        /// Which.
+        id: i64,
+        /// What is to be run.
+        target: String,
+    },
+    /// A task ended and says nothing about its commit.
+    #[error("task {id} ended with {state:?}")]
+    Task {
+        /// Which.
+        id: String,
+        /// How.
+        state: TaskState,
+    },
+    /// A task can't be run, now or later.
+    #[error("task {id} can't be run: its request is at fault; see its page")]
+    TaskRefused {
+        /// Which.
+        id: String,
+    },
+    /// No bot takes the task.
+    #[error("no bot takes the run: {0} tasks ended with NO_RESOURCE")]
+    NoResource(usize),
+    /// No bot has the dimensions.
+    #[error("no bot with the dimensions of {0:?} is free")]
+    NoBots(String),
+    /// What a task left can't be read at the moment.
+    #[error("the output of task {id} can't be read: {source}")]
+    Output {
+        /// Which.
+        id: String,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The work of a ticket is not known.
+    #[error("the work is not known any more")]
+    Lost,
+    /// The request is for another executor.
+    #[error("{0}")]
+    Unsupported(&'static str),
+}
+
+impl LuciError {
+    /// May the same request succeed later?
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::Service(error) => error.is_transient(),
+            Self::Midpoint(MidpointError::History(HistoryError::Unreadable { source, .. })) => {
+                let service = source.downcast_ref::<ServiceError>();
+                service.is_none_or(ServiceError::is_transient)
+            }
+            Self::Build { .. }
+            | Self::BuildTooLong(_)
+            | Self::Task { .. }
+            | Self::NoResource(_)
+            | Self::NoBots(_)
+            | Self::Output { .. }
+            | Self::Lost => true,
+            Self::Midpoint(_)
+            | Self::Plan(_)
+            | Self::Command(_)
+            | Self::NoTarget { .. }
+            | Self::TaskRefused { .. }
+            | Self::Unsupported(_) => false,
+        }
+    }
+}
+
+impl From<LuciError> for ExecutorError {
+    fn from(error: LuciError) -> Self {
+        match error {
+            LuciError::Lost => Self::Lost,
+            error if error.is_transient() => Self::Unavailable(Box::new(error)),
+            error => Self::Refused(Box::new(error)),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The executor: implements [`pinpoint_core::Executor`] in Chrome's laboratory.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use pinpoint_core::{
+    CombinedCommit, Commit, Executor, ExecutorError, Heartbeat, Key, Located, Report, Request,
+    Ticket,
+};
+use pinpoint_midpoint::MidpointError;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::bots::Bots;
+use super::config::LuciConfig;
+use super::error::LuciError;
+use super::handle::Handle;
+use super::poll::Poll;
+use super::services::LuciServices;
+use super::sources::Sources;
+
+/// Lists, builds and runs the commits of a job in Chrome's laboratory. It must be used within
+/// a `tokio` runtime that has its clock enabled.
+pub struct LuciExecutor {
+    pub(super) config: LuciConfig,
+    pub(super) services: LuciServices,
+    pub(super) sources: Sources,
+    pub(super) bots: Bots,
+    pub(super) poll: Poll,
+    /// Held while a build that is gone is looked for and asked for.
+    pub(super) rebuilding: Mutex<()>,
+    pub(super) clock: WallClock,
+}
+
+/// The time of day, as `tokio` counts it: it stands still where a test pauses that.
+pub(super) struct WallClock {
+    began: u64,
+    instant: Instant,
+}
+
+impl WallClock {
+    fn new() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self {
+            began: since.map_or(0, |since| since.as_millis() as u64),
+            instant: Instant::now(),
+        }
+    }
+
+    /// Milliseconds since 1970.
+    pub(super) fn now(&self) -> u64 {
+        self.began + self.instant.elapsed().as_millis() as u64
+    }
+}
+
+/// The key of an action as tags have it.
+pub(super) fn key_of(key: &Key) -> String {
+    format!("{}/{}", key.job, key.action)
+}
+
+impl LuciExecutor {
+    /// An executor of one job. Nothing is asked yet.
+    ///
+    /// # Errors
+    ///
+    /// When the target can't be run, or the bucket has no name of the usual form.
+    pub fn new(config: LuciConfig, services: LuciServices) -> Result<Self, LuciError> {
+        config.builder()?;
+        config.command("", &[])?;
+        Ok(Self {
+            sources: Sources::new(services.gitiles.clone()),
+            poll: Poll::new(config.intervals.tasks()),
+            bots: Bots::default(),
+            rebuilding: Mutex::default(),
+            clock: WallClock::new(),
+            config,
+            services,
+        })
+    }
+
+    /// The name of a commit, with author, date and subject.
+    ///
+    /// # Errors
+    ///
+    /// When the range has no such offset, or the repository no such commit.
+    pub async fn resolve(&self, located: &Located) -> Result<CombinedCommit, LuciError> {
+        let commit = self.sources.name(located).await?;
+        Ok(self.sources.described(commit).await?)
+    }
+
+    /// A commit of any repository at Gitiles, with author, date and subject.
+    ///
+    /// # Errors
+    ///
+    /// When the repository has no such commit.
+    pub async fn describe_commit(&self, commit: Commit) -> Result<Commit, LuciError> {
+        Ok(self.sources.described(commit.into()).await?.main)
+    }
+
+    async fn begin(&self, request: &Request) -> Result<Option<Handle>, LuciError> {
+        Ok(Some(match request {
+            Request::List(_) => return Ok(None),
+            Request::Build(request) => {
+                let commit = self.sources.name(&request.commit).await?;
+                self.start_build(&commit, &key_of(&request.key)).await?
+            }
+            Request::Run(request) => self.start_run(request).await?,
+            Request::RunPair(request) => self.start_pair(request).await?,
+            _ => {
+                return Err(LuciError::Unsupported(
+                    "the metric is not looked for in Chrome's laboratory: name a chart when the job is created",
+                ));
+            }
+        }))
+    }
+
+    async fn report(
+        &self,
+        request: &Request,
+        handle: Option<Handle>,
+        heartbeat: &Heartbeat,
+    ) -> Result<Report, LuciError> {
+        Ok(match (request, handle) {
+            (Request::List(request), _) => Report::Listed(self.sources.list(request).await?),
+            (Request::Build(request), Some(handle @ (Handle::Build(id) | Handle::Reused(id)))) => {
+                let is_ours = matches!(handle, Handle::Build(_));
+                let build = self.build_ended(id, is_ours, heartbeat).await?;
+                let commit = self.resolve(&request.commit).await?;
+                Report::Built(self.built(&build, commit, !is_ours)?)
+            }
+            (Request::Run(request), Some(Handle::Task(id))) => {
+                Report::Ran(self.run_ended(request, &id, heartbeat).await?)
+            }
+            (Request::Run(request), Some(Handle::Rebuild(id))) => {
+                Report::Ran(self.rebuilt_run_ended(request, id, heartbeat).await?)
+            }
+            (Request::RunPair(request), Some(Handle::Pair(first, second))) => {
+                let pair = self
+                    .pair_ended(request, [&first, &second], heartbeat)
+                    .await?;
+                Report::RanPair(Box::new(pair))
+            }
+            _ => return Err(LuciError::Lost),
+        })
+    }
+}
+
+impl From<pinpoint_midpoint::HistoryError> for LuciError {
+    fn from(error: pinpoint_midpoint::HistoryError) -> Self {
+        Self::Midpoint(MidpointError::History(error))
+    }
+}
+
+#[async_trait]
+impl Executor for LuciExecutor {
+    async fn start(&self, request: &Request) -> Result<Ticket, ExecutorError> {
+        let key = request.key().clone();
+        Ok(match self.begin(request).await? {
+            Some(handle) => Ticket::durable(key, handle.to_string()),
+            None => Ticket::in_process(key),
+        })
+    }
+
+    async fn wait(
+        &self,
+        request: &Request,
+        ticket: &Ticket,
+        heartbeat: &Heartbeat,
+    ) -> Result<Report, ExecutorError> {
+        let handle = ticket.handle.as_deref().map(str::parse).transpose()?;
+        Ok(self.report(request, handle, heartbeat).await?)
+    }
+
+    /// Ends what the action has asked for, and nothing that belongs to others.
+    async fn cancel(&self, ticket: &Ticket) -> Result<(), ExecutorError> {
+        let key = key_of(&ticket.key);
+        let handle = ticket.handle.as_deref().map(str::parse).transpose()?;
+        if !matches!(handle, Some(Handle::Build(_) | Handle::Reused(_))) {
+            self.cancel_tasks(&key).await?;
+        }
+        if !matches!(handle, Some(Handle::Task(_) | Handle::Pair(..))) {
+            self.cancel_builds(&key).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,60 @@
+//! Chrome's laboratory as an executor: histories at Gitiles, builds by Buildbucket, runs by
+//! Swarming, results in CAS.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `config.rs` | what is measured |
+//! | `services.rs` | where the services are |
+//! | `handle.rs` | what a ticket says |
+//! | `once.rs` | asking for work that must not be begun twice |
+//! | `sources.rs` | ranges, and names of commits |
+//! | `builds.rs` | builds: found, asked for, waited for |
+//! | `runs.rs` | single runs |
+//! | `pairs.rs` | pairs of runs on one bot |
+//! | `bots.rs` | which bot is next |
+//! | `poll.rs` | one question about all tasks under way |
+//! | `outputs.rs` | what tasks leave |
+//! | `executor.rs` | the executor |
+//! | `result_source.rs` | names for the result of a job |
+//! | `dry_run.rs` | the requests of an action, sent by nobody |
+//!
+//! # Once only
+//!
+//! A process may end after it has asked for a build or a task and before that is on record. So
+//! each carries the tag `pinpoint_key` with the job and the action, and it is looked for before
+//! it is asked for, the first time and whenever an answer was lost. Requests that are sent again
+//! have the id of the first one.
+//!
+//! # What an end means
+//!
+//! | end | meaning |
+//! | --- | --- |
+//! | build: `FAILURE` | the commit does not build, and is skipped |
+//! | build: `INFRA_FAILURE`, `CANCELED` by others, more than 4 h | trouble: tried again |
+//! | task: `COMPLETED` with values | a run |
+//! | task: `COMPLETED` with a failure or without values, `TIMED_OUT` | a failed run |
+//! | task: `NO_RESOURCE` | asked for again on another bot, 3 tasks in all |
+//! | task: `BOT_DIED`, `EXPIRED`, `CANCELED` and `KILLED` by others | trouble: tried again |
+//! | task: `CLIENT_ERROR` | the build is gone: built again; else refused |
+
+mod bots;
+mod builds;
+mod config;
+mod dry_run;
+mod error;
+mod executor;
+mod handle;
+mod once;
+mod outputs;
+mod pairs;
+mod poll;
+mod result_source;
+mod runs;
+mod services;
+mod sources;
+
+pub use config::{Benchmark, Intervals, LuciConfig};
+pub use error::LuciError;
+pub use executor::LuciExecutor;
+pub use outputs::{OutputError, TaskOutputs};
+pub use services::{Addresses, LuciServices};

@@ -1,0 +1,31 @@
+//! What tasks leave.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+
+use async_trait::async_trait;
+use pinpoint_core::Series;
+
+use crate::swarming::CasReference;
+
+/// Reads what tasks leave: CAS, or a test.
+#[async_trait]
+pub trait TaskOutputs: Send + Sync {
+    /// The charts that a benchmark left in this root.
+    async fn charts(
+        &self,
+        root: &CasReference,
+        benchmark: &str,
+    ) -> Result<BTreeMap<String, Series>, OutputError>;
+}
+
+/// There are no charts.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// The benchmark left none, or such as can't be read: the run has failed.
+    #[error("{0}")]
+    None(String),
+    /// The store does not have them any more, or can't be asked.
+    #[error(transparent)]
+    Trouble(Box<dyn Error + Send + Sync>),
+}

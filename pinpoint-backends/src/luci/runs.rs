@@ -1,0 +1,329 @@
+//! Single runs.
+
+use std::collections::BTreeMap;
+
+use pinpoint_core::{Artifact, Charts, Heartbeat, RunReport, RunRequest, Series, Variant};
+
+use tokio::time::sleep;
+
+use super::error::LuciError;
+use super::executor::{LuciExecutor, key_of};
+use super::handle::Handle;
+use super::once::Tries;
+use super::outputs::OutputError;
+use crate::google::unix_milliseconds;
+use crate::swarming::{
+    BUILD_TAG, CasReference, PART_TAG, TaskPlan, TaskResult, TaskState, build_tag, key_tag,
+};
+
+/// Tasks of a run that end with `NO_RESOURCE`, at most.
+pub(super) const MOST_TASKS: usize = 3;
+
+/// One task to be asked for.
+pub(super) struct Asked<'a> {
+    pub(super) variant: &'a Variant,
+    pub(super) build: &'a CasReference,
+    pub(super) bot: &'a str,
+    pub(super) key: &'a str,
+    /// Which of the tasks of the action.
+    pub(super) part: &'a str,
+}
+
+/// The build of a variant.
+pub(super) fn build_of(variant: &Variant) -> Result<CasReference, LuciError> {
+    let Some(Artifact::Digest(digest)) = &variant.artifact else {
+        return Err(LuciError::Unsupported(
+            "a run needs the digest of its build in CAS, as a build by Buildbucket gives it",
+        ));
+    };
+    digest.parse().map_err(|_| {
+        LuciError::Unsupported("the digest of the build is none of CAS: INSTANCE/HASH/SIZE")
+    })
+}
+
+/// The part of its action that a task is.
+pub(super) fn part_of(task: &TaskResult) -> Option<&str> {
+    task.tags.iter().find_map(|tag| tag.strip_prefix(PART_TAG))
+}
+
+/// Did a task say something about its commit, whatever it is?
+pub(super) fn is_answer(task: &TaskResult) -> bool {
+    matches!(task.state, TaskState::Completed | TaskState::TimedOut)
+}
+
+impl LuciExecutor {
+    /// Finds the task of a run, or asks for one.
+    pub(super) async fn start_run(&self, request: &RunRequest) -> Result<Handle, LuciError> {
+        let key = key_of(&request.key);
+        let tasks = self.tasks_of(&key).await?;
+        if let Some(task) = tasks
+            .iter()
+            .find(|task| is_answer(task) || !task.state.is_final())
+        {
+            return Ok(Handle::Task(task.task_id.clone()));
+        }
+        let build = build_of(&request.variant)?;
+        let lost = tasks
+            .iter()
+            .filter(|task| task.state == TaskState::ClientError);
+        let lost = lost.map(missing_build).collect::<Result<Vec<_>, _>>()?;
+        if !lost.is_empty() {
+            let commit = &request.variant.commit;
+            return self.start_rebuild(commit, &key, &lost).await;
+        }
+        self.new_run(request, &build, &tasks).await
+    }
+
+    /// Asks for a task of a run, after these that gave no answer.
+    async fn new_run(
+        &self,
+        request: &RunRequest,
+        build: &CasReference,
+        before: &[TaskResult],
+    ) -> Result<Handle, LuciError> {
+        let key = key_of(&request.key);
+        let without_bot = |task: &&TaskResult| task.state == TaskState::NoResource;
+        let mut refused = before.iter().filter(without_bot).count();
+        for attempt in before.len().. {
+            if refused >= MOST_TASKS {
+                break;
+            }
+            let bot = self
+                .bot(request.bot.as_deref(), request.index, attempt)
+                .await?;
+            let part = (attempt + 1).to_string();
+            let asked = Asked {
+                variant: &request.variant,
+                build,
+                bot: &bot,
+                key: &key,
+                part: &part,
+            };
+            let task = self.new_task(&asked).await?;
+            if task.state != TaskState::NoResource {
+                return Ok(Handle::Task(task.task_id));
+            }
+            refused += 1;
+        }
+        Err(LuciError::NoResource(refused))
+    }
+
+    /// The bot of a run: another one for each attempt.
+    pub(super) async fn bot(
+        &self,
+        named: Option<&str>,
+        index: u32,
+        attempt: usize,
+    ) -> Result<String, LuciError> {
+        let (swarming, machines) = (&self.services.swarming, &self.config.machines);
+        let turn = (named, index, attempt);
+        self.bots
+            .at(swarming, machines, self.config.seed, turn)
+            .await
+    }
+
+    pub(super) async fn new_task(&self, asked: &Asked<'_>) -> Result<TaskResult, LuciError> {
+        if !asked.variant.env.is_empty() {
+            return Err(LuciError::Unsupported(
+                "Swarming's tasks of Chrome take no environment variables",
+            ));
+        }
+        let revision = &asked.variant.commit.main.git_hash;
+        let plan = TaskPlan {
+            job: asked.key.rsplit_once('/').map_or(asked.key, |(job, _)| job),
+            key: asked.key,
+            part: asked.part,
+            build: asked.build,
+            command: &self.config.command(revision, &asked.variant.arguments)?,
+            dimensions: &self.config.machines.dimensions,
+            bot: Some(asked.bot),
+        };
+        let request = plan.request(&self.config.tasks);
+        let mut tries = Tries::new(self.config.seed);
+        loop {
+            match self.services.swarming.new_task(&request).await {
+                Ok(task) => return Ok(task),
+                Err(error) => tries.wait_after(error).await?,
+            }
+            let mut tasks = self.tasks_of(asked.key).await?.into_iter();
+            if let Some(task) = tasks.find(|task| part_of(task) == Some(asked.part)) {
+                return Ok(task);
+            }
+        }
+    }
+
+    /// Waits for the task of a run.
+    pub(super) async fn run_ended(
+        &self,
+        request: &RunRequest,
+        task: &str,
+        heartbeat: &Heartbeat,
+    ) -> Result<RunReport, LuciError> {
+        let task = self
+            .poll
+            .ended(&self.services.swarming, task, heartbeat)
+            .await?;
+        self.judged_run(&task, &build_of(&request.variant)?, &request.charts)
+            .await
+    }
+
+    /// Waits for a build that is made again, and then for the task of the run.
+    pub(super) async fn rebuilt_run_ended(
+        &self,
+        request: &RunRequest,
+        build: i64,
+        heartbeat: &Heartbeat,
+    ) -> Result<RunReport, LuciError> {
+        let build = self.build_ended(build, false, heartbeat).await?;
+        let artifact = self.artifact(&build)?;
+        let key = key_of(&request.key);
+        let all = self.tasks_of(&key).await?;
+        let of_build = build_tag(&artifact);
+        let is_of_use = |task: &&TaskResult| {
+            let is_useful = is_answer(task) || !task.state.is_final();
+            is_useful && task.tags.contains(&of_build)
+        };
+        let id = match all.iter().find(is_of_use) {
+            Some(task) => task.task_id.clone(),
+            None => match self.new_run(request, &artifact, &all).await? {
+                Handle::Task(id) => id,
+                _ => return Err(LuciError::Lost),
+            },
+        };
+        let task = self
+            .poll
+            .ended(&self.services.swarming, &id, heartbeat)
+            .await?;
+        self.judged_run(&task, &artifact, &request.charts).await
+    }
+
+    /// What the end of a task says.
+    pub(super) async fn judged_run(
+        &self,
+        task: &TaskResult,
+        build: &CasReference,
+        wanted: &Charts,
+    ) -> Result<RunReport, LuciError> {
+        match task.state {
+            TaskState::Completed | TaskState::TimedOut => {}
+            TaskState::NoResource => return Err(LuciError::Lost),
+            TaskState::ClientError => {
+                missing_build(task)?;
+                return Err(LuciError::Lost);
+            }
+            state => {
+                let id = task.task_id.clone();
+                return Err(LuciError::Task { id, state });
+            }
+        }
+        let started = task.started_ts.as_deref().and_then(unix_milliseconds);
+        let started = started.unwrap_or_default();
+        let mut report = match self.charts_of(task).await? {
+            Ok(charts) => {
+                let mut report = RunReport::new(started);
+                report.charts = kept(charts, wanted);
+                report
+            }
+            Err(reason) => RunReport::failed(started, reason),
+        };
+        report.bot = Some(task.bot_id.clone()).filter(|bot| !bot.is_empty());
+        report.exit_code = i32::try_from(task.exit_code).ok();
+        let mut log = self.services.swarming.page_of(&task.task_id);
+        log.push_str(&format!(" (CAS in: {}", build.digest));
+        if let Some(root) = &task.cas_output_root {
+            log.push_str(&format!(", out: {}", root.digest));
+        }
+        report.log = Some(log + ")");
+        Ok(report)
+    }
+
+    /// The charts of a task that ended, or why it has none.
+    async fn charts_of(
+        &self,
+        task: &TaskResult,
+    ) -> Result<Result<BTreeMap<String, Series>, String>, LuciError> {
+        if task.state == TaskState::TimedOut {
+            return Ok(Err(format!("task {} took too long", task.task_id)));
+        }
+        if task.failure {
+            let code = task.exit_code;
+            return Ok(Err(format!(
+                "task {} failed with exit code {code}",
+                task.task_id
+            )));
+        }
+        let Some(root) = &task.cas_output_root else {
+            return Ok(Err(format!("task {} left no files", task.task_id)));
+        };
+        match self
+            .services
+            .outputs
+            .charts(root, &self.config.benchmark.name)
+            .await
+        {
+            Ok(charts) => Ok(Ok(charts)),
+            Err(OutputError::None(reason)) => Ok(Err(reason)),
+            Err(OutputError::Trouble(source)) => Err(LuciError::Output {
+                id: task.task_id.clone(),
+                source,
+            }),
+        }
+    }
+
+    /// The tasks of an action, newest first.
+    pub(super) async fn tasks_of(&self, key: &str) -> Result<Vec<TaskResult>, LuciError> {
+        let mut tags = vec![key_tag(key)];
+        // Swarming has this tag for each dimension. Without a pool only those are answered who
+        // may see all pools.
+        let pools = self.config.machines.dimensions.iter();
+        let pool = pools.filter(|dimension| dimension.key == "pool");
+        tags.extend(pool.map(|pool| format!("pool:{}", pool.value)));
+        Ok(self.services.swarming.tagged(&tags).await?)
+    }
+
+    /// Ends the tasks of an action, and returns once they have ended.
+    pub(super) async fn cancel_tasks(&self, key: &str) -> Result<(), LuciError> {
+        let tasks = self.tasks_of(key).await?;
+        let live = tasks.iter().filter(|task| !task.state.is_final());
+        let ids: Vec<&str> = live.map(|task| &*task.task_id).collect();
+        self.end_tasks(&ids).await
+    }
+
+    /// Ends tasks, and returns once they have ended.
+    pub(super) async fn end_tasks(&self, ids: &[&str]) -> Result<(), LuciError> {
+        for id in ids {
+            self.services.swarming.cancel(id).await?;
+        }
+        let mut live: Vec<String> = ids.iter().map(|&id| id.to_owned()).collect();
+        while !live.is_empty() {
+            let results = self.services.swarming.results(&live).await?;
+            let is_live = |result: &TaskResult| !result.state.is_final();
+            let left = results.into_iter().filter_map(|answer| answer.result);
+            live = left.filter(is_live).map(|task| task.task_id).collect();
+            if !live.is_empty() {
+                sleep(self.config.intervals.first_of_pair()).await;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The digest of the build of a task whose files were not there.
+fn missing_build(task: &TaskResult) -> Result<String, LuciError> {
+    let build = task.tags.iter().find_map(|tag| tag.strip_prefix(BUILD_TAG));
+    // What is missing may be a file of the build.
+    match build.filter(|_| !task.missing_cas.is_empty()) {
+        Some(build) => Ok(build.to_owned()),
+        None => Err(LuciError::TaskRefused {
+            id: task.task_id.clone(),
+        }),
+    }
+}
+
+/// The charts that the job wants.
+fn kept(mut charts: BTreeMap<String, Series>, wanted: &Charts) -> BTreeMap<String, Series> {
+    if let Charts::Deciding(Some(wanted)) = wanted {
+        charts.retain(|chart, _| chart == wanted);
+    }
+    charts
+}

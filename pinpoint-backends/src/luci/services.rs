@@ -1,0 +1,92 @@
+//! Where the services are.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::outputs::TaskOutputs;
+use crate::buildbucket::{self, Buildbucket};
+use crate::crrev::{self, Crrev};
+use crate::gitiles::{Gitiles, GitilesConfig, PER_SECOND};
+use crate::google::{AddressError, Client, TokenSource, Tokens, Transport, scope};
+use crate::swarming::Swarming;
+
+/// The addresses of the services. By default the real ones.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Addresses {
+    /// Of a host of Gitiles, in which `{host}` stands for its name.
+    pub gitiles: String,
+    /// Requests to a host of Gitiles in a second. Chromium's hosts ask for 4.
+    pub gitiles_per_second: u32,
+    /// Of crrev.
+    pub crrev: String,
+    /// Of Buildbucket.
+    pub buildbucket: String,
+    /// Of Swarming; the bot's server when absent.
+    pub swarming: Option<String>,
+}
+
+impl Default for Addresses {
+    fn default() -> Self {
+        Self {
+            gitiles: "https://{host}".into(),
+            gitiles_per_second: PER_SECOND,
+            crrev: crrev::ADDRESS.into(),
+            buildbucket: buildbucket::ADDRESS.into(),
+            swarming: None,
+        }
+    }
+}
+
+/// The clients of the services.
+pub struct LuciServices {
+    /// Histories.
+    pub gitiles: Gitiles,
+    /// Builds.
+    pub buildbucket: Buildbucket,
+    /// Tasks.
+    pub swarming: Swarming,
+    /// What tasks leave.
+    pub outputs: Arc<dyn TaskOutputs>,
+}
+
+impl LuciServices {
+    /// Clients of the services at these addresses. Nothing is asked yet.
+    ///
+    /// # Arguments
+    ///
+    /// `swarming_server` is that of the bot; `cache_dir` keeps what Gitiles answers.
+    ///
+    /// # Errors
+    ///
+    /// When an address is none, or tokens would cross the network without HTTPS.
+    pub fn new(
+        addresses: &Addresses,
+        swarming_server: &str,
+        source: &TokenSource,
+        transport: &Arc<dyn Transport>,
+        cache_dir: &Path,
+        outputs: Arc<dyn TaskOutputs>,
+    ) -> Result<Self, AddressError> {
+        let tokens = Tokens::new(source.clone(), &[scope::USERINFO_EMAIL], transport.clone());
+        let client = |service, address: &str| {
+            Client::new(service, address, tokens.clone(), transport.clone())
+        };
+        let gitiles = GitilesConfig {
+            address: addresses.gitiles.clone(),
+            per_second: Some(addresses.gitiles_per_second),
+            ..GitilesConfig::new(cache_dir)
+        };
+        let crrev = Crrev::new(&addresses.crrev, transport.clone())?;
+        let gitiles = Gitiles::new(gitiles, source.clone(), transport.clone())?;
+        let swarming = addresses.swarming.as_deref().unwrap_or(swarming_server);
+        Ok(Self {
+            gitiles: gitiles.with_crrev(Arc::new(crrev)),
+            buildbucket: Buildbucket::new(client("Buildbucket", &addresses.buildbucket)?),
+            swarming: Swarming::new(client("Swarming", swarming)?),
+            outputs,
+        })
+    }
+}

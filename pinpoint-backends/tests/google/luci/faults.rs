@@ -1,0 +1,184 @@
+//! Jobs through trouble by seed, whose processes are killed and resumed at random.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use fake_luci::Faults;
+use pinpoint_core::{
+    CombinedCommit, Direction, DriveError, MemoryJournal, Outcome, Pairwise, PairwiseSpec,
+    PairwiseStatus, Status, Stop, drive,
+};
+use tokio::time::{sleep, timeout};
+
+use super::lab::{CLOCK, IN_MAIN, IN_ROLL, Lab, NOWHERE};
+
+/// Processes of a job, at most.
+const MOST_PROCESSES: u64 = 200;
+
+/// SplitMix64's output function: neighbouring seeds give distant numbers.
+fn mix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Drives a job through several processes. Each ends after a time by seed: half of them are
+/// killed, the others detach.
+async fn driven(lab: &Lab, seed: u64) -> (Outcome, Vec<CombinedCommit>) {
+    let mut journal = MemoryJournal::new(format!("job-{seed}"));
+    for process in 0..MOST_PROCESSES {
+        let executor = lab.executor();
+        let draw = mix(seed ^ mix(process));
+        // The first processes live shortly, so that there are several of them.
+        let life = Duration::from_secs(30 + draw % 5_400 * (1 + process / 4));
+        let is_killed = draw >> 63 == 1;
+        let stop = async {
+            match is_killed {
+                true => std::future::pending().await,
+                false => sleep(life).await,
+            }
+            Stop::Detach
+        };
+        let drive = drive(lab.search(), &executor, &mut journal, &CLOCK, stop);
+        let ended = match is_killed {
+            true => timeout(life, drive).await.ok(),
+            false => Some(drive.await),
+        };
+        match ended {
+            None | Some(Err(DriveError::Detached)) => {}
+            // Somebody looks, and resumes it.
+            Some(Err(DriveError::Refused(error))) => {
+                assert!(process < MOST_PROCESSES - 1, "seed {seed}: {error}");
+            }
+            Some(Err(error)) => panic!("seed {seed}: {error}"),
+            Some(Ok(driven)) => {
+                let names = driven.engine.names();
+                let culprits = driven.outcome.culprits.iter();
+                let culprits = culprits.map(|it| names.commit(it.commit).unwrap().clone());
+                let culprits = culprits.collect();
+                return (driven.outcome, culprits);
+            }
+        }
+    }
+    panic!("seed {seed}: {MOST_PROCESSES} processes were not enough");
+}
+
+/// No action was answered by two tasks or two builds.
+fn nothing_was_made_twice(lab: &Lab, seed: u64) {
+    let mut answers: BTreeMap<String, u32> = BTreeMap::new();
+    let mut ids = BTreeSet::new();
+    for task in lab.luci.all_tasks() {
+        if task.request_uuid.is_empty() {
+            continue;
+        }
+        assert!(
+            ids.insert(task.request_uuid.clone()),
+            "seed {seed}: {task:?}"
+        );
+        let key = task
+            .tags
+            .iter()
+            .find(|tag| tag.starts_with("pinpoint_key:"));
+        if matches!(task.state, "COMPLETED" | "TIMED_OUT") {
+            *answers.entry(key.unwrap().clone()).or_default() += 1;
+        }
+    }
+    for build in lab.luci.all_builds() {
+        let key = build
+            .tags
+            .iter()
+            .find(|(key, _)| key == "pinpoint_key")
+            .unwrap();
+        // One whose files are gone may be made again.
+        let is_answer = matches!(build.status, "SUCCESS" | "FAILURE") && !build.is_gone;
+        if is_answer && !build.canceled_by_request {
+            *answers.entry(format!("build {}", key.1)).or_default() += 1;
+        }
+    }
+    let twice = answers.iter().find(|(_, times)| **times > 1);
+    assert_eq!(twice, None, "seed {seed}");
+}
+
+/// The seeds of a test: a few by default, and as many as are asked for, or those from one to
+/// another.
+fn seeds(default: u64) -> std::ops::Range<u64> {
+    let Ok(asked) = std::env::var("PINPOINT_TEST_LUCI_SEEDS") else {
+        return 0..default;
+    };
+    let (from, to) = asked.split_once("..").unwrap_or(("0", &asked));
+    from.parse().unwrap()..to.parse().unwrap()
+}
+
+/// Runs a test once for each seed, in a time of its own.
+fn for_each_seed(default: u64, test: impl AsyncFn(u64)) {
+    for seed in seeds(default) {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(test(seed));
+    }
+}
+
+#[test]
+fn bisections_end_right_or_honestly_inconclusive() {
+    let statuses = std::cell::RefCell::new(BTreeMap::<String, u32>::new());
+    for_each_seed(24, async |seed| {
+        let place = [&*IN_MAIN, &*IN_ROLL, &*NOWHERE][seed as usize % 3];
+        let lab = Lab::new(place, seed, Faults::SOME);
+        let (outcome, culprits) = driven(&lab, seed).await;
+        let has_one = seed % 3 != 2;
+        for culprit in &culprits {
+            assert!(lab.is_culprit(culprit), "seed {seed}: {culprit:?}");
+        }
+        match outcome.status {
+            Status::CulpritFound => assert_eq!(culprits.len(), 1, "seed {seed}"),
+            Status::NoRegression => assert!(!has_one, "seed {seed}: {outcome:?}"),
+            Status::Inconclusive | Status::Failed => {}
+            Status::Canceled => panic!("seed {seed}: nobody canceled it"),
+        }
+        // What is canceled at the end takes a moment.
+        assert_eq!(lab.luci.left_over(), Vec::<String>::new(), "seed {seed}");
+        nothing_was_made_twice(&lab, seed);
+        *statuses
+            .borrow_mut()
+            .entry(format!("{:?}", outcome.status))
+            .or_default() += 1;
+    });
+    let statuses = statuses.into_inner();
+    println!("{statuses:?}");
+    let right = ["CulpritFound", "NoRegression"]
+        .iter()
+        .filter_map(|it| statuses.get(*it));
+    let all: u32 = statuses.values().sum();
+    assert!(right.sum::<u32>() * 10 >= all * 9, "{statuses:?}");
+}
+
+#[test]
+fn pairs_with_tasks_between_are_made_again() {
+    for_each_seed(8, async |seed| {
+        let faults = Faults {
+            intercepted: 200,
+            ..Faults::SOME
+        };
+        let lab = Lab::new(&IN_MAIN, seed, faults);
+        let mut spec = PairwiseSpec {
+            chart: Some("Score".into()),
+            direction: Direction::Down,
+            pairs: 10,
+            ..PairwiseSpec::new(lab.commit(16), lab.commit(17))
+        };
+        spec.retry.tries = 8;
+        let mut journal = MemoryJournal::new("job");
+        let outcome = loop {
+            let machine = Pairwise::new(spec.clone()).unwrap();
+            let never = std::future::pending();
+            match drive(machine, &lab.executor(), &mut journal, &CLOCK, never).await {
+                Ok(driven) => break driven.outcome,
+                Err(DriveError::Refused(_)) => {}
+                Err(error) => panic!("seed {seed}: {error}"),
+            }
+        };
+        assert_ne!(outcome.status, PairwiseStatus::Same, "seed {seed}");
+        assert_eq!(lab.luci.left_over(), Vec::<String>::new(), "seed {seed}");
+    });
+}

@@ -1,0 +1,220 @@
+//! The laboratory: fake services over repositories that are made once.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use async_trait::async_trait;
+use fake_luci::{FakeLuci, Faults, MAIN, Shape, Slower, World};
+use pinpoint_backends::TokioClock;
+use pinpoint_backends::google::{TokenSource, Transport, Web};
+use pinpoint_backends::luci::{
+    Addresses, Benchmark, Intervals, LuciConfig, LuciExecutor, LuciServices, OutputError,
+    TaskOutputs,
+};
+use pinpoint_backends::swarming::CasReference;
+use pinpoint_core::bots::{Dimension, Swarming};
+use pinpoint_core::{
+    Bisection, BisectionSpec, CombinedCommit, Commit, Direction, Range, RetryPolicy, Series,
+};
+use tempfile::TempDir;
+
+use crate::server::InProcess;
+
+pub(crate) const BENCHMARK: &str = "speedometer3.crossbench";
+
+/// A world, and the folder that it is in.
+pub(crate) struct Place {
+    pub(crate) world: World,
+    pub(crate) dir: TempDir,
+}
+
+impl Place {
+    fn new(slower: Slower) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let shape = Shape {
+            main: 24,
+            dependency: 8,
+            rolls: vec![(9, 6)],
+            broken: vec![14, 15],
+            slower,
+        };
+        let world = World::make(dir.path(), &shape);
+        Self { world, dir }
+    }
+}
+
+/// Slower from a commit of the main repository on.
+pub(crate) static IN_MAIN: LazyLock<Place> = LazyLock::new(|| Place::new(Slower::Main(17)));
+
+/// Slower from a commit of the dependency on, which is rolled by a commit of the main one.
+pub(crate) static IN_ROLL: LazyLock<Place> = LazyLock::new(|| Place::new(Slower::Dependency(4)));
+
+/// Slower nowhere.
+pub(crate) static NOWHERE: LazyLock<Place> = LazyLock::new(|| Place::new(Slower::Never));
+
+/// Reads what tasks left from the memory of the services.
+struct Memory(FakeLuci);
+
+#[async_trait]
+impl TaskOutputs for Memory {
+    async fn charts(
+        &self,
+        root: &CasReference,
+        _: &str,
+    ) -> Result<BTreeMap<String, Series>, OutputError> {
+        assert_eq!(root.cas_instance, fake_luci::INSTANCE);
+        let value = self.0.results(&root.digest.to_string());
+        let value = value.ok_or_else(|| OutputError::None("no such output".into()))?;
+        let series = Series {
+            values: vec![value],
+            ..Series::default()
+        };
+        Ok([("Score".to_owned(), series)].into())
+    }
+}
+
+pub(crate) struct Lab {
+    pub(crate) luci: FakeLuci,
+    place: &'static Place,
+    cache: TempDir,
+    server: InProcess,
+}
+
+impl Lab {
+    pub(crate) fn new(place: &'static Place, seed: u64, faults: Faults) -> Self {
+        Self::at_speed(place, seed, faults, 1)
+    }
+
+    /// A laboratory whose time runs so many times faster.
+    pub(crate) fn at_speed(place: &'static Place, seed: u64, faults: Faults, speed: u64) -> Self {
+        let luci = FakeLuci::with(place.world.repositories(), seed, faults, speed);
+        Self {
+            server: InProcess::new(luci.routes()),
+            luci,
+            place,
+            cache: tempfile::tempdir_in(place.dir.path()).unwrap(),
+        }
+    }
+
+    pub(crate) fn commit(&self, index: usize) -> CombinedCommit {
+        Commit::new(MAIN, &self.place.world.main_hashes[index]).into()
+    }
+
+    /// The executor of a process that has just begun.
+    pub(crate) fn executor(&self) -> LuciExecutor {
+        let addresses = Addresses {
+            gitiles: "https://gitiles.example.org/gitiles/{host}".into(),
+            ..Addresses::default()
+        };
+        let transport: Arc<dyn Transport> = Arc::new(self.server.clone());
+        let intervals = Intervals::default();
+        let source = TokenSource::Metadata("http://metadata".into());
+        executor(
+            &self.luci,
+            self.cache.path(),
+            &addresses,
+            &source,
+            &transport,
+            intervals,
+        )
+    }
+
+    /// As [`executor`](Self::executor), over HTTP.
+    pub(crate) async fn executor_over_http(&self) -> LuciExecutor {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let routes = self.luci.routes();
+        tokio::spawn(async move { axum::serve(listener, routes).await });
+        let addresses = Addresses {
+            gitiles: format!("{address}/gitiles/{{host}}"),
+            gitiles_per_second: 1_000,
+            crrev: address.clone(),
+            buildbucket: address.clone(),
+            swarming: Some(address.clone()),
+        };
+        let transport: Arc<dyn Transport> = Arc::new(Web::new().unwrap());
+        let intervals = Intervals {
+            tasks: 10,
+            builds: 10,
+            first_of_pair: 1,
+        };
+        let source = TokenSource::Metadata(address);
+        executor(
+            &self.luci,
+            self.cache.path(),
+            &addresses,
+            &source,
+            &transport,
+            intervals,
+        )
+    }
+
+    pub(crate) fn spec(&self) -> BisectionSpec {
+        BisectionSpec {
+            chart: Some("Score".into()),
+            direction: Direction::Down,
+            retry: RetryPolicy {
+                tries: 6,
+                ..RetryPolicy::default()
+            },
+            ..BisectionSpec::new(Range::Between {
+                good: self.commit(0),
+                bad: self.commit(23),
+            })
+        }
+    }
+
+    pub(crate) fn search(&self) -> Bisection {
+        Bisection::new(self.spec()).unwrap()
+    }
+
+    /// Whether what is said to be a culprit is one.
+    pub(crate) fn is_culprit(&self, commit: &CombinedCommit) -> bool {
+        let (main, held) = (&commit.main.git_hash, commit.modified_deps.first());
+        let world = &self.place.world;
+        if std::ptr::eq(self.place, &*IN_MAIN) {
+            return *main == world.main_hashes[17] && held.is_none();
+        }
+        std::ptr::eq(self.place, &*IN_ROLL)
+            && *main == world.main_hashes[8]
+            && held.is_some_and(|held| held.commit.git_hash == world.dependency_hashes[4])
+    }
+}
+
+fn executor(
+    luci: &FakeLuci,
+    cache: &Path,
+    addresses: &Addresses,
+    source: &TokenSource,
+    transport: &Arc<dyn Transport>,
+    intervals: Intervals,
+) -> LuciExecutor {
+    let machines = Swarming {
+        browser: "release".into(),
+        bucket: "luci.chrome.try".into(),
+        builder: "Linux Builder Perf".into(),
+        swarming_server: "https://chrome-swarming.example.org".into(),
+        dimensions: vec![Dimension {
+            key: "pool".into(),
+            value: "chrome.tests.pinpoint".into(),
+        }],
+    };
+    let benchmark = Benchmark {
+        name: BENCHMARK.into(),
+        target: "performance_test_suite".into(),
+        story: None,
+        story_tags: None,
+        arguments: Vec::new(),
+    };
+    let server = machines.swarming_server.clone();
+    let outputs = Arc::new(Memory(luci.clone()));
+    let services = LuciServices::new(addresses, &server, source, transport, cache, outputs);
+    let config = LuciConfig {
+        intervals,
+        ..LuciConfig::new(machines, benchmark, 7)
+    };
+    LuciExecutor::new(config, services.unwrap()).unwrap()
+}
+
+pub(crate) const CLOCK: TokioClock = TokioClock;

@@ -1,0 +1,164 @@
+//! What a search found out, beside the values: culprits, comparisons of neighbours, commits that
+//! may hold a culprit, and those that change nothing.
+//!
+//! Each part names commits as its caller does: a page has links that a file has not.
+
+use maud::{Markup, html};
+use pinpoint_core::job::{BisectionResult, NamedCulprit};
+use pinpoint_core::{CombinedCommit, Commit, Comparison, Unchanged, Verdict};
+
+use super::foreign::Foreign;
+use crate::quantity::{self, change, count, p_value};
+use crate::words::{dependency_change, effect, line, line_of, short, why};
+
+/// At most this many rows are written out, and commits that may hold a culprit.
+const MOST: usize = 1000;
+
+/// At most this many are shown unfolded.
+const FEW: usize = 20;
+
+/// The facts of a culprit as a table, in which `name` is the commit to blame, perhaps as a link.
+pub fn culprit(document: &BisectionResult, culprit: &NamedCulprit, name: &Markup) -> Markup {
+    let commit: &Commit = &culprit.blamed;
+    html! {
+        table.facts { tbody {
+            tr { th scope="row" { "Commit" } td { (name) } }
+            @if commit.repository != document.good.main.repository {
+                tr { th scope="row" { "In" } td { (Foreign(&commit.repository)) } }
+            }
+            @if *commit != culprit.commit.main {
+                tr { th scope="row" { "Found at" } td { code { (Foreign(&short(&culprit.commit))) } } }
+            }
+            @if let Some(author) = &commit.author {
+                tr { th scope="row" { "Author" } td { (Foreign(author)) } }
+            }
+            @if let Some(created) = &commit.created {
+                tr { th scope="row" { "Date" } td { (Foreign(created)) } }
+            }
+            tr { th scope="row" { "Effect" } td { (Foreign(&effect(document, &culprit.effect))) } }
+            @if let Some(probability) = culprit.probability {
+                tr { th scope="row" { "Probability" } td { (quantity::probability(probability)) } }
+            }
+            tr { th scope="row" { "Compared with" } td { code { (Foreign(&short(&culprit.prior))) } } }
+            @if let Some(confirmation) = &culprit.confirmation {
+                tr { th scope="row" { "Checked" } td {
+                    @match &confirmation.comparison {
+                        Some(comparison) => {
+                            (Foreign(&line_of(comparison, document.unit.as_deref())))
+                            @if confirmation.reused { " (of the two ends)" }
+                        }
+                        None => { "no: " (Foreign(&why(&document.stopped))) }
+                    }
+                } }
+            }
+            @if culprit.undone {
+                tr { th scope="row" { "How" } td { "a roll took this commit back" } }
+            }
+            @for change in &culprit.other_changes {
+                tr { th scope="row" { "Changed with it" } td { (Foreign(&dependency_change(change))) } }
+            }
+        } }
+    }
+}
+
+/// A table of the comparisons of neighbours with their evidence, in the order of the commits;
+/// nothing where there are none.
+pub fn comparisons<C>(
+    comparisons: &[Comparison<C>],
+    unit: Option<&str>,
+    name: impl Fn(&C) -> Markup,
+) -> Markup {
+    let left_out = comparisons.len().saturating_sub(MOST);
+    html! {
+        @if !comparisons.is_empty() {
+            section #comparisons aria-labelledby="comparisons-title" {
+                h2 #comparisons-title { "Comparisons of neighbours" }
+                details open[comparisons.len() <= FEW] {
+                    summary { (count(comparisons.len() as u64, "comparison")) ", in the order of the commits" }
+                    div.wide tabindex="0" role="region" aria-label="Comparisons of neighbours" { table {
+                        thead { tr {
+                            th scope="col" { "Older" } th scope="col" { "Newer" } th.number scope="col" { "Runs" }
+                            th scope="col" { "Verdict" } th.number scope="col" { "Means differ by" }
+                            th.number scope="col" { "p (Mann-Whitney)" } th.number scope="col" { "p (Kolmogorov-Smirnov)" }
+                        } }
+                        tbody { @for comparison in comparisons.iter().take(MOST) { (compared(comparison, unit, &name)) } }
+                    } }
+                    @if left_out > 0 { p.note { (left_out) " more." } }
+                }
+            }
+        }
+    }
+}
+
+fn compared<C>(
+    comparison: &Comparison<C>,
+    unit: Option<&str>,
+    name: &impl Fn(&C) -> Markup,
+) -> Markup {
+    let (difference, p_values) = match &comparison.performance {
+        Some(of_values) => (
+            of_values.mean_diff.map(|mean| change(mean, unit)),
+            [of_values.p_value_mwu, of_values.p_value_ks],
+        ),
+        None => (
+            None,
+            [
+                comparison.functional.p_value_mwu,
+                comparison.functional.p_value_ks,
+            ],
+        ),
+    };
+    let verdict = match comparison.verdict {
+        Verdict::Same => "same",
+        Verdict::Different => "different",
+        Verdict::Unknown => "not decided",
+        Verdict::Nil => "no values",
+    };
+    html! {
+        tr.culprit[comparison.verdict == Verdict::Different] {
+            td { (name(&comparison.lower)) }
+            td { (name(&comparison.higher)) }
+            td.number { (comparison.lower_runs) " + " (comparison.higher_runs) }
+            td { (verdict) }
+            td.number { (Foreign(difference.as_deref().unwrap_or("–"))) }
+            @for p in p_values { td.number { (p.map_or_else(|| "–".into(), p_value)) } }
+        }
+    }
+}
+
+/// The commits that may hold a culprit, oldest first; nothing where there are none.
+pub fn candidates(candidates: &[CombinedCommit]) -> Markup {
+    html! {
+        @if !candidates.is_empty() {
+            section #candidates aria-labelledby="candidates-title" {
+                h2 #candidates-title { "Commits that may hold a culprit" }
+                details open[candidates.len() <= FEW] {
+                    summary { (count(candidates.len() as u64, "commit")) ", oldest first" }
+                    ol { @for commit in candidates.iter().take(MOST) { li { (Foreign(&line(commit))) } } }
+                    @if candidates.len() > MOST {
+                        p.note { (candidates.len() - MOST) " more." }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The commits that change nothing, since the builds on both sides are the same; nothing where
+/// there are none.
+pub fn unchanged<C>(unchanged: &[Unchanged<C>], name: impl Fn(&C) -> Markup) -> Markup {
+    html! {
+        @if !unchanged.is_empty() {
+            section #excluded aria-labelledby="excluded-title" {
+                h2 #excluded-title { "Excluded" }
+                p { "The builds on both sides of these commits are the same." }
+                ul { @for span in unchanged {
+                    li {
+                        (count(span.commits, "commit")) " after " (name(&span.after))
+                        ", up to " (name(&span.last))
+                    }
+                } }
+            }
+        }
+    }
+}

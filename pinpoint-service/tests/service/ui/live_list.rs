@@ -1,0 +1,68 @@
+//! The stream of the list: what happened between the page and the stream, and a newer service.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use futures_util::StreamExt;
+use http::Request;
+
+use super::jobs::made;
+use super::{get, post};
+use crate::world::World;
+
+/// The address of the stream, as the script of a page with these jobs asks for it.
+async fn stream_of(world: &World, jobs: &str) -> String {
+    let page = get(world, "/?size=25").await.ok();
+    let events = page.split("data-events=\"").nth(1).unwrap();
+    let events = events.split('"').next().unwrap();
+    format!("{}&jobs={jobs}", events.replace("&amp;", "&"))
+}
+
+/// What the stream says until it has this text.
+async fn told(world: &World, path: &str, text: &str) -> String {
+    let request = Request::get(path).body(Body::empty()).unwrap();
+    let response = world.send(request).await;
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    let mut stream = response.into_body().into_data_stream();
+    let told = async {
+        let mut told = String::new();
+        while !told.contains(text) {
+            let part = stream.next().await.expect("the stream goes on").unwrap();
+            told.push_str(std::str::from_utf8(&part).unwrap());
+        }
+        told
+    };
+    let limit = Duration::from_secs(60);
+    tokio::time::timeout(limit, told).await.unwrap()
+}
+
+#[tokio::test]
+async fn what_happened_before_the_stream_began_is_told() {
+    let world = World::new("ada").await;
+    let id = made(&world, "Since Monday").await;
+    let events = stream_of(&world, &id).await;
+    // The connection was lost meanwhile.
+    let fields = [("reason", "not needed")];
+    post(&world, &format!("/jobs/{id}/cancel"), &fields).await;
+    let told = told(&world, &events, "event: row").await;
+    assert!(told.contains("Canceled"), "{told}");
+}
+
+#[tokio::test]
+async fn a_page_of_another_version_is_told_so() {
+    let world = World::new("ada").await;
+    let id = made(&world, "Since Monday").await;
+    let events = stream_of(&world, &id).await;
+    let older = events.replace("version=/assets/page.", "version=/assets/page.0");
+    assert_ne!(older, events);
+    told(&world, &older, "event: newer").await;
+}
+
+#[tokio::test]
+async fn the_first_job_of_an_empty_list_is_announced() {
+    let world = World::new("ada").await;
+    let events = stream_of(&world, "").await;
+    made(&world, "Since Monday").await;
+    let told = told(&world, &events, "event: new").await;
+    assert!(told.contains("1 new job"), "{told}");
+}
