@@ -3,6 +3,8 @@
 //! Everything here does what [`pinpoint_core`] only describes. Each backend is
 //! a cargo feature, so that a program carries only what it uses.
 
+#[cfg(feature = "cas")]
+pub mod cas;
 #[cfg(any(feature = "local", feature = "sqlite", feature = "postgres"))]
 mod clock;
 #[cfg(feature = "google")]

@@ -46,6 +46,11 @@ pub use token_source::{TokenSource, UnknownTokenSource};
 pub use tokens::{TokenError, Tokens};
 pub use transport::{Transport, TransportError, Web};
 
+#[cfg(feature = "cas")]
+pub(crate) use random::random_seed;
+#[cfg(feature = "cas")]
+pub(crate) use transport::is_loopback;
+
 /// What a token allows.
 pub mod scope {
     /// To know who asks: Buildbucket and Swarming.
