@@ -12,7 +12,7 @@ use pinpoint_core::{Aggregate, Method};
 static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
     let names = [
         "lines", "json:", "json:/results/0/times", "regex:(?<name>\\w+)=(?<value>\\S+) ?(?<unit>\\w*)",
-        "hyperfine", "gbench", "gobench", "pytest-benchmark", "jmh", "catch2", "chromium", "talos", "auto",
+        "hyperfine", "gbench", "gobench", "pytest-benchmark", "jmh", "catch2", "chromium", "chromium-by-name", "talos", "auto",
     ];
     names.map(|name| name.parse().expect("a known format")).into()
 });

@@ -5,6 +5,8 @@
 
 #[cfg(feature = "buildbucket")]
 pub mod buildbucket;
+#[cfg(feature = "cas")]
+pub mod cas;
 #[cfg(any(
     feature = "local",
     feature = "luci",

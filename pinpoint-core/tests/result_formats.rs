@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pinpoint_core::results::{Format, Place, ReadError, is_criterion_result};
-use pinpoint_core::{Direction, Series};
+use pinpoint_core::{Aggregate, Direction, Series};
 use proptest::prelude::*;
 
 /// The files, each with its format.
@@ -351,6 +351,35 @@ mod whole {
                     Down,
                 ),
             ],
+        );
+    }
+
+    /// All stories, builds and summaries of a name are one chart.
+    #[test]
+    fn chromium_by_name() {
+        let charts = read("chromium-by-name", &file("chromium-histograms.json")).expect("sound");
+        check(
+            &charts,
+            &[
+                ("frames_per_second", 2, 59.5, Some("unitless"), Up),
+                ("timeToFirstPaint", 9, 610.25, Some("ms"), Down),
+            ],
+        );
+        assert_eq!(
+            charts["timeToFirstPaint"].values,
+            [
+                610.25, 598.5, 603.0, 605.75, 640.0, 610.25, 598.5, 603.0, 605.75
+            ]
+        );
+        let aggregates = ["sum", "mean", "min", "max", "count", "std"].map(|name| {
+            let aggregate: Aggregate = name.parse().expect("there is such a method");
+            aggregate.apply(&[3.0, 1.0, 5.0, 7.0])
+        });
+        let std = 6.666666666666667_f64.sqrt();
+        assert_eq!(
+            aggregates,
+            [16.0, 4.0, 1.0, 7.0, 4.0, std].map(Some),
+            "those of Chromium's Pinpoint"
         );
     }
 
@@ -720,6 +749,12 @@ mod damaged {
                 "/charts/a~1b/summary holds `a/b` a second time",
             ),
             (
+                "chromium-by-name",
+                "[{\"name\": \"a\", \"unit\": \"ms\", \"sampleValues\": [1]}, {\"name\": \"a\", \"unit\": \"s\", \"sampleValues\": [1]}]",
+                "/1 gives `a` in `s`",
+            ),
+            ("chromium-by-name", "{\"charts\": {}}", "line 1, column 0"),
+            (
                 "talos",
                 "x\nINFO PERFHERDER_DATA: {\"suites\": [{\"name\": 1}]}",
                 "line 2, column 44",
@@ -821,6 +856,10 @@ mod damaged {
                 r#"{"charts": {"a": {"summary": {"type": "scalar", "value": null}}, "b": {"summary": {"type": "scalar", "value": 2}}}}"#,
             ),
             (
+                "chromium-by-name",
+                r#"[{"name": "a", "unit": "ms", "sampleValues": [1]}, {"name": "a", "unit": "ms", "numNans": 1}, {"name": "b", "unit": "ms", "sampleValues": [2]}]"#,
+            ),
+            (
                 "talos",
                 r#"PERFHERDER_DATA: {"suites": [{"name": "a", "value": null, "subtests": []}, {"name": "b", "value": 2, "subtests": []}]}"#,
             ),
@@ -858,6 +897,7 @@ mod damaged {
             ("chromium", "[]"),
             ("chromium", r#"[{"name": "a", "unit": "count"}]"#),
             ("chromium", r#"{"charts": {}}"#),
+            ("chromium-by-name", "[]"),
             ("talos", "all is well"),
         ] {
             let error = fault(format, output);

@@ -50,6 +50,10 @@ pub use transport::{Transport, TransportError, Web};
 
 #[cfg(feature = "luci")]
 pub(crate) use random::Random;
+#[cfg(feature = "cas")]
+pub(crate) use random::random_seed;
+#[cfg(feature = "cas")]
+pub(crate) use transport::is_loopback;
 
 /// What a token allows.
 pub mod scope {

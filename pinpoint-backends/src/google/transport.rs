@@ -70,7 +70,7 @@ impl Web {
 }
 
 /// Is it a name of this machine?
-pub(super) fn is_loopback(host: &str) -> bool {
+pub(crate) fn is_loopback(host: &str) -> bool {
     matches!(host, "localhost" | "127.0.0.1" | "[::1]")
 }
 

@@ -33,8 +33,8 @@ pub(crate) struct Benchmark {
     pub(crate) build: Option<String>,
     /// The format of the results: auto, time, lines (`name: value unit`),
     /// json:POINTER, regex:PATTERN with a group named `value`, hyperfine,
-    /// criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium or
-    /// talos.
+    /// criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium,
+    /// chromium-by-name or talos.
     #[arg(long, value_name = "FORMAT", default_value = "auto", help_heading = BENCHMARK)]
     pub(crate) format: Format,
     /// The measure of a run that decides, in place of values in its output [default: wall,

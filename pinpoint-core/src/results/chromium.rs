@@ -48,7 +48,7 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
     if text.trim_start().starts_with('{') {
         chart_json(text)
     } else {
-        histograms(text)
+        histograms(text, name_of_dashboard)
     }
 }
 
@@ -90,31 +90,38 @@ enum Diagnostic {
 
 #[derive(Deserialize, Clone)]
 #[serde(untagged)]
-enum Values {
+pub(super) enum Values {
     List(Vec<Label>),
     Other(IgnoredAny),
 }
 
 #[derive(Deserialize, Clone)]
 #[serde(untagged)]
-enum Label {
+pub(super) enum Label {
     Text(String),
     Flag(bool),
     Other(IgnoredAny),
 }
 
-struct Histogram {
+pub(super) struct Histogram {
     index: usize,
-    name: String,
+    pub(super) name: String,
     unit: String,
     /// None when one of them was not a number.
     values: Option<Vec<f64>>,
     diagnostics: Diagnostics,
 }
 
-fn histograms(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+/// Diagnostics that histograms share, by their guid.
+pub(super) type Shared = BTreeMap<String, Values>;
+
+/// Reads a set of histograms, each into the chart that `chart` names.
+pub(super) fn histograms(
+    text: &str,
+    chart: impl Fn(&Histogram, &Shared) -> Result<String, ReadError>,
+) -> Result<BTreeMap<String, Series>, ReadError> {
     // A diagnostic may follow the histograms that share it.
-    let mut shared: BTreeMap<String, Values> = BTreeMap::new();
+    let mut shared = Shared::new();
     let mut histograms = Vec::new();
     let mut fault = None;
     let take = |index, entry: Entry<'_>| match entry {
@@ -163,24 +170,24 @@ fn histograms(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
     }
     let mut charts = Charts::default();
     for histogram in histograms {
-        let place = || Place::Json(format!("/{}", histogram.index));
-        let chart = histogram_name(&histogram, &shared, place)?;
+        let chart = chart(&histogram, &shared)?;
+        let index = histogram.index;
         match histogram.values {
             None => charts.fail(&chart),
             Some(values) => {
                 let (unit, direction) = unit_and_direction(&histogram.unit);
-                charts.add(&chart, values, Some(unit), direction, place);
+                charts.add(&chart, values, Some(unit), direction, || place(index));
             }
         }
     }
     charts.finish("a histogram with sampleValues")
 }
 
-fn histogram_name(
-    histogram: &Histogram,
-    shared: &BTreeMap<String, Values>,
-    place: impl Fn() -> Place,
-) -> Result<String, ReadError> {
+fn place(index: usize) -> Place {
+    Place::Json(format!("/{index}"))
+}
+
+fn name_of_dashboard(histogram: &Histogram, shared: &Shared) -> Result<String, ReadError> {
     let labels = |diagnostic: &Option<Diagnostic>| {
         let values = match diagnostic {
             None => return Ok(Vec::new()),
@@ -189,7 +196,10 @@ fn histogram_name(
                 shared
                     .get(guid.as_str())
                     .ok_or_else(|| ReadError::NoValue {
-                        wanted: format!("{}: the diagnostic {guid} that it names", place()),
+                        wanted: format!(
+                            "{}: the diagnostic {guid} that it names",
+                            place(histogram.index)
+                        ),
                         present: Vec::new(),
                     })?
             }

@@ -7,7 +7,7 @@ use std::fmt;
 pub enum FormatError {
     /// No format has this name.
     #[error(
-        "there is no result format `{0}`; use auto, time, lines, json:POINTER, regex:PATTERN, hyperfine, criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium or talos"
+        "there is no result format `{0}`; use auto, time, lines, json:POINTER, regex:PATTERN, hyperfine, criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium, chromium-by-name or talos"
     )]
     Unknown(String),
     /// The JSON pointer is none.

@@ -7,9 +7,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FormatError, JsonPointer, LinePattern, Place, ReadError, catch2, chromium, criterion,
-    go_benchmark, google_benchmark, hyperfine, is_criterion_result, jmh, json, lines, pattern,
-    pytest_benchmark, recognise, talos,
+    FormatError, JsonPointer, LinePattern, Place, ReadError, catch2, chromium, chromium_by_name,
+    criterion, go_benchmark, google_benchmark, hyperfine, is_criterion_result, jmh, json, lines,
+    pattern, pytest_benchmark, recognise, talos,
 };
 use crate::Series;
 
@@ -105,12 +105,15 @@ pub enum Format {
     Catch2,
     /// `chromium`: a set of histograms, or chart JSON.
     Chromium,
+    /// `chromium-by-name`: a set of histograms, as Chromium's Pinpoint reads it. A chart is a
+    /// histogram's name alone, with the samples of all stories.
+    ChromiumByName,
     /// `talos`: the `PERFHERDER_DATA` or `TALOSDATA` lines of a log of Mozilla's.
     Talos,
 }
 
 /// The formats that need only a name.
-const NAMES: [(Format, &str); 12] = [
+const NAMES: [(Format, &str); 13] = [
     (Format::Auto, "auto"),
     (Format::Time, "time"),
     (Format::Lines, "lines"),
@@ -122,6 +125,7 @@ const NAMES: [(Format, &str); 12] = [
     (Format::Jmh, "jmh"),
     (Format::Catch2, "catch2"),
     (Format::Chromium, "chromium"),
+    (Format::ChromiumByName, "chromium-by-name"),
     (Format::Talos, "talos"),
 ];
 
@@ -168,14 +172,15 @@ impl Format {
             (Self::Jmh, Output::File(content)) => jmh::read(text(content)?),
             (Self::Catch2, Output::File(content)) => catch2::read(text(content)?),
             (Self::Chromium, Output::File(content)) => chromium::read(text(content)?),
+            (Self::ChromiumByName, Output::File(content)) => chromium_by_name::read(text(content)?),
             (Self::Talos, Output::File(content)) => talos::read(text(content)?),
         }
     }
 
     /// The format of an output, recognised by its beginning: an output that is truncated
     /// later is recognised, and refused by [`Format::read`]. Never `Auto`, `Time`, or one
-    /// that takes a pointer or a pattern. [`Format::Lines`] only when it is nothing else
-    /// and one line reads so.
+    /// that takes a pointer or a pattern. A set of histograms is [`Format::Chromium`].
+    /// [`Format::Lines`] only when it is nothing else and one line reads so.
     ///
     /// # Errors
     ///

@@ -11,6 +11,7 @@
 mod catch2;
 mod charts;
 mod chromium;
+mod chromium_by_name;
 mod compare;
 mod criterion;
 mod document;

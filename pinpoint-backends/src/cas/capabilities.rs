@@ -1,0 +1,64 @@
+//! What a store can do.
+
+use super::proto::{
+    CacheCapabilities, GetCapabilitiesRequest, ServerCapabilities, compressor, digest_function,
+};
+use super::tries::Fault;
+use super::{Cas, CasError, batch};
+
+/// What a store can do, asked once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Capabilities {
+    /// The most bytes of content in one batch.
+    pub(super) batch: u64,
+    /// Does it send data compressed with zstd?
+    pub(super) has_zstd: bool,
+}
+
+impl Cas {
+    pub(super) async fn capabilities(&self) -> Result<Capabilities, CasError> {
+        let capabilities = &self.0.capabilities;
+        let known = capabilities.get_or_try_init(|| self.ask_capabilities());
+        known.await.copied()
+    }
+
+    async fn ask_capabilities(&self) -> Result<Capabilities, CasError> {
+        let mut tries = self.connection().tries("GetCapabilities");
+        loop {
+            match self.ask_capabilities_once().await {
+                Ok(answer) => return Capabilities::of(answer.cache_capabilities),
+                Err(fault) => tries.after(fault).await?,
+            }
+        }
+    }
+
+    async fn ask_capabilities_once(&self) -> Result<ServerCapabilities, Fault> {
+        let request = GetCapabilitiesRequest {
+            instance_name: self.instance().into(),
+        };
+        let (call, request) = self.connection().call(request).await?;
+        let mut client = self.connection().capabilities();
+        call.answer(client.get_capabilities(request)).await
+    }
+}
+
+impl Capabilities {
+    fn of(cache: Option<CacheCapabilities>) -> Result<Self, CasError> {
+        let cache = cache.unwrap_or_default();
+        let sha256 = digest_function::Value::Sha256 as i32;
+        // A store that names none leaves it to the length of the hashes.
+        if !cache.digest_functions.is_empty() && !cache.digest_functions.contains(&sha256) {
+            return Err(CasError::NoSha256);
+        }
+        let limit = u64::try_from(cache.max_batch_total_size_bytes).unwrap_or(0);
+        Ok(Self {
+            batch: match limit {
+                0 => batch::MOST,
+                limit => limit.min(batch::MOST),
+            },
+            has_zstd: cache
+                .supported_compressors
+                .contains(&(compressor::Value::Zstd as i32)),
+        })
+    }
+}
