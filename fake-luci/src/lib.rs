@@ -121,6 +121,11 @@ impl FakeLuci {
         histograms[0]["sampleValues"][0].as_f64()
     }
 
+    /// All files that anybody left.
+    pub fn blobs(&self) -> Vec<Vec<u8>> {
+        self.state().blobs.values().cloned().collect()
+    }
+
     /// All builds that were asked for.
     pub fn all_builds(&self) -> Vec<Build> {
         let now = self.now();

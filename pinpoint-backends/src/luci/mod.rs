@@ -1,6 +1,51 @@
 //! Chrome's laboratory as an executor: histories at Gitiles, builds by Buildbucket, runs by
 //! Swarming, results in CAS.
 //!
+//! ```no_run
+//! # fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::path::Path;
+//! use std::sync::Arc;
+//!
+//! use pinpoint_backends::cas::{Cas, CasOptions};
+//! use pinpoint_backends::google::{TokenSource, Tokens, Transport, Web, scope};
+//! use pinpoint_backends::luci::{
+//!     Addresses, Benchmark, LuciConfig, LuciExecutor, LuciServices,
+//! };
+//! use pinpoint_core::bots::{Bots, Workers};
+//!
+//! let (bot, benchmark) = ("linux-perf", "speedometer3.crossbench");
+//! let bots = Bots::builtin();
+//! let Workers::Swarming(machines) = bots.get(bot)?.workers else {
+//!     return Err("no bot of Swarming".into());
+//! };
+//! let benchmark = Benchmark {
+//!     name: benchmark.into(),
+//!     target: bots.target(bot, benchmark)?.into(),
+//!     story: None,
+//!     story_tags: None,
+//!     arguments: Vec::new(),
+//! };
+//! let config = LuciConfig::new(machines.clone(), benchmark, 7);
+//!
+//! let web: Arc<dyn Transport> = Arc::new(Web::new()?);
+//! let source: TokenSource = "command:luci-auth token -scopes {scopes}".parse()?;
+//! let tokens = Tokens::new(source.clone(), &[scope::CLOUD_PLATFORM], web.clone());
+//! let cas = Cas::new(CasOptions::at_google(&config.cas_instance), tokens)?;
+//! let services = LuciServices::new(
+//!     &Addresses::default(),
+//!     &machines.swarming_server,
+//!     &source,
+//!     &web,
+//!     Path::new("/var/cache/pinpoint/gitiles"),
+//!     Arc::new(cas),
+//! )?;
+//! let executor = LuciExecutor::new(config, services)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The parts
+//!
 //! | file | holds |
 //! | --- | --- |
 //! | `config.rs` | what is measured |

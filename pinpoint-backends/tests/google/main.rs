@@ -8,6 +8,14 @@
 mod calls;
 #[cfg(feature = "gitiles")]
 mod gitiles;
+/// The content-addressed store of its own tests.
+#[cfg(feature = "luci")]
+#[path = "../cas"]
+mod cas {
+    #[allow(dead_code, reason = "its own tests use all of it")]
+    pub(crate) mod fake;
+    pub(crate) mod messages;
+}
 #[cfg(feature = "luci")]
 mod luci;
 mod prpc;

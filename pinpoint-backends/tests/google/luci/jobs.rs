@@ -57,11 +57,12 @@ async fn a_commit_of_a_dependency_that_was_rolled_is_found() {
     assert!(lab.is_culprit(culprit), "{culprit:?}");
 }
 
-/// The same bytes cross the network as in Chrome's laboratory; time runs 60,000 times as fast.
+/// The same bytes cross the network as in Chrome's laboratory, those of CAS as well; time runs
+/// 60,000 times as fast.
 #[tokio::test]
 async fn a_commit_is_found_over_http() {
     let lab = Lab::at_speed(&IN_ROLL, 1, Faults::default(), 60_000);
-    let executor = lab.executor_over_http().await;
+    let executor = lab.executor_over_http(lab.outputs_in_cas().await).await;
     let mut journal = MemoryJournal::new("job");
     let driven = drive(lab.search(), &executor, &mut journal, &CLOCK, pending()).await;
     let driven = driven.unwrap();

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use async_trait::async_trait;
 use fake_luci::{FakeLuci, Faults, MAIN, Shape, Slower, World};
 use pinpoint_backends::TokioClock;
+use pinpoint_backends::cas::Cas;
 use pinpoint_backends::google::{TokenSource, Transport, Web};
 use pinpoint_backends::luci::{
     Addresses, Benchmark, Intervals, LuciConfig, LuciExecutor, LuciServices, OutputError,
@@ -19,6 +20,7 @@ use pinpoint_core::{
 };
 use tempfile::TempDir;
 
+use crate::cas::fake::{Fake, Settings};
 use crate::server::InProcess;
 
 pub(crate) const BENCHMARK: &str = "speedometer3.crossbench";
@@ -74,6 +76,27 @@ impl TaskOutputs for Memory {
     }
 }
 
+/// Has a store read what tasks left.
+struct Mirrored {
+    luci: FakeLuci,
+    store: Fake,
+    cas: Cas,
+}
+
+#[async_trait]
+impl TaskOutputs for Mirrored {
+    async fn charts(
+        &self,
+        root: &CasReference,
+        benchmark: &str,
+    ) -> Result<BTreeMap<String, Series>, OutputError> {
+        for blob in self.luci.blobs() {
+            self.store.add(blob);
+        }
+        TaskOutputs::charts(&self.cas, root, benchmark).await
+    }
+}
+
 pub(crate) struct Lab {
     pub(crate) luci: FakeLuci,
     place: &'static Place,
@@ -101,6 +124,16 @@ impl Lab {
         Commit::new(MAIN, &self.place.world.main_hashes[index]).into()
     }
 
+    /// Reads what tasks leave from a store over gRPC, which gets it from the services first.
+    pub(crate) async fn outputs_in_cas(&self) -> Arc<dyn TaskOutputs> {
+        let store = Fake::start(Settings::default()).await;
+        Arc::new(Mirrored {
+            luci: self.luci.clone(),
+            cas: store.client(),
+            store,
+        })
+    }
+
     /// The executor of a process that has just begun.
     pub(crate) fn executor(&self) -> LuciExecutor {
         let addresses = Addresses {
@@ -111,7 +144,7 @@ impl Lab {
         let intervals = Intervals::default();
         let source = TokenSource::Metadata("http://metadata".into());
         executor(
-            &self.luci,
+            Arc::new(Memory(self.luci.clone())),
             self.cache.path(),
             &addresses,
             &source,
@@ -121,7 +154,7 @@ impl Lab {
     }
 
     /// As [`executor`](Self::executor), over HTTP.
-    pub(crate) async fn executor_over_http(&self) -> LuciExecutor {
+    pub(crate) async fn executor_over_http(&self, outputs: Arc<dyn TaskOutputs>) -> LuciExecutor {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let routes = self.luci.routes();
@@ -141,7 +174,7 @@ impl Lab {
         };
         let source = TokenSource::Metadata(address);
         executor(
-            &self.luci,
+            outputs,
             self.cache.path(),
             &addresses,
             &source,
@@ -183,7 +216,7 @@ impl Lab {
 }
 
 fn executor(
-    luci: &FakeLuci,
+    outputs: Arc<dyn TaskOutputs>,
     cache: &Path,
     addresses: &Addresses,
     source: &TokenSource,
@@ -208,7 +241,6 @@ fn executor(
         arguments: Vec::new(),
     };
     let server = machines.swarming_server.clone();
-    let outputs = Arc::new(Memory(luci.clone()));
     let services = LuciServices::new(addresses, &server, source, transport, cache, outputs);
     let config = LuciConfig {
         intervals,
