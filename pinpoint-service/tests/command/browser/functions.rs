@@ -196,5 +196,5 @@ fn the_account(visitor: &mut Visitor, scripts: bool) {
     visitor.shows("main pre", "pinpoint_");
     visitor.click("main a.button");
     visitor.click(&format!("button[aria-label='Revoke {name}']"));
-    visitor.shows("main table:has(th)", "Revoked");
+    visitor.shows("main [aria-label=Tokens]", "Revoked");
 }
