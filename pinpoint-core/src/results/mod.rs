@@ -13,7 +13,7 @@ mod charts;
 mod chromium;
 mod compare;
 mod criterion;
-mod document;
+pub(crate) mod document;
 mod error;
 mod format;
 mod go_benchmark;
