@@ -7,7 +7,7 @@
 //! its samples.
 //!
 //! [`explain`] compares the profiles of two builds: `identity` finds the functions that are
-//! the same in both, `difference` what moved. [`export`] writes them for other tools.
+//! the same in both, `difference` what moved. [`export()`] writes them for other tools.
 //!
 //! Anyone can make a profile: limits are checked while it grows, nothing recurses over
 //! stacks, and what does not fit is an error.
