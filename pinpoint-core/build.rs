@@ -1,24 +1,31 @@
-//! Compiles the messages of the API, in Rust alone: no `protoc` is needed.
+//! Compiles the messages of the API and of pprof, in Rust alone: no `protoc` is needed.
 
-#[cfg(not(feature = "api"))]
-fn main() {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=proto");
+    #[cfg(feature = "api")]
+    api()?;
+    #[cfg(feature = "profile")]
+    pprof()?;
+    Ok(())
+}
+
+#[cfg(feature = "profile")]
+fn pprof() -> Result<(), Box<dyn std::error::Error>> {
+    let descriptors = protox::compile(["perftools/profiles/profile.proto"], ["proto"])?;
+    prost_build::Config::new().compile_fds(descriptors)?;
+    Ok(())
 }
 
 #[cfg(feature = "api")]
-use std::path::PathBuf;
+fn api() -> Result<(), Box<dyn std::error::Error>> {
+    use prost::Message;
 
-#[cfg(feature = "api")]
-use prost::Message;
-
-#[cfg(feature = "api")]
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    println!("cargo::rerun-if-changed=proto");
     let files = ["pinpoint/v1/service.proto", "pinpoint/v1/gateway.proto"];
     let descriptors = protox::compile(files, ["proto"])?;
     // With the comments, for crates that generate services and documentation from it: their
     // build scripts get its path.
-    let path = PathBuf::from(std::env::var("OUT_DIR")?).join("pinpoint.v1.bin");
+    let path = std::path::PathBuf::from(std::env::var("OUT_DIR")?).join("pinpoint.v1.bin");
     std::fs::write(&path, descriptors.encode_to_vec())?;
     println!("cargo::metadata=descriptors={}", path.display());
     // Ours writes itself as JSON; that of `prost-types` does not.

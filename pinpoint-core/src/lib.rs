@@ -136,6 +136,8 @@ mod metric;
 mod outcome;
 mod pairwise;
 mod pinpoint;
+#[cfg(feature = "profile")]
+pub mod profile;
 mod random;
 mod report;
 mod request;

@@ -47,7 +47,7 @@ fn fault(source: serde_json::Error, text: &str, format: &'static str) -> ReadErr
 }
 
 /// The place of a parser's error.
-pub(super) fn place_of(error: &serde_json::Error, text: &str) -> Place {
+pub(crate) fn place_of(error: &serde_json::Error, text: &str) -> Place {
     let line = text
         .lines()
         .nth(error.line().saturating_sub(1))
@@ -72,7 +72,7 @@ pub(super) fn pointer<T: AsRef<str>>(tokens: &[T]) -> String {
 }
 
 /// One member of an object, which must be there, and once.
-pub(super) struct Member<S>(pub(super) &'static str, pub(super) S);
+pub(crate) struct Member<S>(pub(crate) &'static str, pub(crate) S);
 
 impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Member<S> {
     type Value = S::Value;
@@ -107,10 +107,10 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for Member<S> {
 }
 
 /// The elements of an array, each handed over with its index.
-pub(super) struct Elements<T, F>(F, PhantomData<T>);
+pub(crate) struct Elements<T, F>(F, PhantomData<T>);
 
 impl<T, F: FnMut(usize, T)> Elements<T, F> {
-    pub(super) fn new(take: F) -> Self {
+    pub(crate) fn new(take: F) -> Self {
         Self(take, PhantomData)
     }
 }
@@ -190,7 +190,7 @@ impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Members<'a, T> {
 
 /// Text, borrowed from the document unless it is escaped there.
 #[derive(Clone, Deserialize)]
-pub(super) struct Name<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+pub(crate) struct Name<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 /// A value where a number belongs.
 #[derive(Clone, Copy, PartialEq, Debug)]

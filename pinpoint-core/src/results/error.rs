@@ -61,6 +61,8 @@ pub enum Place {
     Json(String),
     /// A file in a folder of results.
     File(String),
+    /// A byte of what is no text, counted from 0.
+    Byte(usize),
 }
 
 impl fmt::Display for Place {
@@ -72,6 +74,7 @@ impl fmt::Display for Place {
             }
             Self::Json(pointer) => formatter.write_str(pointer),
             Self::File(path) => formatter.write_str(path),
+            Self::Byte(offset) => write!(formatter, "byte {offset}"),
         }
     }
 }

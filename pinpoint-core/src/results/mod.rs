@@ -14,7 +14,7 @@ mod chromium;
 mod chromium_by_name;
 mod compare;
 mod criterion;
-mod document;
+pub(crate) mod document;
 mod error;
 mod format;
 mod go_benchmark;

@@ -1,0 +1,375 @@
+//! What moved between two builds, and how sure that is.
+//!
+//! Each run of a side gives one profile. For each function, what it cost by itself is
+//! compared over the runs: in pairs by Wilcoxon's signed-rank test, which gives the
+//! pseudomedian of the differences and its interval; else by Mann and Whitney's, with the
+//! shift of Hodges and Lehmann. Functions with at least 0.1 % of a side are tested, and
+//! their p-values adjusted for being many (Benjamini and Hochberg): *certain* is what has
+//! an adjusted p of at most 0.05, so that of two profiles of the same build a function is
+//! named in one comparison of twenty at most. Where too few runs cannot give such a p,
+//! none is given.
+//!
+//! Shares come from means, which add up: the own differences of all functions are the
+//! whole difference.
+//!
+//! What a function gains and one that it calls loses, or the other way round, is *moved*:
+//! that is what inlining does, and no change by itself.
+
+mod moved;
+mod path;
+mod renamed;
+mod runs;
+mod statistics;
+
+use pinpoint_compare::{CompareError, Interval};
+use serde::Serialize;
+
+pub use renamed::RenameGuess;
+pub use statistics::Detectable;
+
+use super::identity::{self, Function};
+use super::{Profile, ProfileUnit};
+use runs::Runs;
+
+/// How two sets of profiles are compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExplainOptions {
+    /// The first profile of each side was recorded with the first of the other, and so on.
+    pub paired: bool,
+    /// Functions of the base that have another name in the experiment, in these pairs.
+    pub same: Vec<(String, String)>,
+}
+
+/// The profiles cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum ExplainError {
+    /// One side has no profile.
+    #[error("there is no profile of the {0}; name at least one")]
+    NoProfiles(&'static str),
+    /// Profiles count different things.
+    #[error(
+        "profile {number} of the {side} counts {found}, and the first of the base {first}; record all of them in the same way"
+    )]
+    UnitsDiffer {
+        /// The side.
+        side: &'static str,
+        /// Which of its profiles, counted from 1.
+        number: usize,
+        /// What it counts.
+        found: ProfileUnit,
+        /// What the first one counts.
+        first: ProfileUnit,
+    },
+    /// Pairs need as many profiles of each side.
+    #[error(
+        "pairs need as many profiles of each side, and there are {base} of the base and {experiment} of the experiment; add the missing ones, or compare without pairs"
+    )]
+    NotPairs {
+        /// Profiles of the base.
+        base: usize,
+        /// Profiles of the experiment.
+        experiment: usize,
+    },
+    /// A function that is said to be another does not exist.
+    #[error("no function of the {side} is called {name:?}{}", nearest(.near))]
+    NoFunction {
+        /// The side.
+        side: &'static str,
+        /// The name given.
+        name: String,
+        /// Names that look like it.
+        near: Vec<String>,
+    },
+    /// The values cannot be compared.
+    #[error("the profiles' values cannot be compared")]
+    Compare(#[from] CompareError),
+}
+
+fn nearest(near: &[String]) -> String {
+    if near.is_empty() {
+        "; write the name as the answer shows it".into()
+    } else {
+        format!("; there is {}", near.join(", "))
+    }
+}
+
+/// How the runs were recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Design {
+    /// Pairs of runs.
+    Pairs,
+    /// Two groups of runs.
+    Groups,
+}
+
+/// A value on both sides, and its difference.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Change {
+    /// The mean of the base's runs.
+    pub base: f64,
+    /// The mean of the experiment's runs.
+    pub experiment: f64,
+    /// The difference of the means, which adds up.
+    pub difference: f64,
+    /// The pseudomedian of the differences, or the shift.
+    pub estimate: Option<f64>,
+    /// Its 95 % interval, if there are enough runs for one.
+    pub interval: Option<Interval>,
+}
+
+/// What happened to a function.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Verdict {
+    /// It takes more.
+    Slower,
+    /// It takes less.
+    Faster,
+    /// It takes more because it is called more often.
+    CalledMoreOften,
+    /// It takes less because it is called less often.
+    CalledLessOften,
+    /// Only the experiment has it.
+    New,
+    /// Only the base has it.
+    Gone,
+    /// What it gained another function lost, or the other way round.
+    Moved {
+        /// The index of the other function in [`Explanation::functions`].
+        with: usize,
+    },
+    /// Its difference may be chance.
+    Uncertain,
+}
+
+/// What moved in one function.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FunctionChange {
+    /// The function.
+    pub function: Function,
+    /// What it cost by itself.
+    pub own: Change,
+    /// What it cost with all that it called.
+    pub total: Change,
+    /// How often it was called, where that is counted.
+    pub calls: Option<Change>,
+    /// Its own difference as a part of the whole difference. Absent without one.
+    pub share: Option<f64>,
+    /// The p-value of its own difference.
+    pub p: Option<f64>,
+    /// The same, adjusted for all functions tested.
+    pub adjusted_p: Option<f64>,
+    /// What happened.
+    pub verdict: Verdict,
+    /// The function that most often calls it: in the experiment, or in the base if it is
+    /// gone.
+    pub called_by: Option<String>,
+}
+
+impl FunctionChange {
+    /// Its difference is certain, and is not only moved.
+    pub fn is_certain(&self) -> bool {
+        !matches!(self.verdict, Verdict::Uncertain | Verdict::Moved { .. })
+    }
+}
+
+/// All functions that are too small to be tested.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Rest {
+    /// How many.
+    pub functions: usize,
+    /// Their own differences, added up.
+    pub difference: f64,
+}
+
+/// A function on the path of the change.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathStep {
+    /// Its name.
+    pub name: String,
+    /// The difference of what it cost on this path with all that it called.
+    pub difference: f64,
+}
+
+/// What moved between two builds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// What all values count.
+    pub unit: ProfileUnit,
+    /// How they were compared.
+    pub design: Design,
+    /// Runs of the base.
+    pub base_runs: usize,
+    /// Runs of the experiment.
+    pub experiment_runs: usize,
+    /// The values are counted, so that any difference is one of the builds.
+    pub exact: bool,
+    /// There are enough runs for p-values.
+    pub tested: bool,
+    /// The whole cost, without what was idle.
+    pub whole: Change,
+    /// All functions that were tested, the greatest difference first, certain or not.
+    pub functions: Vec<FunctionChange>,
+    /// The others.
+    pub rest: Rest,
+    /// From the outermost function into the one that has most of the whole difference, as
+    /// long as one has 60 % of it. Empty when no function is certain.
+    pub path: Vec<PathStep>,
+    /// Functions of one side that may be the same under another name.
+    pub renamed: Vec<RenameGuess>,
+    /// What could have been seen. Absent where values are exact.
+    pub detectable: Option<Detectable>,
+}
+
+impl Explanation {
+    /// The functions whose difference is certain.
+    pub fn certain(&self) -> impl Iterator<Item = &FunctionChange> {
+        self.functions
+            .iter()
+            .filter(|function| function.is_certain())
+    }
+}
+
+/// The least part of a side that a function has to have to be tested.
+const LEAST_SHARE: f64 = 0.001;
+
+/// Compares the profiles of two builds, one for each run.
+///
+/// # Errors
+///
+/// [`ExplainError`].
+///
+/// # Cost
+///
+/// Proportional to the stacks of all profiles, and to the functions times the runs.
+///
+/// ```
+/// use pinpoint_core::profile::{ExplainOptions, Profile, Verdict, explain};
+///
+/// let run = |own: u32| Profile::read(format!("main;parse {own}\nmain;print 50\n").as_bytes());
+/// let base: Vec<_> = [40, 41, 42, 43, 44].into_iter().map(run).collect::<Result<_, _>>()?;
+/// let experiment: Vec<_> = [60, 61, 62, 63, 64].into_iter().map(run).collect::<Result<_, _>>()?;
+/// let explanation = explain(&base, &experiment, &ExplainOptions::default())?;
+/// let parse = &explanation.functions[0];
+/// assert_eq!((parse.function.name.as_str(), &parse.verdict), ("parse", &Verdict::Slower));
+/// assert_eq!((parse.own.difference, parse.share), (20.0, Some(1.0)));
+/// assert_eq!(explanation.path.last().map(|step| step.name.as_str()), Some("parse"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn explain(
+    base: &[Profile],
+    experiment: &[Profile],
+    options: &ExplainOptions,
+) -> Result<Explanation, ExplainError> {
+    let unit = check(base, experiment, options)?;
+    let mut identified = identity::identify(base.iter().chain(experiment));
+    identified.rename(base.len(), &options.same)?;
+    let exact = base
+        .iter()
+        .chain(experiment)
+        .all(|profile| profile.format.is_exact());
+    let runs = Runs::new(base, experiment, &identified, options.paired);
+
+    let shares = runs.shares();
+    let tested: Vec<usize> = (0..identified.functions.len())
+        .filter(|function| shares[*function] >= LEAST_SHARE)
+        .collect();
+    let mut changes = statistics::changes(&runs, &identified.functions, &tested, exact)?;
+    let neighbours = renamed::Neighbours::of(&runs, &tested);
+    for (change, function) in changes.iter_mut().zip(&tested) {
+        let caller = neighbours.caller(*function);
+        change.called_by = caller.map(|caller| identified.functions[caller].name.clone());
+    }
+    let renamed = renamed::guesses(&changes, &tested, &neighbours);
+    moved::find(&mut changes, &tested, &neighbours);
+
+    let whole = statistics::change(&runs.wholes(), &runs)?;
+    for change in &mut changes {
+        let share = change.own.difference / whole.difference;
+        change.share = share.is_finite().then_some(share);
+    }
+    let differences: f64 = changes.iter().map(|change| change.own.difference).sum();
+    let path = if changes.iter().any(FunctionChange::is_certain) {
+        path::of_change(&runs, &identified.functions, whole.difference)
+    } else {
+        Vec::new()
+    };
+    let detectable = (!exact).then(|| statistics::detectable(&runs, &tested));
+    let mut explanation = Explanation {
+        unit,
+        design: if options.paired {
+            Design::Pairs
+        } else {
+            Design::Groups
+        },
+        base_runs: base.len(),
+        experiment_runs: experiment.len(),
+        exact,
+        tested: exact || runs.are_enough(),
+        whole,
+        functions: changes,
+        rest: Rest {
+            functions: identified.functions.len() - tested.len(),
+            difference: whole.difference - differences,
+        },
+        path,
+        renamed,
+        detectable,
+    };
+    sort(&mut explanation);
+    Ok(explanation)
+}
+
+fn check(
+    base: &[Profile],
+    experiment: &[Profile],
+    options: &ExplainOptions,
+) -> Result<ProfileUnit, ExplainError> {
+    let first = base.first().ok_or(ExplainError::NoProfiles("base"))?;
+    if experiment.is_empty() {
+        return Err(ExplainError::NoProfiles("experiment"));
+    }
+    for (side, profiles) in [("base", base), ("experiment", experiment)] {
+        if let Some(at) = profiles
+            .iter()
+            .position(|profile| profile.unit != first.unit)
+        {
+            return Err(ExplainError::UnitsDiffer {
+                side,
+                number: at + 1,
+                found: profiles[at].unit.clone(),
+                first: first.unit.clone(),
+            });
+        }
+    }
+    if options.paired && base.len() != experiment.len() {
+        return Err(ExplainError::NotPairs {
+            base: base.len(),
+            experiment: experiment.len(),
+        });
+    }
+    Ok(first.unit.clone())
+}
+
+/// Certain ones first, then by how much they moved; equal ones by name.
+fn sort(explanation: &mut Explanation) {
+    let mut order: Vec<usize> = (0..explanation.functions.len()).collect();
+    let functions = &explanation.functions;
+    order.sort_by(|&a, &b| {
+        let (a, b) = (&functions[a], &functions[b]);
+        (b.is_certain().cmp(&a.is_certain()))
+            .then(b.own.difference.abs().total_cmp(&a.own.difference.abs()))
+            .then_with(|| a.function.name.cmp(&b.function.name))
+    });
+    let mut place = vec![0; order.len()];
+    for (to, from) in order.iter().enumerate() {
+        place[*from] = to;
+    }
+    explanation.functions = order.iter().map(|at| functions[*at].clone()).collect();
+    for function in &mut explanation.functions {
+        if let Verdict::Moved { with } = &mut function.verdict {
+            *with = place[*with];
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What one function gains and one beside it in a stack loses.
+
+use super::renamed::Neighbours;
+use super::{FunctionChange, Verdict};
+
+/// The part of a loss that may be left when it is only moved.
+const LEAST_LEFT: f64 = 0.2;
+
+/// Marks certain changes that cancel out between a caller and its callee. Each function is
+/// in one such pair at most: the greatest losses look first, and take what fits best.
+pub(super) fn find(changes: &mut [FunctionChange], tested: &[usize], neighbours: &Neighbours) {
+    let difference = |changes: &[FunctionChange], at: usize| changes[at].own.difference;
+    let of = |changes: &[FunctionChange], lost: bool| -> Vec<usize> {
+        (0..changes.len())
+            .filter(|at| changes[*at].is_certain() && (difference(changes, *at) < 0.0) == lost)
+            .collect()
+    };
+    let mut losses = of(changes, true);
+    let gains = of(changes, false);
+    losses.sort_by(|a, b| difference(changes, *a).total_cmp(&difference(changes, *b)));
+    for loss in losses {
+        let left = |gain: usize| (difference(changes, gain) + difference(changes, loss)).abs();
+        let fits = |gain: &usize| {
+            let (a, b) = (tested[*gain], tested[loss]);
+            changes[*gain].is_certain()
+                && (neighbours.calls(a, b) || neighbours.calls(b, a))
+                && left(*gain) <= LEAST_LEFT * difference(changes, loss).abs()
+        };
+        let best = gains
+            .iter()
+            .copied()
+            .filter(fits)
+            .min_by(|a, b| left(*a).total_cmp(&left(*b)));
+        if let Some(gain) = best {
+            changes[gain].verdict = Verdict::Moved { with: loss };
+            changes[loss].verdict = Verdict::Moved { with: gain };
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Estimates, p-values, and what could have been seen.
+
+use pinpoint_compare::{
+    Alternative, CompareError, Interval, MannWhitneyOptions, Scratch, benjamini_hochberg,
+    mann_whitney_u_with, normal_upper_quantile, wilcoxon_with,
+};
+use serde::Serialize;
+
+use super::runs::Runs;
+use super::{Change, FunctionChange, LEAST_SHARE, Verdict};
+use crate::profile::identity::Function;
+
+/// The greatest adjusted p-value of a difference that is certain.
+const LEVEL: f64 = 0.05;
+
+/// The chance with which a difference that could have been seen would have been.
+const POWER: f64 = 0.8;
+
+/// How much calls have to change, in comparison with their cost, to be what changed.
+const SAME_COST_PER_CALL: f64 = 0.05;
+
+/// What could have been seen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Detectable {
+    /// The smallest difference that would have been seen in any of the functions tested,
+    /// four times of five. Absent where there are too few runs to see one of any size.
+    pub smallest: Option<f64>,
+    /// How many runs of each side, or pairs, would see half of it; or any at all.
+    pub runs_needed: usize,
+    /// How many functions were tested.
+    pub functions: usize,
+}
+
+impl Runs<'_> {
+    /// The smallest p-value that so many runs can give, if they are compared alone.
+    fn smallest_p(&self) -> f64 {
+        smallest_p(self.base, self.all.len() - self.base, self.paired)
+    }
+
+    /// There can be a p-value of at most 0.05.
+    pub(super) fn are_enough(&self) -> bool {
+        self.smallest_p() <= LEVEL
+    }
+}
+
+/// In pairs, all differences have one sign: 2 of 2ⁿ cases. In groups, one lies wholly above
+/// the other: 2 of all ways to choose it.
+fn smallest_p(base: usize, experiment: usize, paired: bool) -> f64 {
+    if paired {
+        return (0..base).fold(2.0, |p, _| p / 2.0);
+    }
+    let steps = (1..=base).map(|k| k as f64 / (experiment + k) as f64);
+    steps.fold(2.0, |p, step| p * step).min(1.0)
+}
+
+/// The change of a value, given for each run.
+pub(super) fn change(values: &[f64], runs: &Runs) -> Result<Change, CompareError> {
+    Ok(test(values, runs, &mut Scratch::new())?.0)
+}
+
+/// The change of a value, and the p-value of its difference if there can be one.
+fn test(
+    values: &[f64],
+    runs: &Runs,
+    scratch: &mut Scratch,
+) -> Result<(Change, Option<f64>), CompareError> {
+    let (base, experiment) = values.split_at(runs.base);
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let mut change = Change {
+        base: mean(base),
+        experiment: mean(experiment),
+        difference: mean(experiment) - mean(base),
+        estimate: None,
+        interval: None,
+    };
+    if !runs.are_enough() {
+        return Ok((change, None));
+    }
+    let p = if runs.paired {
+        let test = wilcoxon_with(experiment, Some(base), Alternative::TwoSided, 0.95, scratch)?;
+        change.estimate = Some(test.estimate.unwrap_or(0.0));
+        // One that had to lower its level says less than it seems to.
+        let holds = test.achieved_confidence.is_some_and(|level| level >= 0.9);
+        change.interval = test.interval.filter(|_| holds);
+        test.p_value.unwrap_or(1.0)
+    } else {
+        let test = mann_whitney_u_with(base, experiment, &MannWhitneyOptions::default(), scratch)?;
+        change.estimate = test.shift.map(|shift| shift.estimate);
+        change.interval = test.shift.and_then(|shift| shift.interval);
+        test.p_value
+    };
+    // All values are equal: a point.
+    if change.interval.is_none() && values.iter().all(|value| *value == values[0]) {
+        change.interval = Some(Interval {
+            low: 0.0,
+            high: 0.0,
+        });
+    }
+    Ok((change, Some(p)))
+}
+
+/// What moved in each of the functions tested.
+pub(super) fn changes(
+    runs: &Runs,
+    functions: &[Function],
+    tested: &[usize],
+    exact: bool,
+) -> Result<Vec<FunctionChange>, CompareError> {
+    let mut scratch = Scratch::new();
+    let mut changes = Vec::with_capacity(tested.len());
+    for &function in tested {
+        let (own, p) = test(&runs.values(|run| run.own[function]), runs, &mut scratch)?;
+        let (total, _) = test(&runs.values(|run| run.total[function]), runs, &mut scratch)?;
+        let counted = runs.all.iter().all(|run| run.calls.is_some());
+        let calls =
+            |run: &super::runs::Run| run.calls.as_ref().map_or(0.0, |calls| calls[function]);
+        let calls = match counted {
+            true => Some(test(&runs.values(calls), runs, &mut scratch)?.0),
+            false => None,
+        };
+        changes.push(FunctionChange {
+            function: functions[function].clone(),
+            own,
+            total,
+            calls,
+            share: None,
+            p: p.filter(|_| !exact),
+            adjusted_p: None,
+            verdict: Verdict::Uncertain,
+            called_by: None,
+        });
+    }
+    let p_values: Vec<f64> = changes.iter().filter_map(|change| change.p).collect();
+    if p_values.len() == changes.len() {
+        let adjusted = benjamini_hochberg(&p_values)?;
+        for (change, p) in changes.iter_mut().zip(adjusted) {
+            change.adjusted_p = Some(p);
+        }
+    }
+    let whole = runs.wholes().into_iter().fold(0.0, f64::max);
+    for (change, function) in changes.iter_mut().zip(tested) {
+        let values = runs.values(|run| run.own[*function]);
+        let certain = if exact {
+            lie_apart(values.split_at(runs.base))
+                && change.own.difference.abs() >= LEAST_SHARE * whole
+        } else {
+            change.adjusted_p.is_some_and(|p| p <= LEVEL)
+        };
+        if certain {
+            change.verdict = verdict(change, values.split_at(runs.base));
+        }
+    }
+    Ok(changes)
+}
+
+fn lie_apart((base, experiment): (&[f64], &[f64])) -> bool {
+    let range = |values: &[f64]| {
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        (
+            low,
+            values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        )
+    };
+    let (base, experiment) = (range(base), range(experiment));
+    base.1 < experiment.0 || experiment.1 < base.0
+}
+
+fn verdict(change: &FunctionChange, (base, experiment): (&[f64], &[f64])) -> Verdict {
+    let is_absent = |values: &[f64]| values.iter().all(|value| *value == 0.0);
+    if is_absent(base) {
+        return Verdict::New;
+    }
+    if is_absent(experiment) {
+        return Verdict::Gone;
+    }
+    let more = change.own.difference > 0.0;
+    if let Some(calls) = change.calls
+        && calls.base > 0.0
+        && calls.experiment > 0.0
+    {
+        let cost = (change.own.experiment / calls.experiment) / (change.own.base / calls.base);
+        let often = calls.experiment / calls.base;
+        let as_before = (cost - 1.0).abs() <= SAME_COST_PER_CALL * (often - 1.0).abs().min(1.0);
+        if as_before && (often > 1.0) == more && often != 1.0 {
+            return if more {
+                Verdict::CalledMoreOften
+            } else {
+                Verdict::CalledLessOften
+            };
+        }
+    }
+    if more {
+        Verdict::Slower
+    } else {
+        Verdict::Faster
+    }
+}
+
+/// The smallest difference that would have been seen in every function tested.
+///
+/// # Formula
+///
+/// z·s, where s is the standard error of the function's difference of means, enlarged by
+/// √(π/3) for the efficiency of rank tests (Hodges & Lehmann 1956), and z = z(1 - α/2m) +
+/// z(0.8) for one function that moves among m. Half of that takes four times the runs.
+pub(super) fn detectable(runs: &Runs, tested: &[usize]) -> Detectable {
+    let functions = tested.len();
+    let level = LEVEL / functions.max(1) as f64;
+    let (base, experiment) = (runs.base, runs.all.len() - runs.base);
+    // Enough for one function among all to be certain.
+    let enough = (2..).find(|runs_| smallest_p(*runs_, *runs_, runs.paired) <= level);
+    let enough = enough.unwrap_or(usize::MAX);
+    if runs.smallest_p() > level {
+        return Detectable {
+            smallest: None,
+            runs_needed: enough,
+            functions,
+        };
+    }
+    let error = |function: &usize| {
+        let values = runs.values(|run| run.own[*function]);
+        let (a, b) = values.split_at(base);
+        if runs.paired {
+            let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - a).collect();
+            (variance(&differences) / base as f64).sqrt()
+        } else {
+            (variance(a) / base as f64 + variance(b) / experiment as f64).sqrt()
+        }
+    };
+    let largest = tested.iter().map(error).fold(0.0, f64::max);
+    let z = normal_upper_quantile(level / 2.0) + normal_upper_quantile(1.0 - POWER);
+    Detectable {
+        smallest: Some(z * largest * (std::f64::consts::PI / 3.0).sqrt()),
+        runs_needed: (4 * base.max(experiment)).max(enough),
+        functions,
+    }
+}
+
+fn variance(values: &[f64]) -> f64 {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values
+        .iter()
+        .map(|value| (value - mean) * (value - mean))
+        .sum();
+    squares / (count - 1.0).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_p_is_that_of_the_extreme_case() {
+        assert_eq!(smallest_p(6, 6, true), 2.0 / 64.0);
+        assert_eq!(smallest_p(5, 5, true), 2.0 / 32.0);
+        assert!((smallest_p(4, 4, false) - 2.0 / 70.0).abs() < 1e-15);
+        assert!((smallest_p(3, 3, false) - 0.1).abs() < 1e-15);
+        assert!((smallest_p(2, 7, false) - 2.0 / 36.0).abs() < 1e-15);
+        assert_eq!(smallest_p(1, 1, false), 1.0);
+    }
+}

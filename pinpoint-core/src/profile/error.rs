@@ -1,0 +1,112 @@
+//! What can be wrong with a profile.
+
+use super::ProfileFormat;
+use crate::results::Place;
+
+/// A profile cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadProfileError {
+    /// No reader recognises it.
+    #[error(
+        "this is no profile that can be read; give a Chrome trace or a .cpuprofile, the text of `perf script`, folded stacks, a pprof or callgrind file, or the JSON of Firefox, samply or speedscope"
+    )]
+    NotRecognised,
+    /// It is what `perf record` writes, which only `perf` reads.
+    #[error("this is perf's own file; write it as text first: perf script -i perf.data > perf.txt")]
+    PerfData,
+    /// There is nothing in it.
+    #[error(
+        "the profile is empty; check that the profiler ended by itself, and wrote to this file"
+    )]
+    Empty,
+    /// The compressed file is damaged or cut short.
+    #[error("the compressed profile is damaged or cut short ({source}); copy or record it again")]
+    Compressed {
+        /// The problem.
+        source: std::io::Error,
+    },
+    /// It ends before it should.
+    #[error(
+        "{format} is cut short: it ends at {place}; let the profiler end by itself, and copy the whole file"
+    )]
+    CutShort {
+        /// The format.
+        format: ProfileFormat,
+        /// The end.
+        place: Place,
+    },
+    /// Something in it is not as the format has it.
+    #[error(
+        "{place} is not as in {format} ({problem}); check that the profiler wrote the file itself and nothing changed it"
+    )]
+    Misshapen {
+        /// The format.
+        format: ProfileFormat,
+        /// The place.
+        place: Place,
+        /// The problem there.
+        problem: String,
+    },
+    /// It is sound, and nothing was sampled.
+    #[error("{format} has no samples; {advice}")]
+    NoSamples {
+        /// The format.
+        format: ProfileFormat,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// None of its functions has a name.
+    #[error("{format} has no symbols: not one function of {module} has a name; {advice}")]
+    NoSymbols {
+        /// The format.
+        format: ProfileFormat,
+        /// A program or library without symbols.
+        module: String,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// It counts two things that cannot be added up.
+    #[error(
+        "{place} counts {second}, but {first} was counted before; record one event only, or write each into a profile of its own"
+    )]
+    TwoUnits {
+        /// The second one's place.
+        place: Place,
+        /// What was counted first.
+        first: String,
+        /// What is counted there.
+        second: String,
+    },
+    /// It needs more memory or time than a profile may.
+    #[error(
+        "the profile has too many {what} (over {most}); record for a shorter time, or less often"
+    )]
+    TooLarge {
+        /// Of what.
+        what: &'static str,
+        /// The limit.
+        most: u64,
+    },
+    /// A part of the profile is asked for, and it does not say when things happened.
+    #[error("{format} does not say when its samples were taken, so no window can be cut out of it")]
+    NoTimes {
+        /// The format.
+        format: ProfileFormat,
+    },
+    /// There is no mark of this name.
+    #[error("there is no mark {name:?} in the profile{}", existing(.marks))]
+    NoMark {
+        /// The name asked for.
+        name: String,
+        /// The first of those that exist.
+        marks: Vec<String>,
+    },
+}
+
+fn existing(marks: &[String]) -> String {
+    if marks.is_empty() {
+        "; it has none: record the category blink.user_timing, or give the window as FROM..TO in milliseconds".into()
+    } else {
+        format!("; there is {}", marks.join(", "))
+    }
+}

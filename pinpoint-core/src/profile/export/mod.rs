@@ -1,0 +1,238 @@
+//! Profiles of several runs, written as one for other tools.
+
+mod cpuprofile;
+mod pprof;
+mod speedscope;
+
+use std::fmt::Write;
+use std::str::FromStr;
+
+use hashbrown::HashMap;
+
+use super::identity::{Function, identify};
+use super::{Profile, ProfileUnit};
+
+/// The most functions on all stacks: each is written with all that it was called from.
+const MOST_STEPS: usize = 1 << 27;
+
+/// A format in which profiles are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// Folded stacks. Of a difference, each has the weights of both sides, as
+    /// `inferno-diff-folded` writes them.
+    Folded,
+    /// pprof, compressed. Of a difference, weights may be negative.
+    Pprof,
+    /// V8's `.cpuprofile`.
+    CpuProfile,
+    /// speedscope's own.
+    Speedscope,
+}
+
+/// The text names no format.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("there is no format `{0}` to export; use folded, pprof, cpuprofile or speedscope")]
+pub struct ExportFormatError(String);
+
+impl FromStr for ExportFormat {
+    type Err = ExportFormatError;
+
+    fn from_str(text: &str) -> Result<Self, ExportFormatError> {
+        match text {
+            "folded" => Ok(Self::Folded),
+            "pprof" => Ok(Self::Pprof),
+            "cpuprofile" => Ok(Self::CpuProfile),
+            "speedscope" => Ok(Self::Speedscope),
+            other => Err(ExportFormatError(other.to_owned())),
+        }
+    }
+}
+
+/// What is written of two sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exported {
+    /// The base.
+    Base,
+    /// The experiment.
+    Experiment,
+    /// The experiment less the base.
+    Difference,
+}
+
+/// The profiles cannot be written so.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The format has no place for negative weights.
+    #[error(
+        "a difference has negative weights, which {0} cannot hold; export a side, or as folded or pprof"
+    )]
+    Negative(&'static str),
+    /// The format is for times only.
+    #[error(
+        "a .cpuprofile holds times, and these profiles count {0}; export as pprof or speedscope"
+    )]
+    NoTime(ProfileUnit),
+    /// The stacks are too deep to be written out.
+    #[error("the stacks are too deep to be written out one by one; export as cpuprofile")]
+    TooLarge,
+    /// The format's library fails.
+    #[error("the profile cannot be written")]
+    Write(#[from] std::io::Error),
+    /// The format's library fails.
+    #[error("the profile cannot be written")]
+    Json(#[from] serde_json::Error),
+}
+
+/// Writes the mean of each side's runs, or the difference, as one profile.
+///
+/// # Errors
+///
+/// [`ExportError`].
+pub fn export(
+    base: &[Profile],
+    experiment: &[Profile],
+    exported: Exported,
+    format: ExportFormat,
+) -> Result<Vec<u8>, ExportError> {
+    let merged = Merged::of(base, experiment);
+    let unit = base
+        .iter()
+        .chain(experiment)
+        .map(|profile| profile.unit.clone())
+        .next();
+    let unit = unit.unwrap_or(ProfileUnit::Samples);
+    match (format, exported) {
+        (ExportFormat::Folded, _) => merged.folded(exported),
+        (ExportFormat::Pprof, _) => merged.pprof(exported, &unit),
+        (ExportFormat::CpuProfile, Exported::Difference) => {
+            Err(ExportError::Negative("a .cpuprofile"))
+        }
+        (ExportFormat::Speedscope, Exported::Difference) => {
+            Err(ExportError::Negative("speedscope"))
+        }
+        (ExportFormat::CpuProfile, _) if unit != ProfileUnit::Nanoseconds => {
+            Err(ExportError::NoTime(unit))
+        }
+        (ExportFormat::CpuProfile, _) => merged.cpuprofile(exported),
+        (ExportFormat::Speedscope, _) => merged.speedscope(exported, &unit),
+    }
+}
+
+/// A stack of all runs: the mean weight of each side.
+struct Node {
+    parent: usize,
+    function: u32,
+    base: f64,
+    experiment: f64,
+}
+
+impl Node {
+    fn weight(&self, exported: Exported) -> f64 {
+        match exported {
+            Exported::Base => self.base,
+            Exported::Experiment => self.experiment,
+            Exported::Difference => self.experiment - self.base,
+        }
+    }
+}
+
+/// The stacks of all runs; the first is the empty one, and a parent stands before its
+/// children.
+struct Merged {
+    functions: Vec<Function>,
+    nodes: Vec<Node>,
+}
+
+impl Merged {
+    fn of(base: &[Profile], experiment: &[Profile]) -> Self {
+        let all = || base.iter().chain(experiment);
+        let identified = identify(all());
+        let root = Node {
+            parent: 0,
+            function: 0,
+            base: 0.0,
+            experiment: 0.0,
+        };
+        let mut nodes = vec![root];
+        let mut index: HashMap<(usize, u32), usize> = HashMap::new();
+        for (run, (profile, of)) in all().zip(&identified.of).enumerate() {
+            let mut places = vec![0; profile.stacks.len()];
+            for stack in 1..profile.stacks.len() {
+                let parent = places[profile.stacks.parents[stack] as usize];
+                let function = of[profile.stacks.frames[stack] as usize];
+                places[stack] = *index.entry((parent, function)).or_insert_with(|| {
+                    nodes.push(Node {
+                        parent,
+                        function,
+                        base: 0.0,
+                        experiment: 0.0,
+                    });
+                    nodes.len() - 1
+                });
+            }
+            for sample in &profile.samples {
+                let node = &mut nodes[places[sample.stack.0 as usize]];
+                if run < base.len() {
+                    node.base += sample.weight / base.len() as f64;
+                } else {
+                    node.experiment += sample.weight / experiment.len() as f64;
+                }
+            }
+        }
+        Self {
+            functions: identified.functions,
+            nodes,
+        }
+    }
+
+    /// The stacks that weigh something, with their places in the tree.
+    fn weighed(&self, exported: Exported) -> impl Iterator<Item = (usize, &Node)> {
+        let weighs = move |node: &Node| match exported {
+            Exported::Difference => node.base != 0.0 || node.experiment != 0.0,
+            side => node.weight(side) > 0.0,
+        };
+        let nodes = self.nodes.iter().enumerate().skip(1);
+        nodes.filter(move |(_, node)| weighs(node))
+    }
+
+    /// The functions of a stack, the leaf first; `left` is how many may still be written.
+    fn from_leaf(&self, node: usize, left: &mut usize) -> Result<Vec<u32>, ExportError> {
+        let mut stack = Vec::new();
+        let mut place = node;
+        while place != 0 {
+            *left = left.checked_sub(1).ok_or(ExportError::TooLarge)?;
+            stack.push(self.nodes[place].function);
+            place = self.nodes[place].parent;
+        }
+        Ok(stack)
+    }
+
+    fn folded(&self, exported: Exported) -> Result<Vec<u8>, ExportError> {
+        let (mut text, mut left) = (String::new(), MOST_STEPS);
+        for (place, node) in self.weighed(exported) {
+            let stack = self.from_leaf(place, &mut left)?;
+            for (position, function) in stack.iter().rev().enumerate() {
+                if position > 0 {
+                    text.push(';');
+                }
+                // What parts functions and lines cannot be in a name.
+                let name = &self.functions[*function as usize].name;
+                text.extend(name.chars().map(|c| {
+                    if matches!(c, ';' | '\n' | '\r') {
+                        ':'
+                    } else {
+                        c
+                    }
+                }));
+            }
+            // Never fails for a string.
+            let _ = match exported {
+                Exported::Difference => {
+                    writeln!(text, " {:.0} {:.0}", node.base, node.experiment)
+                }
+                side => writeln!(text, " {:.0}", node.weight(side)),
+            };
+        }
+        Ok(text.into_bytes())
+    }
+}

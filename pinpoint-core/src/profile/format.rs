@@ -1,0 +1,250 @@
+//! The formats, and which one a profile is in.
+
+use std::fmt;
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+use serde::Serialize;
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::read::{
+    callgrind, chrome_trace, cpuprofile, firefox, folded, perf_script, pprof, speedscope,
+};
+use super::{Profile, ReadProfileError};
+use crate::results::{Place, document::Name};
+
+/// The most bytes that a compressed profile may become.
+const MOST_BYTES: u64 = 2 << 30;
+
+/// The format of a profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProfileFormat {
+    /// Chrome's trace events, with V8's samples among them.
+    ChromeTrace,
+    /// V8's `.cpuprofile`, as Node.js and DevTools write it.
+    CpuProfile,
+    /// The text of `perf script`.
+    PerfScript,
+    /// Folded stacks: `main;parse;next 30`.
+    Folded,
+    /// pprof's `profile.proto`, as Go writes it.
+    Pprof,
+    /// The processed profile of the Firefox Profiler, which samply writes, too.
+    Firefox,
+    /// speedscope's own JSON, as py-spy and others write it.
+    Speedscope,
+    /// Callgrind's counts of instructions and calls.
+    Callgrind,
+}
+
+impl fmt::Display for ProfileFormat {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::ChromeTrace => "the Chrome trace",
+            Self::CpuProfile => "the .cpuprofile",
+            Self::PerfScript => "the output of perf script",
+            Self::Folded => "the folded stacks",
+            Self::Pprof => "the pprof profile",
+            Self::Firefox => "the Firefox profile",
+            Self::Speedscope => "the speedscope profile",
+            Self::Callgrind => "the callgrind profile",
+        })
+    }
+}
+
+impl ProfileFormat {
+    /// How to get symbols.
+    pub(super) fn symbols(self) -> &'static str {
+        match self {
+            Self::PerfScript | Self::Callgrind | Self::Folded | Self::Pprof => {
+                "build with debug information (-g), do not strip the program, and record again"
+            }
+            Self::Firefox => {
+                "load it in the Firefox Profiler, which adds symbols, and save it from there"
+            }
+            Self::ChromeTrace | Self::CpuProfile | Self::Speedscope => {
+                "keep the names of functions when the code is bundled, and record again"
+            }
+        }
+    }
+
+    /// The values are counted and not sampled: the same program on the same input gives
+    /// the same ones.
+    pub fn is_exact(self) -> bool {
+        self == Self::Callgrind
+    }
+}
+
+impl Profile {
+    /// Reads a profile, plain or compressed with gzip, in the format that its content
+    /// shows.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadProfileError`]: damage anywhere, a profile without samples or symbols or of
+    /// two units, and one that is too large.
+    ///
+    /// # Cost
+    ///
+    /// Proportional to the content, which is walked and not held: what is kept are the
+    /// names, the stacks and 16 to 24 bytes for each sample.
+    pub fn read(content: &[u8]) -> Result<Self, ReadProfileError> {
+        if content.starts_with(&[0x1f, 0x8b]) {
+            return Self::read_plain(&decompress(content)?);
+        }
+        Self::read_plain(content)
+    }
+
+    fn read_plain(content: &[u8]) -> Result<Self, ReadProfileError> {
+        if content.trim_ascii().is_empty() {
+            return Err(ReadProfileError::Empty);
+        }
+        if content.starts_with(b"PERFILE2") {
+            return Err(ReadProfileError::PerfData);
+        }
+        let Some(format) = recognise(content) else {
+            return Err(ReadProfileError::NotRecognised);
+        };
+        if format == ProfileFormat::Pprof {
+            return pprof::read(content);
+        }
+        let text =
+            std::str::from_utf8(content).map_err(|error| not_utf8(content, error, format))?;
+        match format {
+            ProfileFormat::ChromeTrace => chrome_trace::read(text),
+            ProfileFormat::CpuProfile => cpuprofile::read(text),
+            ProfileFormat::PerfScript => perf_script::read(text),
+            ProfileFormat::Folded => folded::read(text),
+            ProfileFormat::Pprof => pprof::read(content),
+            ProfileFormat::Firefox => firefox::read(text),
+            ProfileFormat::Speedscope => speedscope::read(text),
+            ProfileFormat::Callgrind => callgrind::read(text),
+        }
+    }
+}
+
+fn not_utf8(content: &[u8], error: std::str::Utf8Error, format: ProfileFormat) -> ReadProfileError {
+    let before = content.get(..error.valid_up_to()).unwrap_or_default();
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let start = before.iter().rposition(|byte| *byte == b'\n');
+    let in_line = before
+        .get(start.map_or(0, |at| at + 1)..)
+        .unwrap_or_default();
+    let place = Place::Text {
+        line,
+        column: String::from_utf8_lossy(in_line).chars().count() + 1,
+    };
+    // Where the text ends in the middle of a character, it was cut.
+    match error.error_len() {
+        None => ReadProfileError::CutShort { format, place },
+        Some(_) => ReadProfileError::Misshapen {
+            format,
+            place,
+            problem: "not UTF-8".into(),
+        },
+    }
+}
+
+fn decompress(content: &[u8]) -> Result<Vec<u8>, ReadProfileError> {
+    let mut plain = Vec::new();
+    MultiGzDecoder::new(content)
+        .take(MOST_BYTES + 1)
+        .read_to_end(&mut plain)
+        .map_err(|source| ReadProfileError::Compressed { source })?;
+    if plain.len() as u64 > MOST_BYTES {
+        return Err(ReadProfileError::TooLarge {
+            what: "bytes when decompressed",
+            most: MOST_BYTES,
+        });
+    }
+    Ok(plain)
+}
+
+/// The format, by the beginning: a profile that is cut short later is still recognised,
+/// and then refused by its reader.
+fn recognise(content: &[u8]) -> Option<ProfileFormat> {
+    if pprof::recognise(content) {
+        return Some(ProfileFormat::Pprof);
+    }
+    if begins_as_json(content) {
+        return json(content);
+    }
+    // The beginning is enough for text, to the end of a line; what is not text in it is
+    // the reader's.
+    let rest = content.get(BEGINNING..).unwrap_or_default();
+    let line = rest.iter().position(|byte| *byte == b'\n');
+    let end = line.map_or(content.len(), |end| BEGINNING + end + 1);
+    let beginning = String::from_utf8_lossy(content.get(..end).unwrap_or(content));
+    if callgrind::recognise(&beginning) {
+        Some(ProfileFormat::Callgrind)
+    } else if perf_script::recognise(&beginning) {
+        Some(ProfileFormat::PerfScript)
+    } else if folded::recognise(&beginning) {
+        Some(ProfileFormat::Folded)
+    } else {
+        None
+    }
+}
+
+/// Long enough for the comments before the first sample.
+const BEGINNING: usize = 1 << 20;
+
+/// An object, or an array of objects: a stack may begin with a bracket, too.
+fn begins_as_json(content: &[u8]) -> bool {
+    match content.trim_ascii_start() {
+        [b'{', ..] => true,
+        [b'[', rest @ ..] => matches!(rest.trim_ascii_start().first(), None | Some(b'{' | b']')),
+        _ => false,
+    }
+}
+
+/// Looks at the members of a JSON document until one is of one format only.
+fn json(content: &[u8]) -> Option<ProfileFormat> {
+    let mut format = None;
+    let mut parser = serde_json::Deserializer::from_slice(content);
+    // The reader deals with whatever follows the decision, or a fault.
+    let _ = parser.deserialize_any(Look(&mut format));
+    format
+}
+
+struct Look<'a>(&'a mut Option<ProfileFormat>);
+
+impl<'de> Visitor<'de> for Look<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object or an array")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(Name(name)) = members.next_key()? {
+            *self.0 = match &*name {
+                "traceEvents" => Some(ProfileFormat::ChromeTrace),
+                "nodes" | "timeDeltas" => Some(ProfileFormat::CpuProfile),
+                "profiles" => Some(ProfileFormat::Speedscope),
+                "threads" => Some(ProfileFormat::Firefox),
+                _ => None,
+            };
+            if self.0.is_some() {
+                return Err(A::Error::custom("decided"));
+            }
+            members.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        // The first event says enough; an array that ends at once is a trace, too.
+        let first = elements.next_element::<Event>();
+        if matches!(first, Ok(Some(Event { ph: Some(_) }))) {
+            *self.0 = Some(ProfileFormat::ChromeTrace);
+        }
+        Err(A::Error::custom("decided"))
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Event {
+    ph: Option<IgnoredAny>,
+}

@@ -1,0 +1,43 @@
+//! Profiles: reading them, and what moved between two builds.
+//!
+//! A [`Profile`] is the same for every profiler: functions, stacks as a tree, samples with
+//! a weight. [`Profile::read`] recognises the format by its content, plain or compressed
+//! with gzip; each format has a file of its own in `read/`, and [`ProfileFormat`] lists
+//! them. A profile that is damaged anywhere gives an error with the place, never half of
+//! its samples.
+//!
+//! [`explain`] compares the profiles of two builds: `identity` finds the functions that are
+//! the same in both, `difference` what moved. [`export()`] writes them for other tools.
+//!
+//! Anyone can make a profile: limits are checked while it grows, nothing recurses over
+//! stacks, and what does not fit is an error.
+//!
+//! Everything here is pure.
+
+mod builder;
+mod costs;
+mod difference;
+mod error;
+mod export;
+mod format;
+mod identity;
+mod model;
+mod names;
+mod read;
+mod symbol;
+mod window;
+
+pub use costs::Costs;
+pub use difference::{
+    Change, Design, Detectable, ExplainError, ExplainOptions, Explanation, FunctionChange,
+    PathStep, RenameGuess, Rest, Verdict, explain,
+};
+pub use error::ReadProfileError;
+pub use export::{ExportError, ExportFormat, ExportFormatError, Exported, export};
+pub use format::ProfileFormat;
+pub use identity::Function;
+pub use model::{
+    Call, Frame, FrameId, Mark, Profile, ProfileUnit, Sample, StackId, Stacks, ThreadId,
+};
+pub use names::{NameId, Names};
+pub use window::{Window, WindowError};

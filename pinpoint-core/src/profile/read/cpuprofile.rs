@@ -1,0 +1,55 @@
+//! V8's `.cpuprofile`, which `node --cpu-prof` and DevTools write.
+//!
+//! ```json
+//! {"nodes": [{"id": 1, "callFrame": {"functionName": "(root)", …}, "children": [2]}, …],
+//!  "startTime": 589717946, "samples": [2, 10], "timeDeltas": [3323, 8929], …}
+//! ```
+//!
+//! Described in the DevTools protocol, `Profiler.Profile`. Checked with Node.js 20.
+
+use serde::Deserialize;
+
+use super::json;
+use super::v8::{Node, Samples, times};
+use crate::profile::builder::Builder;
+use crate::profile::{Profile, ProfileFormat, ProfileUnit, ReadProfileError};
+
+const FORMAT: ProfileFormat = ProfileFormat::CpuProfile;
+
+/// The whole profile. In a Chrome trace, of which it is a part, all but the nodes may be
+/// missing.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct CpuProfile<'a> {
+    #[serde(borrow)]
+    pub(super) nodes: Vec<Node<'a>>,
+    pub(super) start_time: f64,
+    pub(super) samples: Vec<u64>,
+    pub(super) time_deltas: Vec<f64>,
+}
+
+impl<'a> CpuProfile<'a> {
+    pub(super) fn samples(self, format: ProfileFormat, pointer: String) -> Samples<'a> {
+        Samples {
+            format,
+            pointer,
+            nodes: self.nodes,
+            samples: self.samples,
+            times: times(self.start_time, &self.time_deltas).collect(),
+        }
+    }
+}
+
+pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> {
+    let profile: CpuProfile = json::read(text, FORMAT, std::marker::PhantomData)?;
+    let mut builder = Builder::default();
+    let thread = builder.thread("");
+    profile
+        .samples(FORMAT, String::new())
+        .add(thread, &mut builder)?;
+    builder.finish(
+        FORMAT,
+        ProfileUnit::Nanoseconds,
+        "let the program run longer, or sample more often (--cpu-prof-interval)",
+    )
+}

@@ -1,0 +1,132 @@
+//! A part of a profile, cut out by time.
+
+use std::str::FromStr;
+
+use super::{Profile, ProfileFormat, ReadProfileError, Sample};
+
+/// The most names that a message lists.
+const MOST_NAMED: usize = 20;
+
+/// A part of the time of a profile: `NAME` of a mark, or `FROM..TO` in milliseconds since
+/// the profile began, either end of which may be left out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Window {
+    /// Every span of this name.
+    Mark(String),
+    /// From the first to the second, in nanoseconds since the profile began.
+    Span(f64, f64),
+}
+
+/// The text is no window.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0:?} is no window; give the name of a mark, or FROM..TO in milliseconds, as in 120..250")]
+pub struct WindowError(String);
+
+impl FromStr for Window {
+    type Err = WindowError;
+
+    fn from_str(text: &str) -> Result<Self, WindowError> {
+        let error = || WindowError(text.to_owned());
+        let Some((from, to)) = text.split_once("..") else {
+            return if text.is_empty() {
+                Err(error())
+            } else {
+                Ok(Self::Mark(text.to_owned()))
+            };
+        };
+        let end = |text: &str, missing: f64| match text.trim() {
+            "" => Some(missing),
+            number => number
+                .parse()
+                .ok()
+                .map(|milliseconds: f64| milliseconds * 1e6),
+        };
+        match (end(from, 0.0), end(to, f64::INFINITY)) {
+            (Some(from), Some(to)) if from < to => Ok(Self::Span(from, to)),
+            // A name may have two dots.
+            (None, _) | (_, None) => Ok(Self::Mark(text.to_owned())),
+            _ => Err(error()),
+        }
+    }
+}
+
+impl Profile {
+    /// The profile of what happened in the window alone. A sample that holds for a time
+    /// counts with its part in the window; one of a moment counts if that is in it.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadProfileError::NoTimes`], [`ReadProfileError::NoMark`], and
+    /// [`ReadProfileError::NoSamples`] when nothing was sampled in the window.
+    pub fn window(mut self, window: &Window) -> Result<Self, ReadProfileError> {
+        if self.times.is_empty() {
+            return Err(ReadProfileError::NoTimes {
+                format: self.format,
+            });
+        }
+        let spans = self.spans(window)?;
+        // The first three write how long each stack was seen.
+        let holds = matches!(
+            self.format,
+            ProfileFormat::ChromeTrace | ProfileFormat::CpuProfile | ProfileFormat::Speedscope
+        );
+        let part = |time: f64, weight: f64| -> f64 {
+            let overlap = |(begin, end): &(f64, f64)| {
+                if holds {
+                    ((time + weight).min(*end) - time.max(*begin)).max(0.0)
+                } else if (*begin..*end).contains(&time) {
+                    weight
+                } else {
+                    0.0
+                }
+            };
+            spans.iter().map(overlap).sum()
+        };
+        let samples = self.samples.iter().zip(&self.times);
+        let inside = samples.map(|(sample, time)| (*sample, *time, part(*time, sample.weight)));
+        (self.samples, self.times) = inside
+            .filter(|(_, _, weight)| *weight > 0.0)
+            .map(|(sample, time, weight)| (Sample { weight, ..sample }, time))
+            .unzip();
+        if self.samples.is_empty() {
+            return Err(ReadProfileError::NoSamples {
+                format: self.format,
+                advice: "nothing was sampled in this window: give a longer one",
+            });
+        }
+        Ok(self)
+    }
+
+    /// In the order of time, none of them inside or across another.
+    fn spans(&self, window: &Window) -> Result<Vec<(f64, f64)>, ReadProfileError> {
+        let name = match window {
+            Window::Span(from, to) => return Ok(vec![(*from, *to)]),
+            Window::Mark(name) => name,
+        };
+        let named = self
+            .marks
+            .iter()
+            .filter(|mark| self.names.get(mark.name) == name);
+        let mut spans: Vec<(f64, f64)> = named.map(|mark| (mark.begin, mark.end)).collect();
+        if spans.is_empty() {
+            let mut marks: Vec<String> = Vec::new();
+            for mark in &self.marks {
+                let name = self.names.get(mark.name);
+                if marks.len() < MOST_NAMED && !marks.iter().any(|known| known == name) {
+                    marks.push(name.to_owned());
+                }
+            }
+            let name = name.clone();
+            return Err(ReadProfileError::NoMark { name, marks });
+        }
+        spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+        spans.dedup_by(|next, last| {
+            let joined = next.0 <= last.1;
+            if joined {
+                last.1 = last.1.max(next.1);
+            }
+            joined
+        });
+        Ok(spans)
+    }
+}

@@ -1,0 +1,408 @@
+//! What moved between profiles that are made up, so that the answer is known.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pinpoint_core::profile::{
+    Design, ExplainError, ExplainOptions, Explanation, ExportError, ExportFormat, Exported,
+    FunctionChange, Profile, Verdict, explain, export,
+};
+use proptest::prelude::*;
+
+fn read(text: &str) -> Profile {
+    Profile::read(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// Numbers that look random, the same for each seed.
+struct Noise(u64);
+
+impl Noise {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let mixed = (self.0 ^ (self.0 >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        ((mixed ^ (mixed >> 32)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// About normal, with mean 0 and deviation 1.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
+    }
+}
+
+/// A run of a program whose functions take these times, with noise: of each function, and
+/// of the machine as a whole.
+fn run(functions: &[(&str, f64)], noise: &mut Noise) -> Profile {
+    let machine = 1.0 + 0.02 * noise.normal();
+    let mut text = String::new();
+    for (stack, time) in functions {
+        let time = time * machine * (1.0 + 0.05 * noise.normal());
+        text += &format!("{stack} {:.3}\n", time.max(0.0));
+    }
+    read(&text)
+}
+
+fn runs(count: usize, functions: &[(&str, f64)], noise: &mut Noise) -> Vec<Profile> {
+    (0..count).map(|_| run(functions, noise)).collect()
+}
+
+fn paired() -> ExplainOptions {
+    ExplainOptions {
+        paired: true,
+        ..ExplainOptions::default()
+    }
+}
+
+fn find<'a>(explanation: &'a Explanation, name: &str) -> &'a FunctionChange {
+    let named = |change: &&FunctionChange| change.function.name == name;
+    explanation
+        .functions
+        .iter()
+        .find(named)
+        .expect("it is tested")
+}
+
+fn certain(explanation: &Explanation) -> Vec<&str> {
+    explanation
+        .certain()
+        .map(|change| change.function.name.as_str())
+        .collect()
+}
+
+const PROGRAM: [(&str, f64); 5] = [
+    ("main", 5.0),
+    ("main;parse", 60.0),
+    ("main;parse;next", 100.0),
+    ("main;print", 80.0),
+    ("main;print;write", 40.0),
+];
+
+#[test]
+fn a_slower_function_is_named_with_its_path() {
+    let mut slower = PROGRAM;
+    slower[2].1 = 130.0;
+    let mut noise = Noise(1);
+    let (base, experiment) = (
+        runs(10, &PROGRAM, &mut noise),
+        runs(10, &slower, &mut noise),
+    );
+    for options in [ExplainOptions::default(), paired()] {
+        let explanation = explain(&base, &experiment, &options).unwrap();
+        assert_eq!(certain(&explanation), ["next"]);
+        let next = find(&explanation, "next");
+        assert_eq!(next.verdict, Verdict::Slower);
+        assert_eq!(next.called_by.as_deref(), Some("parse"));
+        let interval = next.own.interval.unwrap();
+        assert!(interval.low < 30.0 && 30.0 < interval.high && interval.low > 20.0);
+        let path: Vec<_> = explanation
+            .path
+            .iter()
+            .map(|step| step.name.as_str())
+            .collect();
+        assert_eq!(path, ["main", "parse", "next"]);
+    }
+}
+
+/// The same build twice, with functions of any size: at most one comparison of twenty
+/// names one.
+#[test]
+fn the_same_build_twice_names_nothing() {
+    let names: Vec<String> = (0..30).map(|f| format!("main;g{};f{f}", f % 4)).collect();
+    let functions: Vec<(&str, f64)> = names
+        .iter()
+        .zip(1..)
+        .map(|(name, k)| (name.as_str(), 1000.0 / f64::from(k)))
+        .collect();
+    let mut named = 0;
+    for seed in 0..400 {
+        let mut noise = Noise(seed);
+        let count = 6 + (seed % 10) as usize;
+        let (base, experiment) = (
+            runs(count, &functions, &mut noise),
+            runs(count, &functions, &mut noise),
+        );
+        let options = if seed % 2 == 0 {
+            paired()
+        } else {
+            ExplainOptions::default()
+        };
+        let explanation = explain(&base, &experiment, &options).unwrap();
+        assert!(explanation.path.is_empty() || !certain(&explanation).is_empty());
+        named += usize::from(!certain(&explanation).is_empty());
+    }
+    assert!(named <= 20, "{named} of 400");
+}
+
+#[test]
+fn new_and_gone_functions_and_what_may_be_renamed() {
+    let mut noise = Noise(2);
+    let base = runs(
+        8,
+        &[("main", 10.0), ("main;old", 50.0), ("main;old;leaf", 9.0)],
+        &mut noise,
+    );
+    let now = [
+        ("main", 10.0),
+        ("main;fresh", 51.0),
+        ("main;fresh;leaf", 9.0),
+        ("main;extra", 200.0),
+    ];
+    let experiment = runs(8, &now, &mut noise);
+    let explanation = explain(&base, &experiment, &paired()).unwrap();
+    assert_eq!(find(&explanation, "extra").verdict, Verdict::New);
+    assert_eq!(find(&explanation, "old").verdict, Verdict::Gone);
+    assert_eq!(explanation.renamed.len(), 1);
+    let guess = &explanation.renamed[0];
+    assert_eq!(
+        (guess.base.as_str(), guess.experiment.as_str()),
+        ("old", "fresh")
+    );
+
+    let same = ExplainOptions {
+        same: vec![("old".into(), "fresh".into())],
+        ..paired()
+    };
+    let explanation = explain(&base, &experiment, &same).unwrap();
+    assert_eq!(certain(&explanation), ["extra"]);
+    assert!(explanation.renamed.is_empty());
+    let wrong = ExplainOptions {
+        same: vec![("fresh".into(), "old".into())],
+        ..paired()
+    };
+    let error = explain(&base, &experiment, &wrong).expect_err("the base has no such function");
+    assert!(
+        error
+            .to_string()
+            .contains("no function of the base is called \"fresh\""),
+        "{error}"
+    );
+}
+
+#[test]
+fn inlining_is_moved_and_no_change() {
+    let mut noise = Noise(3);
+    let base = runs(
+        10,
+        &[("main", 50.0), ("main;a", 100.0), ("main;a;b", 60.0)],
+        &mut noise,
+    );
+    let experiment = runs(10, &[("main", 50.0), ("main;a", 160.0)], &mut noise);
+    let explanation = explain(&base, &experiment, &ExplainOptions::default()).unwrap();
+    assert_eq!(certain(&explanation), [""; 0]);
+    let Verdict::Moved { with } = find(&explanation, "a").verdict else {
+        panic!("{explanation:?}");
+    };
+    assert_eq!(explanation.functions[with].function.name, "b");
+}
+
+fn callgrind(own: u32, calls: u32) -> Profile {
+    let inside = own * calls;
+    read(&format!(
+        "events: Ir\nfn=main\n1 1000\ncfn=work\ncalls={calls} 5\n1 {inside}\nfn=work\n5 {inside}\ntotals: {}\n",
+        1000 + inside
+    ))
+}
+
+#[test]
+fn counted_calls_tell_more_often_from_slower() {
+    let base = [callgrind(10, 100)];
+    let often = explain(&base, &[callgrind(10, 150)], &ExplainOptions::default()).unwrap();
+    assert!(often.exact && often.detectable.is_none());
+    let work = find(&often, "work");
+    assert_eq!(work.verdict, Verdict::CalledMoreOften);
+    assert_eq!(work.calls.unwrap().difference, 50.0);
+    assert_eq!(work.total.difference, 500.0);
+    let path: Vec<_> = often.path.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(path, ["main", "work"]);
+    let slower = explain(&base, &[callgrind(15, 100)], &ExplainOptions::default()).unwrap();
+    assert_eq!(find(&slower, "work").verdict, Verdict::Slower);
+    let equal = explain(&base, &[callgrind(10, 100)], &ExplainOptions::default()).unwrap();
+    assert_eq!(certain(&equal), [""; 0]);
+}
+
+#[test]
+fn too_few_runs_give_no_p_and_say_how_many_would() {
+    let mut noise = Noise(4);
+    let (base, experiment) = (runs(3, &PROGRAM, &mut noise), runs(3, &PROGRAM, &mut noise));
+    let explanation = explain(&base, &experiment, &paired()).unwrap();
+    assert!(!explanation.tested && explanation.design == Design::Pairs);
+    assert!(
+        explanation
+            .functions
+            .iter()
+            .all(|change| change.p.is_none())
+    );
+    let detectable = explanation.detectable.unwrap();
+    // 2 of 2⁷ cases, times 5 functions, is less than 0.05; 2 of 2⁶ is more.
+    assert_eq!((detectable.smallest, detectable.runs_needed), (None, 8));
+    let (base, experiment) = (
+        runs(12, &PROGRAM, &mut noise),
+        runs(12, &PROGRAM, &mut noise),
+    );
+    let explanation = explain(&base, &experiment, &paired()).unwrap();
+    let detectable = explanation.detectable.unwrap();
+    assert_eq!(detectable.runs_needed, 48);
+    // The noisiest takes 100 with 5 %, twice: s = √2·5/√12.
+    assert!(
+        (4.0..15.0).contains(&detectable.smallest.unwrap()),
+        "{detectable:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let (samples, counted) = ([read("a 1\n")], [callgrind(1, 1)]);
+    let options = ExplainOptions::default();
+    let refused = explain(&samples, &counted, &options).expect_err("two units");
+    assert!(matches!(
+        refused,
+        ExplainError::UnitsDiffer {
+            side: "experiment",
+            number: 1,
+            ..
+        }
+    ));
+    assert!(matches!(
+        explain(&[], &counted, &options),
+        Err(ExplainError::NoProfiles("base"))
+    ));
+    let two = [read("a 1\n"), read("a 1\n")];
+    assert!(matches!(
+        explain(&samples, &two, &paired()),
+        Err(ExplainError::NotPairs { .. })
+    ));
+}
+
+#[test]
+fn idle_time_is_not_compared() {
+    let idle = |idle: f64| {
+        let frame = |name: &str| format!("{{\"functionName\": \"{name}\", \"url\": \"\"}}");
+        read(&format!(
+            "{{\"nodes\": [{{\"id\": 1, \"callFrame\": {}, \"children\": [2, 3]}}, {{\"id\": 2, \"callFrame\": {}}}, {{\"id\": 3, \"callFrame\": {}}}], \"startTime\": 0, \"samples\": [2, 3, 1], \"timeDeltas\": [0, 50, {idle}]}}",
+            frame("(root)"),
+            frame("f"),
+            frame("(idle)")
+        ))
+    };
+    let explanation = explain(&[idle(10.0)], &[idle(900.0)], &ExplainOptions::default()).unwrap();
+    assert_eq!(
+        (explanation.whole.base, explanation.whole.difference),
+        (50e3, 0.0)
+    );
+}
+
+type Stacks = Vec<(Vec<u8>, u32)>;
+
+fn stacks() -> impl Strategy<Value = Vec<Stacks>> {
+    let stack = (proptest::collection::vec(0..5_u8, 1..7), 1..1000_u32);
+    proptest::collection::vec(proptest::collection::vec(stack, 1..15), 1..5)
+}
+
+fn profiles(runs: &[Stacks]) -> Vec<Profile> {
+    let line = |(stack, weight): &(Vec<u8>, u32)| {
+        let names: Vec<_> = stack.iter().map(|name| format!("f{name}")).collect();
+        format!("{} {weight}\n", names.join(";"))
+    };
+    runs.iter()
+        .map(|run| read(&run.iter().map(line).collect::<String>()))
+        .collect()
+}
+
+/// The mean over runs of what samples cost that `count` says so of.
+fn mean(runs: &[Stacks], count: impl Fn(&[u8]) -> bool) -> f64 {
+    let of = |run: &Stacks| -> f64 {
+        let counted = run.iter().filter(|(stack, _)| count(stack));
+        counted.map(|(_, weight)| f64::from(*weight)).sum()
+    };
+    runs.iter().map(of).sum::<f64>() / runs.len() as f64
+}
+
+proptest! {
+    /// Each function's own and total difference, straight from the samples; and that
+    /// they, the shares and the path add up.
+    #[test]
+    fn differences_are_what_samples_say(base in stacks(), experiment in stacks()) {
+        let explanation = explain(&profiles(&base), &profiles(&experiment), &ExplainOptions::default()).unwrap();
+        let scale = explanation.whole.base + explanation.whole.experiment;
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * scale;
+        let difference = |count: &dyn Fn(&[u8]) -> bool| mean(&experiment, count) - mean(&base, count);
+        prop_assert!(close(explanation.whole.difference, difference(&|_| true)));
+        for change in &explanation.functions {
+            let id: u8 = change.function.name[1..].parse().unwrap();
+            prop_assert!(close(change.own.difference, difference(&|s| s.last() == Some(&id))));
+            prop_assert!(close(change.total.difference, difference(&|s| s.contains(&id))));
+        }
+        let own: f64 = explanation.functions.iter().map(|change| change.own.difference).sum();
+        prop_assert!(close(own + explanation.rest.difference, explanation.whole.difference));
+        let shares: Option<f64> = explanation.functions.iter().map(|change| change.share).sum();
+        if let Some(shares) = shares {
+            let rest = explanation.rest.difference / explanation.whole.difference;
+            prop_assert!((shares + rest - 1.0).abs() <= 1e-9 * scale / explanation.whole.difference.abs());
+        }
+        let mut prefix = Vec::new();
+        for step in &explanation.path {
+            prefix.push(step.name[1..].parse::<u8>().unwrap());
+            prop_assert!(close(step.difference, difference(&|s| s.starts_with(&prefix))));
+            prop_assert!(step.difference / explanation.whole.difference >= 0.6 - 1e-9);
+        }
+    }
+
+    /// What is exported of a side reads as the same profile.
+    #[test]
+    fn exports_are_read_again(base in stacks(), experiment in stacks()) {
+        let base: Vec<Stacks> = base.into_iter().take(1).collect();
+        let (before, after) = (profiles(&base), profiles(&experiment));
+        for format in [ExportFormat::Folded, ExportFormat::Pprof, ExportFormat::Speedscope] {
+            let written = export(&before, &after, Exported::Base, format).unwrap();
+            let again = Profile::read(&written).unwrap();
+            let names: BTreeSet<u8> = base[0].iter().flat_map(|(stack, _)| stack.clone()).collect();
+            let costs = again.costs();
+            let found: BTreeMap<String, f64> = again
+                .frame_ids()
+                .map(|frame| (again.name(frame).to_owned(), costs.total_of(frame)))
+                .collect();
+            for name in names {
+                let expected = mean(&base, |stack| stack.contains(&name));
+                prop_assert_eq!(found.get(&format!("f{name}")).copied(), Some(expected));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_difference_is_exported_where_it_can_be() {
+    let (base, experiment) = ([read("a;b 10\n")], [read("a;b 4\na;c 3\n")]);
+    let written = |format| export(&base, &experiment, Exported::Difference, format);
+    let folded = String::from_utf8(written(ExportFormat::Folded).unwrap()).unwrap();
+    assert_eq!(folded, "a;b 10 4\na;c 0 3\n");
+    assert!(matches!(
+        written(ExportFormat::Speedscope),
+        Err(ExportError::Negative(_))
+    ));
+    assert!(matches!(
+        export(&base, &experiment, Exported::Base, ExportFormat::CpuProfile),
+        Err(ExportError::NoTime(_))
+    ));
+}
+
+#[test]
+fn a_cpuprofile_is_exported_with_its_times() {
+    let speedscope = "{\"shared\": {\"frames\": [{\"name\": \"f\"}, {\"name\": \"g\"}]}, \"profiles\": [{\"type\": \"sampled\", \"unit\": \"milliseconds\", \"samples\": [[0], [0, 1]], \"weights\": [3, 4]}]}";
+    let profile = [read(speedscope)];
+    let written = export(
+        &profile,
+        &profile,
+        Exported::Experiment,
+        ExportFormat::CpuProfile,
+    )
+    .unwrap();
+    let again = Profile::read(&written).unwrap();
+    assert_eq!(again.total(), 7e6);
+    let costs = again.costs();
+    let total: Vec<f64> = again
+        .frame_ids()
+        .map(|frame| costs.total_of(frame))
+        .collect();
+    assert_eq!(total, [7e6, 4e6]);
+}
