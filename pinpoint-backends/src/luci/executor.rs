@@ -1,4 +1,4 @@
-//! The executor: implements [`pinpoint_core::Executor`] in Chrome's laboratory.
+//! The executor: implements [`pinpoint_core::Executor`] in LUCI.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,7 +19,7 @@ use super::poll::Poll;
 use super::services::LuciServices;
 use super::sources::Sources;
 
-/// Lists, builds and runs the commits of a job in Chrome's laboratory. It must be used within
+/// Lists, builds and runs the commits of a job in LUCI. It must be used within
 /// a `tokio` runtime that has its clock enabled.
 pub struct LuciExecutor {
     pub(super) config: LuciConfig,
@@ -108,7 +108,7 @@ impl LuciExecutor {
             Request::RunPair(request) => self.start_pair(request).await?,
             _ => {
                 return Err(LuciError::Unsupported(
-                    "the metric is not looked for in Chrome's laboratory: name a chart when the job is created",
+                    "the metric is not looked for in LUCI: name a chart when the job is created",
                 ));
             }
         }))

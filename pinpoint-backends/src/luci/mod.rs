@@ -1,4 +1,4 @@
-//! Chrome's laboratory as an executor: histories at Gitiles, builds by Buildbucket, runs by
+//! LUCI, Chromium's infrastructure, as an executor: histories at Gitiles, builds by Buildbucket, runs by
 //! Swarming, results in CAS.
 //!
 //! ```no_run

@@ -189,7 +189,7 @@ pub struct Dimension {
 }
 
 impl Bots {
-    /// Bots of Chromium's laboratory, as they were published, and `local`, which
+    /// Chromium's bots, as they were published, and `local`, which
     /// is this machine. Read at the first call.
     pub fn builtin() -> &'static Self {
         &BUILTIN

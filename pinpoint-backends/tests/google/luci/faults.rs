@@ -10,7 +10,7 @@ use pinpoint_core::{
 };
 use tokio::time::{sleep, timeout};
 
-use super::lab::{CLOCK, IN_MAIN, IN_ROLL, Lab, NOWHERE};
+use super::fixture::{CLOCK, Fixture, IN_MAIN, IN_ROLL, NOWHERE};
 
 /// Processes of a job, at most.
 const MOST_PROCESSES: u64 = 200;
@@ -25,10 +25,10 @@ fn mix(seed: u64) -> u64 {
 
 /// Drives a job through several processes. Each ends after a time by seed: half of them are
 /// killed, the others detach.
-async fn driven(lab: &Lab, seed: u64) -> (Outcome, Vec<CombinedCommit>) {
+async fn driven(fixture: &Fixture, seed: u64) -> (Outcome, Vec<CombinedCommit>) {
     let mut journal = MemoryJournal::new(format!("job-{seed}"));
     for process in 0..MOST_PROCESSES {
-        let executor = lab.executor();
+        let executor = fixture.executor();
         let draw = mix(seed ^ mix(process));
         // The first processes live shortly, so that there are several of them.
         let life = Duration::from_secs(30 + draw % 5_400 * (1 + process / 4));
@@ -40,7 +40,7 @@ async fn driven(lab: &Lab, seed: u64) -> (Outcome, Vec<CombinedCommit>) {
             }
             Stop::Detach
         };
-        let drive = drive(lab.search(), &executor, &mut journal, &CLOCK, stop);
+        let drive = drive(fixture.search(), &executor, &mut journal, &CLOCK, stop);
         let ended = match is_killed {
             true => timeout(life, drive).await.ok(),
             false => Some(drive.await),
@@ -65,10 +65,10 @@ async fn driven(lab: &Lab, seed: u64) -> (Outcome, Vec<CombinedCommit>) {
 }
 
 /// No action was answered by two tasks or two builds.
-fn nothing_was_made_twice(lab: &Lab, seed: u64) {
+fn nothing_was_made_twice(fixture: &Fixture, seed: u64) {
     let mut answers: BTreeMap<String, u32> = BTreeMap::new();
     let mut ids = BTreeSet::new();
-    for task in lab.luci.all_tasks() {
+    for task in fixture.luci.all_tasks() {
         if task.request_uuid.is_empty() {
             continue;
         }
@@ -84,7 +84,7 @@ fn nothing_was_made_twice(lab: &Lab, seed: u64) {
             *answers.entry(key.unwrap().clone()).or_default() += 1;
         }
     }
-    for build in lab.luci.all_builds() {
+    for build in fixture.luci.all_builds() {
         let key = build
             .tags
             .iter()
@@ -120,15 +120,16 @@ fn for_each_seed(default: u64, test: impl AsyncFn(u64)) {
 }
 
 #[test]
+#[ignore = "takes minutes: run it with `--ignored luci::faults`, and PINPOINT_TEST_LUCI_SEEDS=1000"]
 fn bisections_end_right_or_honestly_inconclusive() {
     let statuses = std::cell::RefCell::new(BTreeMap::<String, u32>::new());
     for_each_seed(24, async |seed| {
         let place = [&*IN_MAIN, &*IN_ROLL, &*NOWHERE][seed as usize % 3];
-        let lab = Lab::new(place, seed, Faults::SOME);
-        let (outcome, culprits) = driven(&lab, seed).await;
+        let fixture = Fixture::new(place, seed, Faults::SOME);
+        let (outcome, culprits) = driven(&fixture, seed).await;
         let has_one = seed % 3 != 2;
         for culprit in &culprits {
-            assert!(lab.is_culprit(culprit), "seed {seed}: {culprit:?}");
+            assert!(fixture.is_culprit(culprit), "seed {seed}: {culprit:?}");
         }
         match outcome.status {
             Status::CulpritFound => assert_eq!(culprits.len(), 1, "seed {seed}"),
@@ -139,8 +140,12 @@ fn bisections_end_right_or_honestly_inconclusive() {
             Status::Canceled => panic!("seed {seed}: nobody canceled it"),
         }
         // What is canceled at the end takes a moment.
-        assert_eq!(lab.luci.left_over(), Vec::<String>::new(), "seed {seed}");
-        nothing_was_made_twice(&lab, seed);
+        assert_eq!(
+            fixture.luci.left_over(),
+            Vec::<String>::new(),
+            "seed {seed}"
+        );
+        nothing_was_made_twice(&fixture, seed);
         *statuses
             .borrow_mut()
             .entry(format!("{:?}", outcome.status))
@@ -162,25 +167,29 @@ fn pairs_with_tasks_between_are_made_again() {
             intercepted: 200,
             ..Faults::SOME
         };
-        let lab = Lab::new(&IN_MAIN, seed, faults);
+        let fixture = Fixture::new(&IN_MAIN, seed, faults);
         let mut spec = PairwiseSpec {
             chart: Some("Score".into()),
             direction: Direction::Down,
             pairs: 10,
-            ..PairwiseSpec::new(lab.commit(16), lab.commit(17))
+            ..PairwiseSpec::new(fixture.commit(16), fixture.commit(17))
         };
         spec.retry.tries = 8;
         let mut journal = MemoryJournal::new("job");
         let outcome = loop {
             let machine = Pairwise::new(spec.clone()).unwrap();
             let never = std::future::pending();
-            match drive(machine, &lab.executor(), &mut journal, &CLOCK, never).await {
+            match drive(machine, &fixture.executor(), &mut journal, &CLOCK, never).await {
                 Ok(driven) => break driven.outcome,
                 Err(DriveError::Refused(_)) => {}
                 Err(error) => panic!("seed {seed}: {error}"),
             }
         };
         assert_ne!(outcome.status, PairwiseStatus::Same, "seed {seed}");
-        assert_eq!(lab.luci.left_over(), Vec::<String>::new(), "seed {seed}");
+        assert_eq!(
+            fixture.luci.left_over(),
+            Vec::<String>::new(),
+            "seed {seed}"
+        );
     });
 }

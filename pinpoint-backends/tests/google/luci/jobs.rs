@@ -12,25 +12,25 @@ use pinpoint_core::{
 };
 use tokio::time::sleep;
 
-use super::lab::{CLOCK, IN_MAIN, IN_ROLL, Lab, NOWHERE, Place};
+use super::fixture::{CLOCK, Fixture, IN_MAIN, IN_ROLL, NOWHERE, Place};
 
-fn lab(place: &'static Place) -> Lab {
-    Lab::new(place, 1, Faults::default())
+fn fixture(place: &'static Place) -> Fixture {
+    Fixture::new(place, 1, Faults::default())
 }
 
 /// The culprits of a bisection.
-async fn culprits(lab: &Lab) -> Vec<CombinedCommit> {
+async fn culprits(fixture: &Fixture) -> Vec<CombinedCommit> {
     let mut journal = MemoryJournal::new("job");
     let driven = drive(
-        lab.search(),
-        &lab.executor(),
+        fixture.search(),
+        &fixture.executor(),
         &mut journal,
         &CLOCK,
         pending(),
     )
     .await;
     let driven = driven.unwrap();
-    assert_eq!(lab.luci.left_over(), Vec::<String>::new());
+    assert_eq!(fixture.luci.left_over(), Vec::<String>::new());
     let names = driven.engine.names();
     let culprits = driven.outcome.culprits.iter();
     culprits
@@ -40,37 +40,39 @@ async fn culprits(lab: &Lab) -> Vec<CombinedCommit> {
 
 #[tokio::test(start_paused = true)]
 async fn a_commit_of_the_main_repository_is_found() {
-    let lab = lab(&IN_MAIN);
-    let [culprit] = &culprits(&lab).await[..] else {
+    let fixture = fixture(&IN_MAIN);
+    let [culprit] = &culprits(&fixture).await[..] else {
         panic!("one culprit");
     };
-    assert!(lab.is_culprit(culprit), "{culprit:?}");
+    assert!(fixture.is_culprit(culprit), "{culprit:?}");
     assert_eq!(culprit.main.subject.as_deref(), Some("Change 17"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_commit_of_a_dependency_that_was_rolled_is_found() {
-    let lab = lab(&IN_ROLL);
-    let [culprit] = &culprits(&lab).await[..] else {
+    let fixture = fixture(&IN_ROLL);
+    let [culprit] = &culprits(&fixture).await[..] else {
         panic!("one culprit");
     };
-    assert!(lab.is_culprit(culprit), "{culprit:?}");
+    assert!(fixture.is_culprit(culprit), "{culprit:?}");
 }
 
-/// The same bytes cross the network as in Chrome's laboratory, those of CAS as well; time runs
+/// The same bytes cross the network as in LUCI, those of CAS as well; time runs
 /// 60,000 times as fast.
 #[tokio::test]
 async fn a_commit_is_found_over_http() {
-    let lab = Lab::at_speed(&IN_ROLL, 1, Faults::default(), 60_000);
-    let executor = lab.executor_over_http(lab.outputs_in_cas().await).await;
+    let fixture = Fixture::at_speed(&IN_ROLL, 1, Faults::default(), 60_000);
+    let executor = fixture
+        .executor_over_http(fixture.outputs_in_cas().await)
+        .await;
     let mut journal = MemoryJournal::new("job");
-    let driven = drive(lab.search(), &executor, &mut journal, &CLOCK, pending()).await;
+    let driven = drive(fixture.search(), &executor, &mut journal, &CLOCK, pending()).await;
     let driven = driven.unwrap();
     let [culprit] = &driven.outcome.culprits[..] else {
         panic!("one culprit: {:?}", driven.outcome);
     };
     let commit = driven.engine.names().commit(culprit.commit).unwrap();
-    assert!(lab.is_culprit(commit), "{commit:?}");
+    assert!(fixture.is_culprit(commit), "{commit:?}");
     let prior = driven.engine.names().commit(culprit.prior).unwrap();
     let blamed = executor.blamed(prior, commit).await.unwrap();
     assert_eq!(blamed.subject.as_deref(), Some("Change v8 4"));
@@ -78,13 +80,13 @@ async fn a_commit_is_found_over_http() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_found_where_nothing_is() {
-    assert_eq!(culprits(&lab(&NOWHERE)).await, []);
+    assert_eq!(culprits(&fixture(&NOWHERE)).await, []);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_try_with_a_patch_is_compared_in_pairs() {
-    let lab = lab(&NOWHERE);
-    let mut patched = lab.commit(20);
+    let fixture = fixture(&NOWHERE);
+    let mut patched = fixture.commit(20);
     patched.patch = Some(Patch::Gerrit {
         host: "chromium-review.googlesource.com".into(),
         project: "chromium/src".into(),
@@ -95,31 +97,43 @@ async fn a_try_with_a_patch_is_compared_in_pairs() {
     let spec = PairwiseSpec {
         chart: Some("Score".into()),
         pairs: 12,
-        ..PairwiseSpec::new(lab.commit(20), patched)
+        ..PairwiseSpec::new(fixture.commit(20), patched)
     };
     let mut journal = MemoryJournal::new("job");
     let machine = Pairwise::new(spec).unwrap();
-    let driven = drive(machine, &lab.executor(), &mut journal, &CLOCK, pending())
-        .await
-        .unwrap();
+    let driven = drive(
+        machine,
+        &fixture.executor(),
+        &mut journal,
+        &CLOCK,
+        pending(),
+    )
+    .await
+    .unwrap();
     let outcome = driven.outcome;
     assert_eq!(outcome.status, PairwiseStatus::Different, "{outcome:?}");
-    assert_eq!(lab.luci.all_tasks().len(), 24);
+    assert_eq!(fixture.luci.all_tasks().len(), 24);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_culprit_is_verified_before_and_after() {
-    let lab = lab(&IN_MAIN);
+    let fixture = fixture(&IN_MAIN);
     let spec = CulpritFinderSpec {
-        bisection: lab.spec(),
+        bisection: fixture.spec(),
         pairs: 10,
-        ..CulpritFinderSpec::new(lab.spec().range)
+        ..CulpritFinderSpec::new(fixture.spec().range)
     };
     let mut journal = MemoryJournal::new("job");
     let machine = CulpritFinder::new(spec).unwrap();
-    let driven = drive(machine, &lab.executor(), &mut journal, &CLOCK, pending())
-        .await
-        .unwrap();
+    let driven = drive(
+        machine,
+        &fixture.executor(),
+        &mut journal,
+        &CLOCK,
+        pending(),
+    )
+    .await
+    .unwrap();
     let [culprit] = &driven.outcome.culprits[..] else {
         panic!("one culprit: {:?}", driven.outcome);
     };
@@ -128,15 +142,15 @@ async fn a_culprit_is_verified_before_and_after() {
         .names()
         .commit(culprit.culprit.commit)
         .unwrap();
-    assert!(lab.is_culprit(commit), "{commit:?}");
+    assert!(fixture.is_culprit(commit), "{commit:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_was_built_already_is_built_by_nobody_again() {
-    let lab = lab(&NOWHERE);
+    let fixture = fixture(&NOWHERE);
     for job in ["one", "other"] {
-        let executor = lab.executor();
-        let request = build(&lab, job);
+        let executor = fixture.executor();
+        let request = build(&fixture, job);
         let ticket = executor.start(&request).await.unwrap();
         let report = executor
             .wait(&request, &ticket, &Heartbeat::default())
@@ -149,48 +163,54 @@ async fn what_was_built_already_is_built_by_nobody_again() {
         // It is of somebody else: it is left alone.
         executor.cancel(&ticket).await.unwrap();
     }
-    let builds = lab.luci.all_builds();
+    let builds = fixture.luci.all_builds();
     assert_eq!(builds.len(), 1);
     assert!(!builds[0].canceled_by_request);
 }
 
-fn build(lab: &Lab, job: &str) -> Request {
+fn build(fixture: &Fixture, job: &str) -> Request {
     Request::Build(BuildRequest {
         key: Key {
             job: job.into(),
             action: 1,
         },
-        commit: Located::Commit(lab.commit(3)),
+        commit: Located::Commit(fixture.commit(3)),
     })
 }
 
 #[tokio::test(start_paused = true)]
 async fn cancel_ends_what_was_asked_for_even_without_a_ticket() {
-    let lab = lab(&IN_MAIN);
+    let fixture = fixture(&IN_MAIN);
     let mut journal = MemoryJournal::new("job");
     let stop = async {
         sleep(Duration::from_secs(4_000)).await;
         Stop::Cancel
     };
-    let driven = drive(lab.search(), &lab.executor(), &mut journal, &CLOCK, stop)
-        .await
-        .unwrap();
+    let driven = drive(
+        fixture.search(),
+        &fixture.executor(),
+        &mut journal,
+        &CLOCK,
+        stop,
+    )
+    .await
+    .unwrap();
     assert_eq!(driven.outcome.status, Status::Canceled);
-    assert_eq!(lab.luci.left_over(), Vec::<String>::new());
-    let executor = lab.executor();
-    let request = build(&lab, "other");
+    assert_eq!(fixture.luci.left_over(), Vec::<String>::new());
+    let executor = fixture.executor();
+    let request = build(&fixture, "other");
     // Its answer never arrived.
     let lost = executor.start(&request).await.unwrap();
-    assert_eq!(lab.luci.left_over().len(), 1);
+    assert_eq!(fixture.luci.left_over().len(), 1);
     let without = pinpoint_core::Ticket::in_process(lost.key);
-    lab.executor().cancel(&without).await.unwrap();
-    assert_eq!(lab.luci.left_over(), Vec::<String>::new());
+    fixture.executor().cancel(&without).await.unwrap();
+    assert_eq!(fixture.luci.left_over(), Vec::<String>::new());
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_no_builder_can_make_is_refused() {
-    let lab = lab(&NOWHERE);
-    let mut with_file = lab.commit(3);
+    let fixture = fixture(&NOWHERE);
+    let mut with_file = fixture.commit(3);
     with_file.patch = Some(Patch::File {
         name: "try.diff".into(),
         sha256: "00".into(),
@@ -207,7 +227,7 @@ async fn what_no_builder_can_make_is_refused() {
             },
             commit: Located::Commit(commit),
         });
-        match lab.executor().start(&request).await {
+        match fixture.executor().start(&request).await {
             Err(ExecutorError::Refused(error)) => {
                 assert!(error.to_string().contains(expected), "{error}");
             }
@@ -218,10 +238,10 @@ async fn what_no_builder_can_make_is_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_are_shown_without_being_sent() {
-    let lab = lab(&NOWHERE);
-    let shown = lab
+    let fixture = fixture(&NOWHERE);
+    let shown = fixture
         .executor()
-        .rendered(&lab.commit(3), "job")
+        .rendered(&fixture.commit(3), "job")
         .unwrap()
         .join("\n");
     for expected in [
@@ -233,5 +253,5 @@ async fn requests_are_shown_without_being_sent() {
         assert!(shown.contains(expected), "{expected} in {shown}");
     }
     assert!(!shown.contains("Bearer") && shown.contains(MAIN));
-    assert_eq!(lab.luci.requests(), 0);
+    assert_eq!(fixture.luci.requests(), 0);
 }

@@ -1,5 +1,5 @@
-//! Jobs in a laboratory of one process, in simulated time.
+//! Jobs on fake services in one process, in simulated time.
 
 mod faults;
+mod fixture;
 mod jobs;
-mod lab;

@@ -196,7 +196,7 @@ impl Merged {
     }
 
     /// The functions of a stack, the leaf first; `left` is how many may still be written.
-    fn from_leaf(&self, node: usize, left: &mut usize) -> Result<Vec<u32>, ExportError> {
+    fn stack(&self, node: usize, left: &mut usize) -> Result<Vec<u32>, ExportError> {
         let mut stack = Vec::new();
         let mut place = node;
         while place != 0 {
@@ -210,7 +210,7 @@ impl Merged {
     fn folded(&self, exported: Exported) -> Result<Vec<u8>, ExportError> {
         let (mut text, mut left) = (String::new(), MOST_STEPS);
         for (place, node) in self.weighed(exported) {
-            let stack = self.from_leaf(place, &mut left)?;
+            let stack = self.stack(place, &mut left)?;
             for (position, function) in stack.iter().rev().enumerate() {
                 if position > 0 {
                     text.push(';');

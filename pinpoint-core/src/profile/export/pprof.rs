@@ -62,7 +62,7 @@ impl Merged {
         }
         let mut left = MOST_STEPS;
         for (place, node) in self.weighed(exported) {
-            let stack = self.from_leaf(place, &mut left)?;
+            let stack = self.stack(place, &mut left)?;
             profile.sample.push(proto::Sample {
                 location_id: stack.into_iter().map(|f| u64::from(f) + 1).collect(),
                 value: vec![node.weight(exported).round() as i64],

@@ -23,7 +23,7 @@ impl Merged {
         let (mut samples, mut weights) = (Vec::new(), Vec::new());
         let mut left = MOST_STEPS;
         for (place, node) in self.weighed(exported) {
-            let mut stack = self.from_leaf(place, &mut left)?;
+            let mut stack = self.stack(place, &mut left)?;
             stack.reverse();
             samples.push(stack);
             weights.push(node.weight(exported));

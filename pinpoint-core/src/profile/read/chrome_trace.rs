@@ -123,6 +123,9 @@ struct Chunks<'a> {
     pointer: String,
 }
 
+/// The process, the id and the name of a span.
+type SpanKey<'a> = ((&'a str, &'a str), Cow<'a, str>);
+
 #[derive(Default)]
 struct Reader<'a> {
     index: usize,
@@ -132,7 +135,7 @@ struct Reader<'a> {
     whole: Vec<((&'a str, &'a str), Samples<'a>)>,
     threads: BTreeMap<(&'a str, &'a str), String>,
     /// Spans that have begun, by process, id and name.
-    begun: BTreeMap<((&'a str, &'a str), Cow<'a, str>), Vec<f64>>,
+    begun: BTreeMap<SpanKey<'a>, Vec<f64>>,
 }
 
 impl<'a> Reader<'a> {

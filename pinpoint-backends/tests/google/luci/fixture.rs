@@ -1,4 +1,4 @@
-//! The laboratory: fake services over repositories that are made once.
+//! Fake services over repositories that are made once.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -97,19 +97,19 @@ impl TaskOutputs for Mirrored {
     }
 }
 
-pub(crate) struct Lab {
+pub(crate) struct Fixture {
     pub(crate) luci: FakeLuci,
     place: &'static Place,
     cache: TempDir,
     server: InProcess,
 }
 
-impl Lab {
+impl Fixture {
     pub(crate) fn new(place: &'static Place, seed: u64, faults: Faults) -> Self {
         Self::at_speed(place, seed, faults, 1)
     }
 
-    /// A laboratory whose time runs so many times faster.
+    /// Services whose time runs so many times faster.
     pub(crate) fn at_speed(place: &'static Place, seed: u64, faults: Faults, speed: u64) -> Self {
         let luci = FakeLuci::with(place.world.repositories(), seed, faults, speed);
         Self {
