@@ -6,69 +6,18 @@
 
 // It is what this program is for.
 #![allow(clippy::print_stdout)]
-#![expect(unsafe_code, reason = "an allocator is unsafe")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write;
-use std::hint::black_box;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use pinpoint_benches::memory::{Counting, measure};
 use pinpoint_core::results::Format;
 
 const SIZE: usize = 100_000_000;
 const REPETITIONS: usize = 3;
 
-/// Counts the bytes in use, and the most that ever were.
-struct Counting;
-
-static IN_USE: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-fn more(bytes: usize) {
-    let now = IN_USE.fetch_add(bytes, Ordering::Relaxed) + bytes;
-    PEAK.fetch_max(now, Ordering::Relaxed);
-}
-
-// SAFETY: everything is the system allocator's; beside it only numbers are kept.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        more(layout.size());
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // The system moves large blocks without copying, so that old and new are
-        // never both there.
-        IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
-        more(size);
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-/// The best time of a few, and the most memory beside what was there before.
-fn measure<T>(work: impl Fn() -> T) -> (Duration, usize) {
-    let mut best = Duration::MAX;
-    let mut memory = 0;
-    for _ in 0..REPETITIONS {
-        let before = IN_USE.load(Ordering::Relaxed);
-        PEAK.store(before, Ordering::Relaxed);
-        let start = Instant::now();
-        let result = black_box(work());
-        best = best.min(start.elapsed());
-        memory = memory.max(PEAK.load(Ordering::Relaxed) - before);
-        drop(result);
-    }
-    (best, memory)
-}
 
 /// A time in seconds as programs write it, with all its digits.
 fn time(index: usize) -> f64 {
@@ -190,10 +139,13 @@ fn main() {
     for (name, what, document) in documents() {
         let bytes = document.as_bytes();
         let format: Format = name.parse().expect("there is such a format");
-        let (own, memory) = measure(|| format.read(bytes).expect("it is sound"));
-        let (auto, _) = measure(|| Format::Auto.read(bytes).expect("it is recognised"));
-        let (peer, peers_memory) =
-            measure(|| serde_json::from_slice::<serde_json::Value>(bytes).expect("it is sound"));
+        let (own, memory) = measure(REPETITIONS, || format.read(bytes).expect("it is sound"));
+        let (auto, _) = measure(REPETITIONS, || {
+            Format::Auto.read(bytes).expect("it is recognised")
+        });
+        let (peer, peers_memory) = measure(REPETITIONS, || {
+            serde_json::from_slice::<serde_json::Value>(bytes).expect("it is sound")
+        });
         let ms = |time: Duration| format!("{:.0} ms", time.as_secs_f64() * 1e3);
         let share = |memory: usize| format!("{:.2} x", memory as f64 / bytes.len() as f64);
         println!(

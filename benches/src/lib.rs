@@ -1,1 +1,3 @@
 //! Benchmarks of Pinpoint against peers and limits.
+
+pub mod memory;

@@ -86,6 +86,11 @@ pub(crate) enum CliError {
         path: PathBuf,
         source: Box<pinpoint_core::results::ReadError>,
     },
+    #[error("{}: {source}", path.display())]
+    Profile {
+        path: PathBuf,
+        source: Box<pinpoint_core::profile::ReadProfileError>,
+    },
     #[error("can't {action} {}: {source}", path.display())]
     File {
         action: &'static str,
@@ -204,7 +209,8 @@ impl CliError {
             | Self::BotConfigs(_)
             | Self::Input(_)
             | Self::Key(_)
-            | Self::Results { .. } => WRONG_INPUT,
+            | Self::Results { .. }
+            | Self::Profile { .. } => WRONG_INPUT,
             Self::Store(
                 StoreError::Unknown { .. }
                 | StoreError::Ambiguous { .. }

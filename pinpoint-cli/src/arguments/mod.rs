@@ -5,6 +5,7 @@ mod bisect;
 mod bots;
 mod compare;
 mod doctor;
+mod explain;
 mod jobs;
 mod midpoint;
 mod pairwise;
@@ -23,6 +24,7 @@ pub(crate) use self::bisect::{Bisect, Culprit, PriorArgument, StrategyArgument};
 pub(crate) use self::bots::{Bots, BotsCommand};
 pub(crate) use self::compare::Compare;
 pub(crate) use self::doctor::Doctor;
+pub(crate) use self::explain::Explain;
 pub(crate) use self::jobs::{Jobs, Select};
 pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
@@ -62,7 +64,7 @@ const OUTPUT: &str = "Output";
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    a culprit was found (pairwise, compare: a difference)
+  0    a culprit was found (pairwise, compare, explain: a difference)
   1    the job failed
   2    the command line or the input was wrong
   3    no difference was found
@@ -85,6 +87,7 @@ Examples:
     Culprit(Box<Culprit>),
     /// Compare the results of benchmarks, metric by metric.
     Compare(Box<Compare>),
+    Explain(Box<Explain>),
     /// List the commits between two commits, through merges and dependency rolls.
     Midpoint(Midpoint),
     /// Estimate the cost and accuracy of a bisection before running it.

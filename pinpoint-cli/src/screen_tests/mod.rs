@@ -1,5 +1,6 @@
 //! Snapshots of everything that the command shows people, made without a process.
 
+mod explain;
 mod lists;
 mod progress;
 mod results;

@@ -26,6 +26,7 @@ mod company;
 mod compare;
 #[cfg(target_os = "linux")]
 mod doctor;
+mod explain;
 mod find;
 mod git;
 mod kill;

@@ -1,0 +1,218 @@
+//! What `pinpoint explain` says, and the schema of its document.
+
+use std::path::PathBuf;
+
+use pinpoint_core::profile::{ExplainOptions, Explanation, Profile, explain};
+use serde_json::Value;
+
+use super::{styles_shown, without_styles};
+use crate::explain::{Document, Status};
+use crate::explanation_text;
+
+/// Runs of a program whose functions take these milliseconds, a little more in each run.
+fn runs(count: u32, functions: &[(&str, f64)]) -> Vec<Profile> {
+    let run = |number: u32| {
+        let (mut frames, mut samples, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, (stack, time)) in functions.iter().enumerate() {
+            let mut stack_frames = Vec::new();
+            for name in stack.split(';') {
+                stack_frames.push(frames.len().to_string());
+                let file = if name == "memchr::fallback" {
+                    "/registry/src/index-1/memchr-2.7.4/src/lib.rs"
+                } else {
+                    "/app/src/lexer.rs"
+                };
+                frames.push(format!("{{\"name\": \"{name}\", \"file\": \"{file}\"}}"));
+            }
+            samples.push(format!("[{}]", stack_frames.join(",")));
+            // Different for each function, so that they do not move together.
+            let noise = f64::from((number * 7 + index as u32 * 5) % 11) / 11.0 - 0.5;
+            weights.push((time * (1.0 + 0.02 * noise)).to_string());
+        }
+        format!(
+            "{{\"shared\": {{\"frames\": [{}]}}, \"profiles\": [{{\"type\": \"sampled\", \"unit\": \"milliseconds\", \"samples\": [{}], \"weights\": [{}]}}]}}",
+            frames.join(","),
+            samples.join(","),
+            weights.join(",")
+        )
+    };
+    (0..count)
+        .map(|number| Profile::read(run(number).as_bytes()).unwrap())
+        .collect()
+}
+
+const BEFORE: [(&str, f64); 4] = [
+    ("main", 10.0),
+    ("main;parse", 20.0),
+    ("main;parse;Lexer::next_token", 70.0),
+    ("main;print", 30.0),
+];
+
+const AFTER: [(&str, f64); 5] = [
+    ("main", 10.0),
+    ("main;parse", 20.0),
+    ("main;parse;Lexer::next_token", 82.0),
+    ("main;parse;Lexer::next_token;memchr::fallback", 2.0),
+    ("main;print", 30.3),
+];
+
+fn between(base: &[Profile], experiment: &[Profile], paired: bool) -> Explanation {
+    let options = ExplainOptions {
+        paired,
+        ..ExplainOptions::default()
+    };
+    explain(base, experiment, &options).unwrap()
+}
+
+fn counted(own: u32, calls: u32) -> Vec<Profile> {
+    let inside = own * calls;
+    let text = format!(
+        "events: Ir\nfl=words.c\nfn=main\n1 1000\ncfn=hash\ncalls={calls} 5\n1 {inside}\nfn=hash\n5 {inside}\ntotals: {}\n",
+        1000 + inside
+    );
+    vec![Profile::read(text.as_bytes()).unwrap()]
+}
+
+fn explanations() -> Vec<(&'static str, Explanation)> {
+    let inlined = [("main", 10.0), ("main;parse", 90.0), ("main;print", 30.0)];
+    let renamed = [
+        ("main", 10.0),
+        ("main;parse", 20.0),
+        ("main;parse;Lexer::next", 70.4),
+        ("main;print", 30.0),
+    ];
+    vec![
+        (
+            "certain",
+            between(&runs(10, &BEFORE), &runs(10, &AFTER), true),
+        ),
+        (
+            "certain_in_groups",
+            between(&runs(8, &BEFORE), &runs(10, &AFTER), false),
+        ),
+        (
+            "faster",
+            between(&runs(8, &AFTER), &runs(8, &BEFORE), false),
+        ),
+        (
+            "uncertain",
+            between(&runs(10, &BEFORE), &runs(10, &BEFORE), false),
+        ),
+        (
+            "too_few_runs",
+            between(&runs(3, &BEFORE), &runs(3, &AFTER), true),
+        ),
+        (
+            "moved",
+            between(&runs(10, &BEFORE), &runs(10, &inlined), false),
+        ),
+        (
+            "renamed",
+            between(&runs(10, &BEFORE), &runs(10, &renamed), false),
+        ),
+        (
+            "called_more_often",
+            between(&counted(10, 100), &counted(10, 150), false),
+        ),
+        (
+            "nothing_counted",
+            between(&counted(10, 100), &counted(10, 100), false),
+        ),
+    ]
+}
+
+#[test]
+fn explanations_in_words() {
+    for (name, explanation) in explanations() {
+        let text = explanation_text::of(&explanation);
+        insta::assert_snapshot!(format!("explain_{name}"), without_styles(&text));
+    }
+    let (_, certain) = &explanations()[0];
+    insta::assert_snapshot!(
+        "explain_in_colour",
+        styles_shown(&explanation_text::of(certain))
+    );
+}
+
+#[test]
+fn documents_fit_their_schema() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/explain.schema.json");
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let files = [PathBuf::from("a.json")];
+    for (name, explanation) in explanations() {
+        let document = Document {
+            version: 1,
+            status: Status::of(&explanation),
+            base: &files,
+            experiment: &files,
+            explanation: &explanation,
+        };
+        let mut document = serde_json::to_value(&document).unwrap();
+        let wrong = |document: &Value| faults(document, &schema, &schema, name);
+        assert!(wrong(&document).is_empty(), "{:#?}", wrong(&document));
+        // The check itself sees what is wrong.
+        document["whole"]["base"] = Value::Null;
+        document["surplus"] = Value::Null;
+        assert_eq!(wrong(&document).len(), 2);
+    }
+}
+
+/// What does not fit, of the words of JSON Schema that the schema uses.
+fn faults(value: &Value, schema: &Value, root: &Value, place: &str) -> Vec<String> {
+    if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+        let target = root.pointer(reference.trim_start_matches('#')).unwrap();
+        return faults(value, target, root, place);
+    }
+    if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {
+        let fits = |choice: &Value| faults(value, choice, root, place).is_empty();
+        return if choices.iter().any(fits) {
+            Vec::new()
+        } else {
+            vec![format!("{place} fits none of its schemas: {value}")]
+        };
+    }
+    let mut found = Vec::new();
+    if let Some(allowed) = schema.get("enum").and_then(Value::as_array)
+        && !allowed.contains(value)
+    {
+        found.push(format!("{place} is {value}"));
+    }
+    let is = |kind: &Value| match kind.as_str().unwrap() {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "number" => value.is_number(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        other => panic!("the schema has the type {other}"),
+    };
+    let fits = match schema.get("type") {
+        None => true,
+        Some(Value::Array(kinds)) => kinds.iter().any(is),
+        Some(kind) => is(kind),
+    };
+    if !fits {
+        found.push(format!("{place} is {value}, not {}", schema["type"]));
+    }
+    if let (Some(members), Some(properties)) = (value.as_object(), schema.get("properties")) {
+        for required in schema["required"].as_array().into_iter().flatten() {
+            if !members.contains_key(required.as_str().unwrap()) {
+                found.push(format!("{place} lacks {required}"));
+            }
+        }
+        for (name, member) in members {
+            let place = format!("{place}/{name}");
+            match properties.get(name) {
+                Some(property) => found.extend(faults(member, property, root, &place)),
+                None => found.push(format!("{place} is not in the schema")),
+            }
+        }
+    }
+    if let (Some(elements), Some(items)) = (value.as_array(), schema.get("items")) {
+        for (index, element) in elements.iter().enumerate() {
+            found.extend(faults(element, items, root, &format!("{place}/{index}")));
+        }
+    }
+    found
+}

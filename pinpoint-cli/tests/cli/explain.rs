@@ -1,0 +1,131 @@
+//! `pinpoint explain`: profiles of real tools in, the answer, the document and exports out.
+
+use std::fs;
+use std::path::Path;
+
+use crate::world::{Finished, World};
+
+/// The output of a real tool.
+fn profile(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../pinpoint-core/tests/profiles");
+    folder.join(name).display().to_string()
+}
+
+#[track_caller]
+fn explain(world: &World, arguments: &[&str], code: i32) -> Finished {
+    world.pinpoint(&["explain"]).and(arguments).ends_with(code)
+}
+
+/// Callgrind's file with each line of `hash` three times as expensive.
+fn slower(world: &World) -> String {
+    let path = world.repository.join("slower.out");
+    let text = fs::read_to_string(profile("callgrind-3.19.out")).unwrap();
+    // A function is named once, and then by its number.
+    let number = text
+        .lines()
+        .find_map(|line| line.strip_suffix(" hash")?.rsplit_once('='));
+    let begin = format!("fn={}", number.expect("it is named").1);
+    // Without the sums, which would no longer be right.
+    let mut in_hash = false;
+    let lines = text.lines().filter(|line| {
+        !line.starts_with("totals") && !line.starts_with("summary") && !line.starts_with("creator")
+    });
+    let changed: Vec<String> = lines
+        .map(|line| {
+            if line.starts_with("fn=") {
+                in_hash = line.starts_with(&begin);
+            }
+            let is_cost = line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c));
+            match line.split_once(' ') {
+                Some((position, cost)) if in_hash && is_cost => {
+                    format!("{position} {}", cost.parse::<u64>().unwrap() * 3)
+                }
+                _ => line.to_owned(),
+            }
+        })
+        .collect();
+    fs::write(&path, changed.join("\n") + "\n").unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn one_run_of_callgrind_is_enough() {
+    let world = World::new();
+    let (base, experiment) = (profile("callgrind-3.19.out"), slower(&world));
+    let files = ["--base", &base, "--experiment", &experiment];
+    let text = explain(&world, &files, 0).stdout;
+    assert!(text.contains("100 % of it in 1 function"), "{text}");
+    assert!(text.contains("hash") && text.contains("words.c"), "{text}");
+    let json = explain(&world, &[&files[..], &["--output", "json"]].concat(), 0).document();
+    assert_eq!(json["status"], "certain");
+    assert_eq!(json["unit"], "instructions");
+    assert_eq!(json["functions"][0]["function"]["name"], "hash");
+    let same = explain(&world, &["--base", &base, "--experiment", &base], 3).stdout;
+    assert!(same.contains("no function is certain"), "{same}");
+}
+
+#[test]
+fn windows_and_exports() {
+    let world = World::new();
+    let chrome = profile("chrome-156.json");
+    let both = ["--base", &chrome, "--experiment", &chrome];
+    let first = [&both[..], &["--window", "first"]].concat();
+    let json = explain(&world, &[&first[..], &["--output", "json"]].concat(), 4).document();
+    let whole = json["whole"]["base"].as_f64().unwrap();
+    assert!((110e6..130e6).contains(&whole), "{whole}");
+    let folded = explain(
+        &world,
+        &[&first[..], &["--export", "folded", "--side", "base"]].concat(),
+        0,
+    );
+    assert!(
+        folded
+            .stdout
+            .lines()
+            .all(|line| line.rsplit_once(' ').is_some())
+    );
+    let refused = explain(
+        &world,
+        &[&both[..], &["--export", "speedscope"]].concat(),
+        2,
+    );
+    assert!(refused.stderr.contains("a difference has negative weights"));
+}
+
+#[test]
+fn errors_name_the_file_and_what_to_do() {
+    let world = World::new();
+    let path = world.repository.join("x.txt");
+    fs::write(&path, "Hello, world.\n").unwrap();
+    let (wrong, sound) = (path.display().to_string(), profile("perf-6.1.txt"));
+    let error = |arguments: &[&str]| explain(&world, arguments, 2).stderr;
+    let text = error(&["--base", &wrong, "--experiment", &sound]);
+    assert!(
+        text.contains("x.txt: this is no profile that can be read; give"),
+        "{text}"
+    );
+    let text = error(&["--base", &sound, "--experiment", "absent"]);
+    assert!(text.contains("can't read absent"), "{text}");
+    let counted = profile("callgrind-3.19.out");
+    let text = error(&["--base", &sound, "--experiment", &counted]);
+    assert!(
+        text.contains("counts instructions, and the first of the base nanoseconds"),
+        "{text}"
+    );
+    let text = error(&["--base", &sound, &sound, "--experiment", &sound, "--paired"]);
+    assert!(text.contains("pairs need as many profiles"), "{text}");
+    let text = error(&[
+        "--base",
+        &sound,
+        "--experiment",
+        &sound,
+        "--same",
+        "hash=hush",
+    ]);
+    assert!(
+        text.contains("no function of the experiment is called \"hush\""),
+        "{text}"
+    );
+    let text = error(&["--base", &sound, "--experiment", &sound, "--window", "load"]);
+    assert!(text.contains("there is no mark \"load\""), "{text}");
+}
