@@ -176,13 +176,13 @@ async fn trees_are_read(storage: &str) {
 }
 
 #[tokio::test]
-#[ignore = "needs bazel-remote; see .ci/run"]
+#[ignore = "needs bazel-remote: the test says how to build it"]
 async fn trees_are_read_from_a_compressed_store() {
     trees_are_read("zstd").await;
 }
 
 #[tokio::test]
-#[ignore = "needs bazel-remote; see .ci/run"]
+#[ignore = "needs bazel-remote: the test says how to build it"]
 async fn trees_are_read_from_an_uncompressed_store() {
     trees_are_read("uncompressed").await;
 }
