@@ -158,15 +158,16 @@ fn without_duration(mut document: Value) -> Value {
     document
 }
 
-/// A bisection of version 1 knows no memory of the noise: what it is sure of is a little
-/// different.
-fn without_probabilities(document: &mut Value) {
+/// A bisection of version 1 knows no memory of the noise: what it is sure of, and the sizes of
+/// changes, are a little different.
+fn without_estimates(document: &mut Value) {
     if let Some(object) = document.as_object_mut() {
         object.remove("posterior");
         object.remove("probability");
-        object.values_mut().for_each(without_probabilities);
+        object.remove("effect");
+        object.values_mut().for_each(without_estimates);
     } else if let Some(values) = document.as_array_mut() {
-        values.iter_mut().for_each(without_probabilities);
+        values.iter_mut().for_each(without_estimates);
     }
 }
 
@@ -204,7 +205,7 @@ fn a_job_that_version_1_began_is_reported_and_comes_to_the_same_end() {
         let resumed = resume.ends_with(0);
         let [found, wanted] = [resumed.document(), expected.clone()].map(|document| {
             let mut document = without_duration(document);
-            without_probabilities(&mut document);
+            without_estimates(&mut document);
             document
         });
         assert_eq!(found, wanted, "{resumed}");
