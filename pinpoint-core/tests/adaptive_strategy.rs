@@ -742,17 +742,6 @@ fn no_culprit_is_named_whose_effect_may_be_none() {
     assert!(compatible_before > 0);
 }
 
-/// In noise with long tails, a few slow runs at the end may be outliers, or a second change.
-#[test]
-fn the_second_of_two_changes_is_not_given_up_early() {
-    let scenario = Scenario {
-        changes: vec![2.0, 2.0],
-        noise: Noise::HeavyTails,
-        ..Scenario::new(16)
-    };
-    expect(&scenario, Some(2.0), 0.9, 60.0);
-}
-
 /// A search that must end before the effect of its culprit shows leaves the commit as a
 /// candidate.
 #[test]

@@ -158,13 +158,14 @@ fn without_duration(mut document: Value) -> Value {
     document
 }
 
-/// A bisection of version 1 knows no memory of the noise: what it is sure of, and the sizes of
-/// changes, are a little different.
+/// A bisection of version 1 knows no memory of the noise: what it is sure of, the sizes of
+/// changes, and the runs that it takes are a little different.
 fn without_estimates(document: &mut Value) {
     if let Some(object) = document.as_object_mut() {
         object.remove("posterior");
         object.remove("probability");
         object.remove("effect");
+        object.remove("runs");
         object.values_mut().for_each(without_estimates);
     } else if let Some(values) = document.as_array_mut() {
         values.iter_mut().for_each(without_estimates);

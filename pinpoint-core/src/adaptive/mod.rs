@@ -91,8 +91,7 @@ use self::runs::Runs;
 use self::tuning::{
     ASSUMPTIONS, FIRST_RUNS, FIRST_RUNS_IF_CLEAR, FIRST_USE, FURTHER_RUNS, HIGHEST_BUILD_COST,
     MODEL_ERROR, MOST_BATCHED, MOST_RUNS, NO_CHANGE, NO_FURTHER_CHANGE, NO_FURTHER_CHANGE_AFTER,
-    OLD_ASSUMPTIONS, OLD_NO_FURTHER_CHANGE_AFTER, PAIR_RUNS, RUNS_PER_BATCHED,
-    RUNS_PER_LATE_BATCHED,
+    OLD_ASSUMPTIONS, PAIR_RUNS, RUNS_PER_BATCHED, RUNS_PER_LATE_BATCHED,
 };
 use self::values::{Setting, Smallest, Value};
 use crate::budget::Exhausted;
@@ -163,8 +162,8 @@ struct Question {
     /// Noise may depend on that of the runs before, and on the level. Not in jobs of earlier
     /// versions, whose decisions stay as they were.
     has_memory: bool,
-    /// A culprit is one only if its own measured effect shows a change, and a further change
-    /// is likelier. Not in jobs of earlier versions.
+    /// A culprit is one only if its own measured effect shows a change. Not in jobs of
+    /// earlier versions.
     shows_effects: bool,
 }
 
@@ -327,7 +326,14 @@ impl AdaptiveSearch {
         }
         let prior = self.prior(changes);
         let setting = self.setting(runs, changes, &prior);
-        posterior::analyse(runs, setting, self.question.no_change(changes.len()))
+        let no_change = if changes.is_empty() {
+            NO_CHANGE
+        } else if self.question.has_memory {
+            NO_FURTHER_CHANGE_AFTER[changes.len().min(NO_FURTHER_CHANGE_AFTER.len()) - 1]
+        } else {
+            NO_FURTHER_CHANGE
+        };
+        posterior::analyse(runs, setting, no_change)
     }
 
     fn setting<'a>(&self, runs: &Runs, changes: &'a [usize], prior: &'a [f64]) -> Setting<'a> {
@@ -698,22 +704,6 @@ impl AdaptiveSearch {
 }
 
 impl Question {
-    /// The prior probability that there is no change beside so many.
-    fn no_change(&self, known: usize) -> f64 {
-        let after = match self {
-            _ if known == 0 => return NO_CHANGE,
-            Self {
-                shows_effects: true,
-                ..
-            } => NO_FURTHER_CHANGE_AFTER,
-            Self {
-                has_memory: true, ..
-            } => OLD_NO_FURTHER_CHANGE_AFTER,
-            _ => return NO_FURTHER_CHANGE,
-        };
-        after[known.min(after.len()) - 1]
-    }
-
     fn magnitude(&self, values: &[Value]) -> Option<Smallest> {
         match self.magnitude? {
             Magnitude::Absolute(amount) => Some(Smallest::Amount(amount.abs())),

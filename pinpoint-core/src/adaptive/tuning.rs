@@ -13,18 +13,13 @@ use super::memory::{Assumptions, Memory};
 
 /// That no commit changed anything. At 0.2: nothing 35 → 120.
 pub(super) const NO_CHANGE: f64 = 0.45;
-/// That there is no further change beside those found, in jobs whose spec has version 1 or 2.
-/// At 0.5: two-opposite 47 → 130, pass-fail 0.05->0.95 25 → 106.
+/// That there is no further change beside those found. At 0.5: two-opposite 47 → 130,
+/// pass-fail 0.05->0.95 25 → 106.
 pub(super) const NO_FURTHER_CHANGE: f64 = 0.9;
-/// The same after one, two and more changes: a history with several has more. The search for a
-/// further one ends at the confidence asked for, and at 0.9 it takes next to no run to get
-/// there: of `two-alike heavy-tails 16 d=2 told=right`, 83 % are exactly right with 46 runs
-/// instead of 97 % with 49.
-pub(super) const NO_FURTHER_CHANGE_AFTER: [f64; 3] = [0.8, 0.8, 0.7];
-/// The same in jobs whose spec has version 3. At 0.9 for all of them, and without
-/// [`FURTHER_RUNS`]: `history modes` of the benchmark `real_noise` is right in 52 % of its
-/// searches instead of 83 %.
-pub(super) const OLD_NO_FURTHER_CHANGE_AFTER: [f64; 3] = [0.9, 0.8, 0.7];
+/// The same after one, two and more changes: a history with several has more. At 0.9 for
+/// all of them, and without [`FURTHER_RUNS`]: `history modes` of the benchmark `real_noise` is
+/// right in 52 % of its searches instead of 83 %.
+pub(super) const NO_FURTHER_CHANGE_AFTER: [f64; 3] = [0.9, 0.8, 0.7];
 /// That something too small to be worth finding changed, where nothing worth finding did.
 /// At 0.5: nothing normal 34 → 54.
 pub(super) const SMALL_CHANGE: f64 = 0.05;
