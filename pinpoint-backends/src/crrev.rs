@@ -54,7 +54,7 @@ impl CommitPosition {
     }
 }
 
-/// A text that is no commit position.
+/// A text that is not a commit position.
 #[derive(Debug, thiserror::Error)]
 #[error("a commit position is a number, or written refs/heads/main@{{#NUMBER}}")]
 pub struct NoCommitPosition;

@@ -221,7 +221,7 @@ impl CarriedOut {
         }
     }
 
-    /// Carries a job out that was just stored, or leaves it to those who do; `report` is
+    /// Carries a job out that was just stored, or leaves it to the workers; `report` is
     /// the file of its report. No result when this process does not wait for it: then its
     /// id is printed.
     pub(crate) async fn run(

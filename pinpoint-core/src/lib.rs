@@ -189,6 +189,7 @@ pub use pairwise::{
 pub use pinpoint_compare::{
     Direction, FunctionalComparison, Interval, PairwiseComparison, PerformanceComparison, Verdict,
 };
+pub use random::SplitMix64;
 pub use report::{
     Artifact, BuildReport, DependencyChange, Followed, Listing, PairReport, Report, RunReport,
     Series, Usage,

@@ -1,19 +1,32 @@
-//! The seeded generator for the order of runs and for simulations.
+//! Numbers from a seed: the order of runs, bots and retries, and simulations.
 
 /// SplitMix64: a 64-bit state, one addition and two multiplications a number.
 ///
 /// Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
 /// OOPSLA 2014. Written out here because a search must give the same order on
-/// every platform and with every version of every dependency.
+/// every platform and with every version of every dependency. An executor uses it for
+/// what must be the same again when a job is resumed. It is nothing for secrets.
+///
+/// ```
+/// # use pinpoint_core::SplitMix64;
+/// let mut bots = ["a", "b", "c", "d"];
+/// SplitMix64::new(1).shuffle(&mut bots);
+/// let mut again = ["a", "b", "c", "d"];
+/// SplitMix64::new(1).shuffle(&mut again);
+/// assert_eq!(bots, again);
+/// ```
 #[derive(Debug, Clone)]
-pub(crate) struct SplitMix64(u64);
+pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The generator of a seed. Neighbouring seeds give sequences that have nothing in common.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next number, any of 64 bits.
+    pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -24,7 +37,7 @@ impl SplitMix64 {
     /// Above 0 and at most 1, so that it has a logarithm.
     #[cfg(feature = "simulation")]
     pub(crate) fn uniform(&mut self) -> f64 {
-        ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+        ((self.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
     /// True with this probability.
@@ -40,14 +53,14 @@ impl SplitMix64 {
         radius * libm::cos(std::f64::consts::TAU * self.uniform())
     }
 
-    /// A number below `bound`, which is not 0. The bias of the multiplication
-    /// is at most `bound` in 2^64.
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+    /// A number below `bound`; 0 if that is 0. The bias of the multiplication is at most
+    /// `bound` in 2^64.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Fisher and Yates.
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+    /// Puts items into a random order, each as likely: the shuffle of Fisher and Yates.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u64 + 1) as usize);
         }
@@ -62,7 +75,7 @@ mod tests {
     fn gives_the_published_sequence() {
         // The first outputs for seed 1234567, as in the reference code's tests.
         let mut random = SplitMix64::new(1_234_567);
-        let numbers: Vec<u64> = (0..3).map(|_| random.next()).collect();
+        let numbers: Vec<u64> = (0..3).map(|_| random.next_u64()).collect();
         assert_eq!(
             numbers,
             [

@@ -317,8 +317,8 @@ fn refuses(content: impl AsRef<[u8]>, expected: &str) {
 #[test]
 fn errors_name_the_place_and_what_to_do() {
     refuses("", "the profile is empty");
-    refuses("Hello, world.\n", "this is no profile that can be read");
-    refuses("{\"results\": []}", "this is no profile");
+    refuses("Hello, world.\n", "this is not a profile that can be read");
+    refuses("{\"results\": []}", "this is not a profile");
     refuses("PERFILE2\0\0", "perf script -i perf.data");
     refuses(
         "a;b 3\nc\n",
@@ -332,7 +332,7 @@ fn errors_name_the_place_and_what_to_do() {
         "[unknown];0x12 3\n",
         "has no symbols: not one function of the program has a name; build with debug information",
     );
-    refuses("[]", "this is no profile");
+    refuses("[]", "this is not a profile");
     refuses(
         "{\"traceEvents\": []}",
         "disabled-by-default-v8.cpu_profiler",
@@ -360,7 +360,7 @@ fn errors_name_the_place_and_what_to_do() {
     );
     refuses(
         "events: Ir\nfn=f\n1 x\n",
-        "line 3, column 1 is not as in the callgrind profile (a cost is no number)",
+        "line 3, column 1 is not as in the callgrind profile (a cost is not a number)",
     );
     refuses([0x1f, 0x8b, 8, 0], "damaged or cut short");
     let speedscope = |profiles: &str| {

@@ -68,7 +68,7 @@ def check_expression(root):
         if not isinstance(node, allowed):
             raise ValueError("outside of the subset")
         if isinstance(node, ast.Call) and not isinstance(node.func, ast.Name):
-            raise ValueError("a call of what is no name")
+            raise ValueError("a call of what is not a name")
 
 
 def urls(text):

@@ -148,7 +148,7 @@ proptest! {
                 continue;
             }
             deepest = deepest.max(states[0].modified_deps.len());
-            prop_assert!(deepest < 20, "it goes on for ever");
+            prop_assert!(deepest < 20, "it never ends");
             let at = pick.index(states.len());
             if at > 0 {
                 let (_, before) = world.between(&lower, &states[at]).expect("an answer");

@@ -23,7 +23,7 @@ use crate::drive::{self, Failure, document, explained, runtime, with_store};
 #[pyfunction]
 pub(crate) fn combined_commit(text: &str) -> PyResult<(String, u64)> {
     let commit: CombinedCommit = serde_json::from_str(text)
-        .map_err(|error| PyValueError::new_err(format!("this is no commit: {error}")))?;
+        .map_err(|error| PyValueError::new_err(format!("this is not a commit: {error}")))?;
     Ok((written(&commit)?, commit.key()))
 }
 

@@ -41,7 +41,7 @@ def test_the_key_is_fnv_1a_over_what_is_built() -> None:
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"main": {"repository": 1, "git_hash": "x"}}'])
 def test_what_is_no_commit_is_refused(text: Any) -> None:
-    with pytest.raises(ValueError, match="this is no commit"):
+    with pytest.raises(ValueError, match="this is not a commit"):
         pinpoint.CombinedCommit.from_json(text)
     for kind in (pinpoint.JobOutcome, pinpoint.JobRecord):
         with pytest.raises(ValueError):

@@ -172,7 +172,7 @@ pub enum ConfigError {
     #[error("`sign_in.proxy.proof.certificate` needs `[tls]`: the proxy shows it to this service")]
     ProxyWithoutTls,
     /// A header that no request can have.
-    #[error("`sign_in.proxy.header` is no name of a header: {0:?}")]
+    #[error("`sign_in.proxy.header` is not a name of a header: {0:?}")]
     Header(String),
     /// Something with which nothing could work.
     #[error("`{name}` {problem}")]

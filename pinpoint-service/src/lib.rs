@@ -154,7 +154,7 @@ pub async fn router(service: Service) -> Router {
         let not_serving = ServingStatus::NotServing;
         reporter.set_service_status("", not_serving).await;
         let _ = phase.wait_for(|it| *it == Phase::Ending).await;
-        // Those who watch it have seen it.
+        // Its watchers have seen it.
         reporter.clear_service_status("").await;
     });
     let grpc = grpc::router(&service, health);

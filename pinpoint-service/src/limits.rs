@@ -1,4 +1,4 @@
-//! The limits of requests and of those who send them.
+//! The limits of requests and of their senders.
 //!
 //! Requests and streams are counted here, in the memory of each process, so that a limit costs
 //! no query; n processes together allow n times as much. Jobs and runs are counted by the store,
@@ -44,7 +44,7 @@ pub struct Limits {
     addresses: Mutex<Rates<IpAddr>>,
     users: Mutex<Rates<String>>,
     refusals: Mutex<Rates<String>>,
-    /// Open streams. Those who have none are not in it.
+    /// Open streams by user; users without one are left out.
     streams: Mutex<HashMap<String, u32>>,
 }
 

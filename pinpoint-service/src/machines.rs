@@ -49,7 +49,7 @@ impl Service {
             .store
             .list(&filter, Order::default(), &Place::First, JOBS);
         let listed = listed.await.map_err(errors::store)?.jobs;
-        // Those who ask meanwhile find what was read.
+        // Requests that arrive meanwhile find what was read.
         let mut known = self.caches.measured_jobs.0.lock().await;
         let mut jobs = BTreeMap::new();
         for job in listed {
@@ -124,7 +124,7 @@ fn measured(
     measured
 }
 
-/// The machines of several jobs, compared; none only for values that are no numbers.
+/// The machines of several jobs, compared; none only for values that are not numbers.
 fn compared<'a>(
     jobs: impl Iterator<Item = &'a Arc<Measured>>,
 ) -> Option<BTreeMap<String, MachineNoise>> {

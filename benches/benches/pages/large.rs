@@ -27,7 +27,7 @@ pub(crate) struct Simulated {
 
 fn commit(number: u64) -> CombinedCommit {
     let repository = "https://chromium.googlesource.com/chromium/src";
-    // A hash is no number that could be packed well.
+    // A hash is random, so it hardly compresses.
     let hash: String = (1..=5_u64)
         .map(|part| (number + 1).wrapping_mul(part * 0x9e37_79b9_7f4a_7c15))
         .map(|part| format!("{:08x}", part >> 32))

@@ -10,7 +10,7 @@ use super::{Field, Kind, Mode};
 /// A row as an object with a member for each column.
 pub(super) fn object(fields: &[Field], row: Value) -> Result<Value, String> {
     let Value::Object(mut row) = row else {
-        return Err("it is no object".into());
+        return Err("it is not an object".into());
     };
     let Some(Value::Array(cells)) = row.remove("f") else {
         return Err("it has no list `f`".into());
@@ -48,7 +48,7 @@ fn value(field: &Field, value: Value) -> Result<Value, String> {
                 .into_iter()
                 .map(|cell| content(cell).and_then(|content| single(field, content)))
                 .collect(),
-            _ => Err("it is no list".into()),
+            _ => Err("it is not a list".into()),
         };
     }
     single(field, value)
@@ -59,7 +59,7 @@ fn single(field: &Field, value: Value) -> Result<Value, String> {
         Value::Null => return Ok(Value::Null),
         Value::Object(_) if field.kind == Kind::Record => return object(&field.fields, value),
         Value::String(text) => text,
-        other => return Err(format!("{other} is no text")),
+        other => return Err(format!("{other} is not text")),
     };
     let wrong = || format!("{text:?} is no {:?}", field.kind);
     Ok(match field.kind {

@@ -16,14 +16,14 @@ use crate::google::{Code, TokenError};
 #[derive(Debug, thiserror::Error)]
 pub enum CasError {
     /// The address is none.
-    #[error("{address:?} is no address of a store ({problem}); write it as https://HOST:PORT")]
+    #[error("{address:?} is not an address of a store ({problem}); write it as https://HOST:PORT")]
     Address {
         /// The address as given.
         address: String,
         /// The problem.
         problem: String,
     },
-    /// Whoever is in between could read the token.
+    /// Anybody on the network path could read the token.
     #[error("{0} is not encrypted, so no token is sent to it; use https, or no tokens")]
     Unencrypted(String),
     /// There is no token.

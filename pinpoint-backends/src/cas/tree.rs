@@ -249,7 +249,7 @@ impl Walker<'_> {
 
     fn path(&mut self, folder: &str, name: &str) -> Result<String, CasError> {
         if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) {
-            return Err(self.fault(folder, name, "is no name of a file"));
+            return Err(self.fault(folder, name, "is not a name of a file"));
         }
         let path = if folder.is_empty() {
             name.to_owned()

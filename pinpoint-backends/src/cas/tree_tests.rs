@@ -109,7 +109,7 @@ fn names_that_lead_elsewhere_are_refused() {
             }
             let root = directories.with(&directory);
             let error = fault(&directories, &root);
-            assert!(error.contains("is no name of a file"), "{error}");
+            assert!(error.contains("is not a name of a file"), "{error}");
         }
     }
     let mut directories = Directories::default();

@@ -150,7 +150,7 @@ mod tests {
         let status = Status::with_error_details(Code::ResourceExhausted, "quota", asked);
         let waited = wait(&mut tries, Fault::of(&status)).await;
         assert!((20.0..21.0).contains(&waited), "{waited}");
-        // Not for ever.
+        // Not forever.
         tries.progressed();
         let asked = ErrorDetails::with_retry_info(Some(Duration::from_secs(86_400)));
         let status = Status::with_error_details(Code::Unavailable, "tomorrow", asked);

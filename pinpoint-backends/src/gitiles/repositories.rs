@@ -179,7 +179,7 @@ impl Repositories for Gitiles {
 }
 
 /// The URL of a repository, in normal form: `https://HOST/PROJECT`, the host in small letters,
-/// without `.git` or a slash at the end, and without the `/a/` of those who are signed in.
+/// without `.git` or a slash at the end, and without the `/a/` of signed-in users.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RepositoryUrl {
     /// Such as `chromium.googlesource.com`.

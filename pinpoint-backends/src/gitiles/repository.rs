@@ -210,7 +210,7 @@ impl Repository {
                     Err(error) if error.is_not_found() => return Ok(None),
                     other => other?,
                 };
-                // Of a folder or a link, the text is no file's.
+                // Of a folder or a link, the text is not a file's.
                 let header = answer.headers.get("x-gitiles-path-mode");
                 let mode = header.and_then(|mode| mode.to_str().ok());
                 if mode.is_some_and(|mode| !mode.trim_start_matches('0').starts_with("100")) {

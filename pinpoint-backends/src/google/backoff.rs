@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::random::Random;
+use pinpoint_core::SplitMix64;
 
 /// Tries and the waits between them: each wait is twice the one before, up to the longest,
 /// and a random half of it is left out, so that clients that failed together do not come back
@@ -55,7 +55,7 @@ impl Backoff {
         let factor = 1_u32.checked_shl(retry).unwrap_or(u32::MAX);
         let whole = self.first.saturating_mul(factor).min(self.longest);
         let half = u64::try_from((whole / 2).as_nanos()).unwrap_or(u64::MAX - 1);
-        let mut random = Random::new(seed ^ u64::from(retry).rotate_right(8));
+        let mut random = SplitMix64::new(seed ^ u64::from(retry).rotate_right(8));
         Some(whole - Duration::from_nanos(random.below(half + 1)))
     }
 }

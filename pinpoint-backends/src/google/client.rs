@@ -33,7 +33,7 @@ const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
     /// It is none.
-    #[error("{0:?} is no address of a service: it begins with https://")]
+    #[error("{0:?} is not an address of a service: it begins with https://")]
     NotAnAddress(String),
     /// Tokens would cross the network unprotected.
     #[error("{0:?} would get a token without HTTPS: only addresses of this machine may")]

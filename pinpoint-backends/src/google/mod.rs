@@ -48,8 +48,6 @@ pub use token_source::{TokenSource, UnknownTokenSource};
 pub use tokens::{TokenError, Tokens};
 pub use transport::{Transport, TransportError, Web};
 
-#[cfg(feature = "luci")]
-pub(crate) use random::Random;
 #[cfg(any(feature = "bigquery", feature = "cas", feature = "issue-tracker"))]
 pub(crate) use random::random_seed;
 #[cfg(feature = "cas")]

@@ -89,7 +89,7 @@ impl Prpc {
     fn request(&self, method: &str, message: &impl Serialize) -> Result<Request, ServiceError> {
         let body = serde_json::to_vec(message).map_err(|error| ServiceError::Unreadable {
             service: self.client.service(),
-            reason: format!("the request itself is no JSON: {error}"),
+            reason: format!("the request itself is not JSON: {error}"),
         })?;
         let path = format!("/prpc/{}/{method}", self.service);
         let json = HeaderValue::from_static("application/json");
@@ -111,7 +111,7 @@ fn read<T: DeserializeOwned>(service: &'static str, answer: Answer) -> Result<T,
     };
     let code = code.to_str().ok().and_then(|text| text.trim().parse().ok());
     match code.map(Code) {
-        None => Err(unreadable("its code is no number")),
+        None => Err(unreadable("its code is not a number")),
         Some(Code::OK) => {
             let json = answer.body.strip_prefix(GUARD);
             let json = json.ok_or_else(|| unreadable("its body does not begin with )]}'"))?;

@@ -140,7 +140,7 @@ struct Files {
     /// Other machines keep files of the same job meanwhile.
     shared: bool,
     kept: Mutex<Kept>,
-    /// Read by those who wait for something to be kept.
+    /// Read by tasks that wait for something to be kept.
     waiting: RwLock<()>,
 }
 

@@ -18,7 +18,7 @@ pub enum Waiting {
         /// When the last one was seen, in milliseconds since 1970.
         last_seen: Option<i64>,
     },
-    /// All workers of its bot take signed jobs only, and trust none of those who signed it.
+    /// All workers of its bot take signed jobs only, and trust none of its signers.
     NotTrusted {
         /// The bot.
         bot: String,

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
 
+use pinpoint_core::SplitMix64;
 use pinpoint_core::bots::Swarming as Machines;
 use tokio::sync::{Mutex, OnceCell};
 
 use super::error::LuciError;
-use crate::google::Random;
 use crate::swarming::Swarming;
 
 /// The bots that can be used.
@@ -60,10 +60,7 @@ impl Bots {
 fn shuffle(bots: &mut Vec<String>, seed: u64) {
     bots.sort();
     bots.dedup();
-    let mut random = Random::new(seed);
-    for last in (1..bots.len()).rev() {
-        bots.swap(last, random.below(last as u64 + 1) as usize);
-    }
+    SplitMix64::new(seed).shuffle(bots);
 }
 
 /// The one after the last that was tried; the one that was named is not tried again while

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The fields of an outcome with commits that no run was about.
 const OTHERS: [&str; 2] = ["candidates", "posterior"];
 
-/// The hashes of commits in JSON that a job is kept as; none in what is no JSON.
+/// The hashes of commits in JSON that a job is kept as; none in what is not JSON.
 pub(super) fn hashes(json: &str) -> Vec<String> {
     let mut found = Vec::new();
     if let Ok(value) = serde_json::from_str(json) {

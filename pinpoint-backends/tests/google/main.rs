@@ -5,17 +5,15 @@
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
 
+#[cfg(feature = "bigquery")]
+mod bigquery;
 mod calls;
+#[cfg(feature = "cas")]
+mod cas;
 #[cfg(feature = "gitiles")]
 mod gitiles;
-/// The content-addressed store of its own tests.
-#[cfg(feature = "luci")]
-#[path = "../cas"]
-mod cas {
-    #[allow(dead_code, reason = "its own tests use all of it")]
-    pub(crate) mod fake;
-    pub(crate) mod messages;
-}
+#[cfg(feature = "issue-tracker")]
+mod issue_tracker;
 #[cfg(feature = "luci")]
 mod luci;
 mod prpc;

@@ -638,7 +638,7 @@ async fn a_store_that_cannot_be_written_stops_nothing() {
     assert_eq!(report.failure, None);
     let log = fs::read_to_string(report.log.unwrap()).unwrap();
     assert!(log.contains("the build is not stored"), "{log}");
-    // Neither does a build that is no list of files.
+    // Neither does a build that is not a list of files.
     fs::remove_file(&unfinished).unwrap();
     let odd = machines.config("mkfifo pipe");
     let (report, _) = machines.build(&odd, "two").await;

@@ -101,7 +101,7 @@ fn errors_name_the_file_and_what_to_do() {
     let error = |arguments: &[&str]| explain(&world, arguments, 2).stderr;
     let text = error(&["--base", &wrong, "--experiment", &sound]);
     assert!(
-        text.contains("x.txt: this is no profile that can be read; give"),
+        text.contains("x.txt: this is not a profile that can be read; give"),
         "{text}"
     );
     let text = error(&["--base", &sound, "--experiment", "absent"]);

@@ -134,7 +134,7 @@ fn options_that_make_no_sense() {
             "is not a valid regular expression",
         ),
         (&["--format", "regex:x"], "no group named `value`"),
-        (&["--format", "json:a"], "is no JSON pointer"),
+        (&["--format", "json:a"], "is not a JSON pointer"),
         (&["--direction", "left"], "left"),
         (&["--magnitude", "much"], "a number is needed"),
         (&["--timeout", "soon"], "--timeout"),

@@ -8,7 +8,7 @@ use crate::results::Place;
 pub enum ReadProfileError {
     /// No reader recognises it.
     #[error(
-        "this is no profile that can be read; give a Chrome trace or a .cpuprofile, the text of `perf script`, folded stacks, a pprof or callgrind file, or the JSON of Firefox, samply or speedscope"
+        "this is not a profile that can be read; give a Chrome trace or a .cpuprofile, the text of `perf script`, folded stacks, a pprof or callgrind file, or the JSON of Firefox, samply or speedscope"
     )]
     NotRecognised,
     /// It is what `perf record` writes, which only `perf` reads.

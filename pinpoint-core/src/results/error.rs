@@ -12,7 +12,7 @@ pub enum FormatError {
     Unknown(String),
     /// The JSON pointer is none.
     #[error(
-        "`{pointer}` is no JSON pointer: character {position} {problem}; write it like /results/0/mean (RFC 6901)"
+        "`{pointer}` is not a JSON pointer: character {position} {problem}; write it like /results/0/mean (RFC 6901)"
     )]
     Pointer {
         /// The pointer as given.
@@ -61,7 +61,7 @@ pub enum Place {
     Json(String),
     /// A file in a folder of results.
     File(String),
-    /// A byte of what is no text, counted from 0.
+    /// A byte that is not part of a text, counted from 0.
     Byte(usize),
 }
 

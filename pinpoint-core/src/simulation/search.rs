@@ -124,7 +124,7 @@ impl<'a> Simulation<'a> {
         let mut random = SplitMix64::new(seed);
         let machine = Bisection::new(BisectionSpec {
             range: scenario.range(),
-            seed: random.next(),
+            seed: random.next_u64(),
             ..spec.clone()
         })?;
         let truth = Truth::draw(scenario, &mut random);

@@ -148,7 +148,7 @@ fn small() -> TextStyle<'static> {
     ("sans-serif", SMALL).into_font().color(&TEXT)
 }
 
-/// A picture in its frame, with words for those who can't see it.
+/// A picture in its frame, with a text for users who can't see it.
 fn framed(label: &str, svg: &str) -> Markup {
     html! { div.picture role="img" aria-label=(label) tabindex="0" { (PreEscaped(svg)) } }
 }

@@ -57,7 +57,7 @@ impl<'de> Deserialize<'de> for SignInConfig {
     }
 }
 
-/// The ways besides tokens of the store, and the roles of those who come by them.
+/// The ways besides tokens of the store, and the roles of the users that they sign in.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ways {
@@ -181,7 +181,7 @@ impl Address {
     }
 }
 
-/// A text that is no address for secrets.
+/// A text that is not an address for secrets.
 #[derive(Debug, thiserror::Error)]
 #[error("the address {text:?} {problem}")]
 pub struct AddressError {
@@ -367,7 +367,7 @@ mod tests {
             ),
             (
                 oidc("client_id", "session = '0s'\nclient_id"),
-                "`sign_in.oidc.session` is no time",
+                "`sign_in.oidc.session` is not a length of time",
             ),
             (
                 oidc("client_id", "scopes = ['email']\nclient_id"),
@@ -401,7 +401,7 @@ mod tests {
                 format!(
                     "[sign_in.proxy]\nheader = 'a b'\nproof.assertion = {{ issuer = 'https://a', audience = 'a' }}\n{roles}"
                 ),
-                "is no name of a header",
+                "is not a name of a header",
             ),
             (
                 "[sign_in.roles]\nadmin = ['everybody:']".into(),

@@ -415,7 +415,7 @@ mod tests {
         );
     }
 
-    /// Any value of a field that is no list and no map; none of messages with a JSON of their
+    /// Any value of a field that is neither a list nor a map; none of messages with a JSON of their
     /// own, but of times.
     fn value(kind: &Kind, depth: u32) -> Option<BoxedStrategy<prost_reflect::Value>> {
         use prost_reflect::Value as V;

@@ -108,7 +108,7 @@ pub enum SignInError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The name of a proxy's certificate is none.
-    #[error("`sign_in.proxy.certificate.name` is no name of a host: {0:?}")]
+    #[error("`sign_in.proxy.certificate.name` is not a name of a host: {0:?}")]
     Name(String),
     /// The client of identity providers can't be made.
     #[error("identity providers can't be asked over TLS: {0}; are root certificates installed?")]

@@ -224,7 +224,7 @@ async fn answer(request: RequestBuilder) -> Result<(StatusCode, Json), Status> {
         }
         bytes.extend_from_slice(&part);
     }
-    // What is no JSON, an error's page perhaps, says nothing.
+    // What is not JSON, an error's page perhaps, says nothing.
     let json = serde_json::from_slice(&bytes).unwrap_or_default();
     match response.status() {
         status if status.is_server_error() => {

@@ -397,7 +397,7 @@ pub(super) async fn create_token(
     Ok(page)
 }
 
-/// POST `/account/tokens/revoke`: one's own, or, for those who may end the jobs of others, any.
+/// POST `/account/tokens/revoke`: one's own, or, for users who may end the jobs of others, any.
 pub(super) async fn revoke_token(
     State(service): State<Service>,
     view: View,

@@ -58,7 +58,7 @@ pub(super) fn page(view: &View, section: Section, title: &str, main: &Markup) ->
     answer(StatusCode::OK, title, view.theme(), &header, main)
 }
 
-/// A page for those who may be anybody.
+/// A page that anybody may see.
 pub(super) fn bare(status: StatusCode, title: &str, main: &Markup) -> Response {
     let header = html! { nav aria-label="Pages" { a.home href="/" { "Pinpoint" } } };
     answer(status, title, None, &header, main)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use fake_luci::Faults;
 use pinpoint_core::{
     CombinedCommit, Direction, DriveError, MemoryJournal, Outcome, Pairwise, PairwiseSpec,
-    PairwiseStatus, Status, Stop, drive,
+    PairwiseStatus, SplitMix64, Status, Stop, drive,
 };
 use tokio::time::{sleep, timeout};
 
@@ -15,21 +15,14 @@ use super::fixture::{CLOCK, Fixture, IN_MAIN, IN_ROLL, NOWHERE};
 /// Processes of a job, at most.
 const MOST_PROCESSES: u64 = 200;
 
-/// SplitMix64's output function: neighbouring seeds give distant numbers.
-fn mix(seed: u64) -> u64 {
-    let mut z = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 /// Drives a job through several processes. Each ends after a time by seed: half of them are
 /// killed, the others detach.
 async fn driven(fixture: &Fixture, seed: u64) -> (Outcome, Vec<CombinedCommit>) {
     let mut journal = MemoryJournal::new(format!("job-{seed}"));
+    let mut random = SplitMix64::new(seed);
     for process in 0..MOST_PROCESSES {
         let executor = fixture.executor();
-        let draw = mix(seed ^ mix(process));
+        let draw = random.next_u64();
         // The first processes live shortly, so that there are several of them.
         let life = Duration::from_secs(30 + draw % 5_400 * (1 + process / 4));
         let is_killed = draw >> 63 == 1;

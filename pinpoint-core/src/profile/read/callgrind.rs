@@ -164,7 +164,7 @@ impl Reader {
             "totals" => {
                 self.ended = true;
                 let total = number(value.split_whitespace().next().unwrap_or_default());
-                *self.total.get_or_insert(0.0) += total.ok_or("the total is no number")?;
+                *self.total.get_or_insert(0.0) += total.ok_or("the total is not a number")?;
             }
             _ => {}
         }
@@ -224,7 +224,7 @@ impl Reader {
         let position = self.positions.unwrap_or(1);
         let cost = match line.split_whitespace().nth(position) {
             None => 0.0,
-            Some(cost) => number(cost).ok_or("a cost is no number")?,
+            Some(cost) => number(cost).ok_or("a cost is not a number")?,
         };
         if std::mem::take(&mut self.jump) {
             return Ok(());

@@ -33,7 +33,7 @@ fn split(line: &str) -> Result<(&str, f64), &'static str> {
         .trim_end()
         .rsplit_once(' ')
         .ok_or("a stack without a count")?;
-    let count: f64 = count.parse().map_err(|_| "the count is no number")?;
+    let count: f64 = count.parse().map_err(|_| "the count is not a number")?;
     if !(count >= 0.0 && count.is_finite()) {
         return Err("the count is negative or not finite");
     }

@@ -47,7 +47,8 @@ pub(in crate::ui) async fn journal(
         Some((Ok(Bytes::from(lines)), Some((journal, Some(last)))))
     });
     let name = format!("attachment; filename=\"pinpoint-{}.jsonl\"", job.id);
-    let name = HeaderValue::try_from(name).map_err(|_| Status::internal("an id is no name"))?;
+    let name =
+        HeaderValue::try_from(name).map_err(|_| Status::internal("an id is not a file name"))?;
     let headers = [
         (
             header::CONTENT_TYPE,

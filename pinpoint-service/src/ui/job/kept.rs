@@ -39,7 +39,7 @@ const UNSEEN: Duration = Duration::from_secs(60);
 /// The time between two looks for such jobs.
 const SWEEP: Duration = Duration::from_secs(10);
 
-/// The views of a job that are kept: of those who look at one without choosing anything, there
+/// The views of a job that are kept: of viewers who choose nothing, there
 /// is one.
 const MOST_VIEWS: usize = 4;
 
@@ -55,7 +55,7 @@ struct Slots {
     is_swept: bool,
 }
 
-/// The place of a job, which those who follow it share.
+/// The place of a job, which its viewers share.
 pub(super) type Place = Arc<AsyncMutex<Option<Now>>>;
 
 #[derive(Debug)]
@@ -163,7 +163,7 @@ impl Kept {
             let Some(slot) = slots.of.get_mut(&other) else {
                 continue;
             };
-            // One that is looked at just now is left to whoever does.
+            // Its viewer has the lock of one that is looked at just now.
             let Ok(mut place) = slot.place.try_lock() else {
                 continue;
             };

@@ -464,7 +464,7 @@ fn more(stored: &StoredJob, summary: &JobSummary) -> Markup {
     }
 }
 
-/// The buttons of a job, for those who may press them.
+/// The buttons of a job, for users who may press them.
 fn actions(view: &View, job: &Job, summary: &JobSummary) -> Markup {
     let path = |action: &str| format!("/jobs/{}/{action}", summary.job_id);
     let is_over = !matches!(

@@ -1,8 +1,4 @@
 //! The client of BigQuery, against one on loopback.
-#![cfg(feature = "bigquery")]
-// Clippy's exception for tests knows functions marked as tests only, not what
-// they share.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +11,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 mod fake;
-#[path = "../google/server.rs"]
-#[allow(dead_code, reason = "tests of the layer below need more of it")]
-mod server;
 
 use fake::Fake;
 

@@ -53,7 +53,7 @@ pub(super) fn check_record(fields: &[Value], row: &Value) -> Result<(), String> 
                 list.iter()
                     .try_for_each(|value| check_value(field, value))?;
             }
-            ("REPEATED", _) => return Err(format!("{name} is no list")),
+            ("REPEATED", _) => return Err(format!("{name} is not a list")),
             (_, Value::Null) => {}
             (_, value) => check_value(field, value)?,
         }
@@ -88,7 +88,7 @@ pub(super) fn parameter(value: &Value) -> Result<(String, Vec<String>), String> 
         value["value"]
             .as_str()
             .map(str::to_owned)
-            .ok_or_else(|| "a value is no text".to_owned())
+            .ok_or_else(|| "a value is not text".to_owned())
     };
     if kind["type"] != "ARRAY" {
         return Ok((name, vec![text(&parts["parameterValue"])?]));

@@ -10,12 +10,12 @@ use std::{env, fs};
 use bytes::Bytes;
 use pinpoint_backends::cas::{Cas, CasError, CasOptions, Digest};
 use pinpoint_backends::google::{TokenSource, Tokens, Transport, Web};
+use pinpoint_core::SplitMix64;
 
-use super::fake::Random;
 use super::world::Folder;
 
-const NEEDED: &str = "bazel-remote is needed: in pinpoint-backends/tests/cas/bazel-remote, `go \
-                      build -o ../../../../target/bazel-remote github.com/buchgr/bazel-remote/v2`; \
+const NEEDED: &str = "bazel-remote is needed: in pinpoint-backends/tests/google/cas/bazel-remote, `go \
+                      build -o ../../../../../target/bazel-remote github.com/buchgr/bazel-remote/v2`; \
                       or its path in PINPOINT_TEST_BAZEL_REMOTE";
 
 fn program() -> PathBuf {
@@ -127,7 +127,7 @@ async fn trees_are_read(storage: &str) {
     let cas = store.client();
     let place = tempfile::tempdir().unwrap();
     for seed in 0..6 {
-        let mut random = Random(seed);
+        let mut random = SplitMix64::new(seed);
         let mut folder = Folder::random(&mut random, 3);
         // Longer than any message.
         let long: Vec<u8> = (0..6_000_000).map(|_| random.below(50) as u8).collect();

@@ -13,7 +13,7 @@ use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Map, Value, json};
 
-use super::server::{Arrived, Server};
+use crate::server::{Arrived, Server};
 use rows::{check_fields, check_record, parameter, record, select};
 
 /// Rows in a page of an answer, at most.
@@ -66,7 +66,7 @@ fn bad(message: impl std::fmt::Display) -> Response {
 fn members<'a>(value: &'a Value, known: &[&str]) -> Result<&'a Map<String, Value>, String> {
     let object = value
         .as_object()
-        .ok_or_else(|| format!("{value} is no object"))?;
+        .ok_or_else(|| format!("{value} is not an object"))?;
     match object.keys().find(|name| !known.contains(&name.as_str())) {
         Some(name) => Err(format!("unknown name {name:?}")),
         None => Ok(object),
@@ -169,7 +169,7 @@ impl State {
         for (index, row) in rows.iter().enumerate() {
             let row = members(row, &["insertId", "json"])?;
             if row["insertId"].as_str().is_none_or(|id| id.len() > 128) {
-                return Err("insertId is no text of at most 128 characters".into());
+                return Err("insertId is not text of at most 128 characters".into());
             }
             if let Err(problem) = check_record(&table.fields, &row["json"]) {
                 let problem = json!({"reason": "invalid", "location": "", "message": problem});

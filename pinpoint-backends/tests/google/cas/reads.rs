@@ -6,16 +6,17 @@ use std::time::Duration;
 use bytes::Bytes;
 use pinpoint_backends::cas::{Cas, CasError, CasOptions, Digest, Trouble};
 use pinpoint_backends::google::{Backoff, TokenSource, Tokens};
+use pinpoint_core::SplitMix64;
 use tonic::Code;
 
-use super::fake::{Fake, Fault, Nowhere, Random, Settings};
+use super::fake::{Fake, Fault, Nowhere, Settings};
 use super::world::Folder;
 
 const MB: usize = 1 << 20;
 
 /// The same for a size, and hardly compressible.
 fn content(size: usize) -> Bytes {
-    let mut random = Random(size as u64);
+    let mut random = SplitMix64::new(size as u64);
     (0..size).map(|_| random.below(200) as u8).collect()
 }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use pinpoint_backends::cas::{Cas, CasOptions, Digest};
 use pinpoint_backends::google::{Backoff, TokenSource, Tokens, Transport, TransportError};
+use pinpoint_core::SplitMix64;
 use tokio::net::TcpListener;
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Code, Request, Status};
@@ -126,19 +127,6 @@ impl Transport for Nowhere {
     }
 }
 
-/// SplitMix64.
-pub(crate) struct Random(pub u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
-}
-
 impl Fake {
     pub(crate) async fn start(settings: Settings) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -221,7 +209,7 @@ impl Fake {
             }
         }
         let number = self.count.fetch_add(1, Ordering::SeqCst);
-        let mut random = Random(self.settings.seed ^ number.rotate_left(32));
+        let mut random = SplitMix64::new(self.settings.seed ^ number.rotate_left(32));
         if self.settings.one_fails_of == 0 || random.below(self.settings.one_fails_of) != 0 {
             return Ok((Fault::None, busy));
         }

@@ -1,8 +1,9 @@
 //! Seeded faults: whatever goes wrong, what is read is right, or an error that is.
 
 use pinpoint_backends::cas::CasError;
+use pinpoint_core::SplitMix64;
 
-use super::fake::{Fake, Random, Settings};
+use super::fake::{Fake, Settings};
 use super::world::Folder;
 
 /// How many seeds are tried; `PINPOINT_ATTACKS` names another number.
@@ -17,7 +18,7 @@ fn seeds() -> u64 {
 async fn what_is_read_is_right_whatever_fails() {
     let mut missing = 0;
     for seed in 0..seeds() {
-        let mut random = Random(seed);
+        let mut random = SplitMix64::new(seed);
         let settings = Settings {
             has_zstd: random.below(2) == 0,
             batch: [0, 5_000, 150_000][random.below(3) as usize],

@@ -1,8 +1,4 @@
 //! Comments on the issue tracker, against one on loopback that is strict and fails by seed.
-#![cfg(feature = "issue-tracker")]
-// Clippy's exception for tests knows functions marked as tests only, not what
-// they share.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,14 +7,11 @@ use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use pinpoint_backends::google::{Backoff, Secret, TokenSource, Tokens, Web};
 use pinpoint_backends::issue_tracker::{Change, IssueTracker, Posted, TrackerError};
+use pinpoint_core::SplitMix64;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-#[path = "google/server.rs"]
-#[allow(dead_code, reason = "tests of the layer below need more of it")]
-mod server;
-
-use server::{Arrived, Server};
+use crate::server::{Arrived, Server};
 
 const ISSUE: u64 = 330_000_001;
 
@@ -298,25 +291,12 @@ async fn errors_name_the_issue_and_no_secret() {
     assert!(tracker.comments().is_empty());
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % bound
-    }
-}
-
 /// Answers are lost, and the process ends at any request: its successor posts the same.
 #[tokio::test]
 async fn a_comment_is_there_once_whatever_fails() {
     let web = Arc::new(Web::new().unwrap());
     for seed in 0..150 {
-        let mut random = Random(seed);
+        let mut random = SplitMix64::new(seed);
         let tracker = Tracker::reached_by(web.clone()).await;
         let faults = [Fault::None, Fault::Unavailable, Fault::Busy, Fault::Lost];
         let planned = (0..random.below(12)).map(|_| faults[random.below(4) as usize]);

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use bytes::Bytes;
 use pinpoint_backends::cas::{Digest, File, Tree};
+use pinpoint_core::SplitMix64;
 use prost::Message;
 
-use super::fake::Random;
 use super::messages::{self, Directory, DirectoryNode, FileNode, SymlinkNode};
 
 /// A folder of a tree.
@@ -39,7 +39,7 @@ impl Folder {
     }
 
     /// Some files: empty and large, the same twice, in folders that may be empty.
-    pub(crate) fn random(random: &mut Random, depth: u64) -> Self {
+    pub(crate) fn random(random: &mut SplitMix64, depth: u64) -> Self {
         let mut folder = Self::default();
         for index in 0..random.below(6) {
             let size = match random.below(24) {
