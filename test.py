@@ -20,6 +20,7 @@ failed, and with exit code 0 only if nothing failed.
 """
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -27,6 +28,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -39,6 +41,8 @@ PUBLISHED_FOR = "manylinux_2_28"
 # The command that Python's tests run, and the variable that names another.
 BUILT = TARGET / "debug" / ("pinpoint.exe" if os.name == "nt" else "pinpoint")
 COMMAND = "PINPOINT_COMMAND"
+# Of the tests' programs, so many run at a time: most of them wait for others.
+PROGRAMS_AT_ONCE = 2
 # The crates that `[profile.test]` optimises.
 CALCULATING = ["pinpoint-compare", "pinpoint-core"]
 # The packages that run its tests, check its types, and play the part of its users' data
@@ -68,8 +72,41 @@ def test_rust(_interpreters, compiled=lambda: None):
     # calculate.
     tests = ["cargo", "test", "--workspace", "--all-features"]
     run(*tests, "--no-run", hint="a Rust test did not compile: see above")
+    programs = test_programs(tests)
     compiled()
-    run(*tests, "--no-fail-fast", hint="a Rust test failed: see above")
+    # Cargo runs one program at a time, and each ends with a test that waits.
+    with ThreadPoolExecutor(PROGRAMS_AT_ONCE) as threads:
+        outputs = [threads.submit(ended_with, *tests, "--doc", "--no-fail-fast")]
+        outputs += [threads.submit(ended_with, program, package=package) for program, package in programs]
+        for output in as_completed(outputs):
+            print(output.result()[1], flush=True)
+    failed = [output.result()[1].splitlines()[0] for output in outputs if not output.result()[0]]
+    if failed:
+        raise Failed("\n".join(["a Rust test failed, see above the output of", *failed]))
+
+
+def test_programs(tests):
+    """The programs that cargo has made of the tests, each with the directory of its package;
+    the largest first, since the one that takes longest must not be the last."""
+    asked = subprocess.run([*tests, "--no-run", "--quiet", "--message-format=json"],
+                           cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    if asked.returncode != 0:
+        raise Failed("cargo does not say which tests it has compiled")
+    messages = map(json.loads, asked.stdout.splitlines())
+    programs = [(message["executable"], Path(message["manifest_path"]).parent) for message in messages
+                if message["reason"] == "compiler-artifact" and message["profile"]["test"] and message["executable"]]
+    return sorted(programs, key=lambda program: -os.path.getsize(program[0]))
+
+
+def ended_with(*command, package=ROOT):
+    """Whether a command succeeded, and what it printed, after a line with the command; run as
+    cargo runs the tests of a package."""
+    started = time.monotonic()
+    environment = {**os.environ, "CARGO_MANIFEST_DIR": str(package)}
+    ended = subprocess.run([str(word) for word in command], cwd=package, env=environment, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    heading = " ".join(["$", *map(str, command), f"({time.monotonic() - started:.0f} s)"])
+    return ended.returncode == 0, f"{heading}\n{ended.stdout}"
 
 
 def version_of(interpreter):

@@ -65,7 +65,7 @@ proptest! {
 /// of others.
 #[tokio::test]
 async fn a_long_history() {
-    const COMMITS: usize = 20_000;
+    const COMMITS: usize = 6_000;
     let world = World::new();
     // Every tenth commit merges a branch of two that left four commits earlier.
     let mut parents: Vec<Vec<usize>> = vec![vec![]];

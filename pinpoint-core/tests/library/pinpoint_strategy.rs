@@ -5,15 +5,13 @@
 )]
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
-mod world;
-
+use crate::world::{World, at, culprits, ran, value_by_value};
 use pinpoint_core::{
     Bisection, BisectionSpec, CombinedCommit, Commit, Direction, EffectOf, Event, Machine,
     Magnitude, Outcome, Position, Range, RetryPolicy, SpecError, Status, Stopped, Strategy, Task,
     Verdict,
 };
 use proptest::prelude::*;
-use world::{World, at, culprits, ran, value_by_value};
 
 #[test]
 fn finds_the_one_commit_that_is_slower() {

@@ -1,15 +1,13 @@
 //! Whatever happens, a search stays a search: it never panics, numbers each
 //! action once, keeps its budget, ends, and is the same after a replay.
 
-mod walk;
-
+use crate::walk::landscape::landscapes;
+use crate::walk::{How, Step, Walk, check_replay, state, steps};
 use pinpoint_core::{
     Bisection, BisectionSpec, CombinedCommit, Commit, CulpritFinder, CulpritFinderSpec, Direction,
     Event, Machine, Magnitude, Pairwise, PairwiseSpec, Range, Task,
 };
 use proptest::prelude::*;
-use walk::landscape::landscapes;
-use walk::{How, Step, Walk, check_replay, state, steps};
 
 fn specs() -> impl Strategy<Value = BisectionSpec> {
     let end = |hash: &str| CombinedCommit::from(Commit::new("repository", hash));

@@ -3,17 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
-mod walk;
-
 use std::collections::BTreeMap;
 
+use crate::walk::{Walk, check_replay, failed, gave, state, steps};
 use pinpoint_core::{
     Action, BisectionSpec, CulpritFinder, CulpritFinderOutcome, CulpritFinderSpec, Direction,
     Event, Machine, Magnitude, PairedRun, PairwiseStatus, Position, Range, SpecError, Status,
     Stopped, Strategy as SearchStrategy, Task,
 };
 use proptest::prelude::*;
-use walk::{Walk, check_replay, failed, gave, state, steps};
 
 /// The behaviour of commits, which depends on how they are run.
 struct World {

@@ -3,16 +3,14 @@
 
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
-mod walk;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::walk::{Walk, check_replay, failed, gave, state, steps};
 use pinpoint_core::{
     Action, CombinedCommit, Commit, Direction, Event, Machine, PairedRun, Pairwise,
     PairwiseOutcome, PairwiseSpec, PairwiseStatus, Position, SpecError, Stopped, Task, Verdict,
 };
 use proptest::prelude::*;
-use walk::{Walk, check_replay, failed, gave, state, steps};
 
 fn spec() -> PairwiseSpec {
     PairwiseSpec::unnamed()

@@ -6,17 +6,15 @@
 
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
-mod world;
-
 use std::cell::Cell;
 
+use crate::world::{World, at, culprits, value_by_value};
 use pinpoint_compare::Interval;
 use pinpoint_core::simulation::{Memory, Noise, Scenario, Simulation, Summary, Trial};
 use pinpoint_core::{
     Bisection, BisectionSpec, CombinedCommit, Commit, Direction, EffectOf, Event, Machine,
     Magnitude, Outcome, Position, Range, SpecError, Status, Stopped, Strategy, Task,
 };
-use world::{World, at, culprits, value_by_value};
 
 fn searches(scenario: &Scenario, magnitude: Option<f64>, count: u64) -> Vec<Trial> {
     let spec = BisectionSpec {

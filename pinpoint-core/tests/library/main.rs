@@ -1,0 +1,33 @@
+//! The library as its users see it: the machines, what drives them, and what they read and
+//! write. One program, since each one more is linked and optimised again.
+
+#[cfg(feature = "simulation")]
+mod adaptive_strategy;
+#[cfg(feature = "api")]
+mod api_messages;
+#[cfg(feature = "api")]
+mod api_requests;
+mod culprit_finder;
+mod drive;
+mod drive_calls;
+mod drive_pairs;
+mod durable;
+#[cfg(feature = "profile")]
+mod explain;
+mod job_machine;
+mod pairwise;
+mod pinpoint_strategy;
+#[cfg(feature = "profile")]
+mod profile;
+#[cfg(feature = "simulation")]
+mod published_figures;
+mod random_walks;
+#[cfg(feature = "results")]
+mod result_formats;
+mod same_builds;
+#[cfg(feature = "simulation")]
+mod simulation;
+mod stored_journals;
+mod translate;
+mod walk;
+mod world;
