@@ -299,7 +299,8 @@ async fn a_comment_is_there_once_whatever_fails() {
         let mut random = SplitMix64::new(seed);
         let tracker = Tracker::reached_by(web.clone()).await;
         let faults = [Fault::None, Fault::Unavailable, Fault::Busy, Fault::Lost];
-        let planned = (0..random.below(12)).map(|_| faults[random.below(4) as usize]);
+        // As many as the client tries again, at most.
+        let planned = (0..random.below(9)).map(|_| faults[random.below(4) as usize]);
         tracker.state.lock().unwrap().faults = planned.collect();
         let mut lives = random.below(4);
         loop {

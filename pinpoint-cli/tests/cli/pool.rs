@@ -224,8 +224,14 @@ pub(crate) struct Noise;
 
 impl Noise {
     pub(crate) const BUILD: [&'static str; 2] = ["--build", "cp value built"];
-    pub(crate) const SCRIPT: &'static str = "sleep 0.02; n=$(cat built); r=${PINPOINT_RUN:-0}; \
-         echo \"v: $((n / 100 * 14 + (n * 31 + r * 37) % 41)) ms\"";
+
+    /// The benchmark: its noise is below 41, and the step is so large.
+    pub(crate) fn script(step: u32) -> String {
+        format!(
+            "sleep 0.02; n=$(cat built); r=${{PINPOINT_RUN:-0}}; \
+             echo \"v: $((n / 100 * {step} + (n * 31 + r * 37) % 41)) ms\""
+        )
+    }
 
     /// So many commits, with the step at this one.
     pub(crate) fn world(count: usize, at: usize) -> World {

@@ -379,6 +379,10 @@ fn a_bisection_over_connections_that_are_reset_every_two_seconds_finds_the_culpr
     let server = Server::start(false);
     let proxy = Proxy::start(&server.socket());
     let world = World::with_step(8, 5);
+    // A slow machine takes longer than two seconds to make the tables.
+    let list = world.pinpoint(&["jobs", "list"]);
+    list.env("PINPOINT_STORE", proxy.url("postgres"))
+        .ends_with(0);
     proxy.reset_every(Duration::from_secs(2));
     let job = world.bisect(&[], &slow());
     let job = job

@@ -203,7 +203,7 @@ fn workers_and_servers_that_are_killed_at_any_moment_change_nothing() {
     let pool = Pool::new(Noise::world(12, 7));
     let file = pool.world.path("temporal.db");
     let mut server = Server::start(Some(&file));
-    let script = Noise::SCRIPT;
+    let script = &Noise::script(14);
     let build = [Noise::BUILD, IN_ANY_ORDER].concat();
     let reference = [&build[..], &["--output", "json"]].concat();
     let reference = pool.at("desk", pool.world.bisect(&reference, script));

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use libc::SIGTERM;
 use pinpoint_backends::store::SCHEMA_VERSION;
@@ -46,9 +46,12 @@ fn a_database_that_is_killed_and_whose_connections_are_reset_changes_nothing() {
             proxy.reset_every(Duration::from_secs(2));
             threads.spawn(move || {
                 while !over.load(Ordering::Relaxed) {
-                    std::thread::sleep(Duration::from_millis(dice.below(3000)));
+                    let began = Instant::now();
                     database.kill();
                     database.restart();
+                    // However slow the machine is, it is there for most of the time.
+                    std::thread::sleep(3 * began.elapsed());
+                    std::thread::sleep(Duration::from_millis(dice.below(3000)));
                 }
             });
         });
