@@ -246,8 +246,9 @@ def test_wheel_with(interpreter, wheel, with_types):
 def test_python(interpreters):
     # As the Rust tests are built, so that much of it is there already; maturin itself
     # can't name the profile `test`.
-    optimised = [("--config", f"profile.dev.package.{crate}.opt-level=2") for crate in CALCULATING]
-    wheel = wheel_built_by(BUILD_TOOLS, "wheels", "--profile", "dev", *sum(optimised, ()))
+    optimised = [f"--config=profile.dev.package.{crate}.{setting}"
+                 for crate in CALCULATING for setting in ("opt-level=2", "codegen-units=1")]
+    wheel = wheel_built_by(BUILD_TOOLS, "wheels", "--profile", "dev", *optimised)
     for place, interpreter in enumerate(interpreters):
         test_wheel_with(interpreter, wheel, with_types=place == 0)
 
