@@ -24,7 +24,7 @@ pub(super) fn section(workers: &[Worker], measured: &BTreeMap<String, MachineNoi
                      build scatter, and by how much they are above or below those of other \
                      machines, of the same build and metric."
                 }
-                div.wide tabindex="0" role="region" aria-label="Noise of the machines" {
+                div.wide tabindex="0" role="region" aria-label="Noise by machine" {
                     table.machines {
                         thead {
                             tr {

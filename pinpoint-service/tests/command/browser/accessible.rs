@@ -25,13 +25,18 @@ pub(super) const FOUND: &str = "axe.run(document, { resultTypes: ['violations'] 
         `${rule.id}: ${node.html}: ${node.failureSummary}`)))";
 
 /// What is wrong with a page whatever it shows, a line each.
-const WRONG: &str = "[
+const WRONG: &str = "(() => {
+    const right = it => it.getBoundingClientRect().right;
+    const scrolled = it => it.parentElement.closest('.wide, pre, canvas, svg');
+    const widest = () => [...document.querySelectorAll('main *')].filter(it => !scrolled(it))
+        .reduce((widest, it) => right(it) > right(widest) ? it : widest);
+    return [
     'hacked' in window && 'a text of others ran',
     document.querySelector('img, main script, [style]') && 'a text of others is markup',
     document.getAnimations().length && 'something moves',
     document.documentElement.scrollWidth > innerWidth
-        && `it is ${document.documentElement.scrollWidth} wide`,
-].filter(wrong => wrong)";
+        && `it is ${document.documentElement.scrollWidth} wide, as ${widest().outerHTML.slice(0, 200)}`,
+].filter(wrong => wrong); })()";
 
 /// Looks a page over.
 pub(super) fn problems(visitor: &mut Visitor, axe: &str) -> Vec<String> {
