@@ -79,7 +79,18 @@ async function look(atOnce) {
   isBusy = false;
 }
 
+// What the stream says meanwhile would be newer than the answer, which would take it back. It goes
+// on from the answer.
 async function fetched() {
+  close();
+  try {
+    await replaced();
+  } finally {
+    follow();
+  }
+}
+
+async function replaced() {
   const address = new URL(location.href);
   address.hash = "";
   address.searchParams.set("fragment", "1");
@@ -99,9 +110,6 @@ async function fetched() {
   take(root, fresh);
   say(root.querySelector("#answer").textContent);
   if (wasLive && !("live" in root.dataset) && !new URL(location.href).searchParams.has("at")) ended();
-  // From here on, and no longer from where it was.
-  close();
-  follow();
 }
 
 // What has changed, in place of what was there.
