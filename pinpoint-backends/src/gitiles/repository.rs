@@ -158,8 +158,7 @@ impl Repository {
     async fn log(&self, lower: &str, higher: &str) -> Result<Option<Vec<String>>, ServiceError> {
         let (mut hashes, mut start) = (Vec::new(), String::new());
         loop {
-            let [lower, higher] = [lower, higher].map(encoded);
-            let path = format!("+log/{lower}..{higher}?format=JSON&n={PAGE}&first-parent=1{start}");
+            let path = log_path(lower, higher) + &start;
             let Some(page) = self.json::<Log>(&path).await? else {
                 return Ok(None);
             };
@@ -180,6 +179,11 @@ impl Repository {
         }
         hashes.reverse();
         Ok(Some(hashes))
+    }
+
+    /// The first request of a range, as text for `--dry-run`.
+    pub(super) fn rendered_range(&self, lower: &str, higher: &str) -> String {
+        self.client.rendered(&self.get(&log_path(lower, higher)))
     }
 
     /// Is a commit another one, or part of its history? None when one of them is unknown.
@@ -288,6 +292,12 @@ impl Repository {
             reason,
         }
     }
+}
+
+/// The question for the commits of a range.
+fn log_path(lower: &str, higher: &str) -> String {
+    let [lower, higher] = [lower, higher].map(encoded);
+    format!("+log/{lower}..{higher}?format=JSON&n={PAGE}&first-parent=1")
 }
 
 /// A part of a path, percent-encoded but for slashes.
