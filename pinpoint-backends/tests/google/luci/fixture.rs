@@ -37,14 +37,7 @@ pub(crate) struct Place {
 impl Place {
     fn new(slower: Slower) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let shape = Shape {
-            main: 24,
-            dependency: 8,
-            rolls: vec![(9, 6)],
-            broken: vec![14, 15],
-            slower,
-        };
-        let world = World::make(dir.path(), &shape);
+        let world = World::make(dir.path(), &Shape::small(slower));
         Self { world, dir }
     }
 }
