@@ -18,6 +18,7 @@ const MOST_PROCESSES: u64 = 200;
 
 /// Drives a job through several processes. Each ends after a time by seed: half of them are
 /// killed, the others detach.
+#[expect(clippy::print_stdout, reason = "seen when the test fails")]
 async fn driven(fixture: &Fixture, seed: u64) -> (Outcome, Vec<CombinedCommit>) {
     let mut journal = MemoryJournal::new(format!("job-{seed}"));
     let mut random = SplitMix64::new(seed);
