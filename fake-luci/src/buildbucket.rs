@@ -280,7 +280,11 @@ impl FakeLuci {
                 .iter()
                 .map(|tag| (tag.key.clone(), tag.value.clone()))
                 .collect(),
-            status: if status == "SLOW" { "SUCCESS" } else { status },
+            status: match (status, level) {
+                ("SLOW", Some(_)) => "SUCCESS",
+                ("SLOW", None) => "FAILURE",
+                (status, _) => status,
+            },
             created: now,
             starts,
             ends: starts + length * 60_000,

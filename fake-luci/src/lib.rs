@@ -97,7 +97,8 @@ impl FakeLuci {
         }))
     }
 
-    /// The answers to requests. Gitiles is at `/gitiles/HOST`; the others are at the root.
+    /// The answers to requests. Gitiles is at `/gitiles/HOST`; the others are at the root. The
+    /// store of files speaks gRPC; it has no trouble.
     pub fn routes(&self) -> Router {
         Router::new()
             .route("/gitiles/{host}/{*path}", get(gitiles::answer))
@@ -109,6 +110,7 @@ impl FakeLuci {
             )
             .layer(from_fn_with_state(self.clone(), trouble))
             .with_state(self.clone())
+            .merge(cas::server::routes(self))
     }
 
     /// A file that somebody left, by the digest of the root and its path.

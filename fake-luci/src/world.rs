@@ -39,6 +39,19 @@ pub struct Shape {
     pub slower: Slower,
 }
 
+impl Shape {
+    /// 24 commits, the tenth of which rolls the dependency; two do not build.
+    pub fn small(slower: Slower) -> Self {
+        Self {
+            main: 24,
+            dependency: 8,
+            rolls: vec![(9, 6)],
+            broken: vec![14, 15],
+            slower,
+        }
+    }
+}
+
 /// How long the benchmark takes, and by how much longer from the regression on.
 const LEVEL: u32 = 100;
 const STEP: u32 = 20;

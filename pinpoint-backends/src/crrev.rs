@@ -134,6 +134,12 @@ impl Crrev {
         Self(self.0.with_backoff(backoff))
     }
 
+    /// With the jitter of this seed; else it is never the same.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self(self.0.with_seed(seed))
+    }
+
     /// The commit for a number or a hash; none when it means none.
     ///
     /// # Errors

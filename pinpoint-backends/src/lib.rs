@@ -26,6 +26,8 @@ pub mod google;
 pub mod issue_tracker;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod job;
+#[cfg(any(feature = "local", feature = "luci"))]
+mod listed;
 #[cfg(feature = "local")]
 pub mod local;
 #[cfg(feature = "luci")]

@@ -311,6 +311,8 @@ async fn a_job_on_which_no_one_works_is_canceled() {
 struct Elsewhere {
     under_way: Mutex<BTreeSet<Key>>,
     is_out_of_reach: AtomicBool,
+    /// The process ends before it hears that a build has begun.
+    is_killed_early: bool,
     waits: Notify,
 }
 
@@ -322,6 +324,10 @@ impl Executor for Elsewhere {
             return Ok(Ticket::in_process(key));
         }
         self.under_way.lock().unwrap().insert(key.clone());
+        if self.is_killed_early {
+            self.waits.notify_one();
+            std::future::pending::<()>().await;
+        }
         Ok(Ticket::durable(key, "a build"))
     }
 
@@ -383,6 +389,31 @@ async fn work_elsewhere_ends_with_a_job_on_which_no_one_works() {
     assert_eq!(state, JobState::Canceled);
     assert!(elsewhere.under_way.lock().unwrap().is_empty());
     assert_eq!(fixture.job().await.state, JobState::Canceled);
+}
+
+#[tokio::test]
+async fn work_elsewhere_ends_though_no_one_heard_that_it_had_begun() {
+    let fixture = Fixture::new(Fixture::spec()).await;
+    let elsewhere = Elsewhere {
+        is_killed_early: true,
+        ..Elsewhere::default()
+    };
+    let worker = Worker {
+        executor: &elsewhere,
+        source: &Farm::new(),
+    };
+    let taken = fixture.take().await.unwrap();
+    let interrupted = elsewhere.waits.notified();
+    let error = taken.work(worker, interrupted, |_, _| {}).await;
+    let error = error.unwrap_err();
+    assert!(matches!(error, JobError::Interrupted), "{error}");
+    taken.release().await;
+    assert!(!elsewhere.under_way.lock().unwrap().is_empty());
+
+    let taken = fixture.take().await.unwrap();
+    let state = taken.cancel_with(worker).await.unwrap();
+    assert_eq!(state, JobState::Canceled);
+    assert!(elsewhere.under_way.lock().unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -3,9 +3,13 @@
 use std::error::Error;
 use std::io::ErrorKind;
 
+#[cfg(feature = "luci")]
+use pinpoint_backends::google::{ServiceError, UnknownTokenSource};
 use pinpoint_backends::job::JobError;
 use pinpoint_backends::local::doctor::Cause;
 use pinpoint_backends::local::{LocalError, MirrorError, RepositoryError};
+#[cfg(feature = "luci")]
+use pinpoint_backends::luci::LuciError;
 use pinpoint_backends::store::{LockError, StoreError};
 use pinpoint_core::bots::UnknownBot;
 use pinpoint_core::{DriveError, ExecutorError, JournalError};
@@ -27,6 +31,7 @@ pub(crate) fn on(error: &(dyn Error + 'static)) -> Option<String> {
             .or_else(|| error.downcast_ref().and_then(on_repository))
             .or_else(|| error.downcast_ref().and_then(on_history))
             .or_else(|| error.downcast_ref().and_then(on_bot))
+            .or_else(|| on_luci(error))
             .or_else(|| on_temporal(error));
         if advice.is_some() {
             return advice;
@@ -52,6 +57,8 @@ fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
             CliError::Stopped { error, .. } => &**error,
             #[cfg(feature = "temporal")]
             CliError::Temporal(error) => error,
+            #[cfg(feature = "luci")]
+            CliError::Luci(error) => error,
             _ => return error.source(),
         });
     }
@@ -79,10 +86,37 @@ fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
         Some(LocalError::Mirror(error)) => return Some(error),
         _ => {}
     }
+    #[cfg(feature = "luci")]
+    match error.downcast_ref() {
+        Some(LuciError::Service(error)) => return Some(error),
+        Some(LuciError::Midpoint(error)) => return Some(error),
+        _ => {}
+    }
     match error.downcast_ref() {
         Some(MidpointError::History(error)) => Some(error),
         _ => error.source(),
     }
+}
+
+#[cfg(feature = "luci")]
+fn on_luci(error: &(dyn Error + 'static)) -> Option<String> {
+    if let Some(LuciError::NoSuchChart { .. } | LuciError::ManyCharts { .. }) = error.downcast_ref()
+    {
+        return Some("--chart NAME".into());
+    }
+    if error.is::<UnknownTokenSource>() {
+        return Some("--luci-tokens SOURCE".into());
+    }
+    match error.downcast_ref()? {
+        ServiceError::Token { .. } => Some("--luci-tokens SOURCE".into()),
+        error if error.is_unauthenticated() => Some("--luci-tokens SOURCE".into()),
+        _ => None,
+    }
+}
+
+#[cfg(not(feature = "luci"))]
+fn on_luci(_: &(dyn Error + 'static)) -> Option<String> {
+    None
 }
 
 fn on_store(error: &StoreError) -> Option<String> {

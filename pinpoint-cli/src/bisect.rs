@@ -11,12 +11,16 @@ use pinpoint_report::command_line::with_ends;
 use crate::arguments::{Bisect, Display};
 use crate::command_line;
 use crate::error::CliError;
+use crate::luci;
 use crate::new_job::{CarriedOut, Names, PatchFile, end, milliseconds, patched, store_job};
 use crate::prior::Prior;
 use crate::report;
 use crate::storage::Storage;
 
 pub(crate) async fn run(arguments: Bisect, display: Display) -> Result<u8, CliError> {
+    if arguments.job.assignment.in_luci() {
+        return luci::bisect(arguments, None, display).await;
+    }
     let display = arguments.job.assignment.display(display);
     let command_line = command_line::of_this_process(&arguments.good, &arguments.bad);
     let search = Search::new(arguments, command_line)?;

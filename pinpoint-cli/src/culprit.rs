@@ -6,10 +6,14 @@ use crate::arguments::{Culprit, Display};
 use crate::bisect::Search;
 use crate::command_line;
 use crate::error::CliError;
+use crate::luci;
 use crate::new_job::end;
 
 pub(crate) async fn run(arguments: Culprit, display: Display) -> Result<u8, CliError> {
     let Culprit { bisect, pairs } = arguments;
+    if bisect.job.assignment.in_luci() {
+        return luci::bisect(bisect, Some(pairs), display).await;
+    }
     let display = bisect.job.assignment.display(display);
     let command_line = command_line::of_this_process(&bisect.good, &bisect.bad);
     let search = Search::new(bisect, command_line)?;

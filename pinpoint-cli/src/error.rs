@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use pinpoint_backends::job::JobError;
 use pinpoint_backends::local::{LocalError, RepositoryError};
+#[cfg(feature = "luci")]
+use pinpoint_backends::luci::LuciError;
 use pinpoint_backends::store::{KeyError, LockError, StoreError};
 use pinpoint_backends::worker::WorkerError;
 use pinpoint_core::bots::{ConfigErrors, UnknownBot};
@@ -127,6 +129,9 @@ pub(crate) enum CliError {
     #[cfg(feature = "temporal")]
     #[error(transparent)]
     Temporal(#[from] pinpoint_backends::temporal::TemporalError),
+    #[cfg(feature = "luci")]
+    #[error(transparent)]
+    Luci(#[from] LuciError),
     /// The job stopped, and can be resumed when this is mended. The document says
     /// what it has done until then.
     #[error("{error}")]
@@ -154,11 +159,30 @@ impl From<ReportError> for CliError {
 fn is_wrong_input(error: &JobError) -> bool {
     match error {
         JobError::Spec(_) => true,
+        #[cfg(feature = "luci")]
+        JobError::Drive(DriveError::Refused(error))
+            if error.downcast_ref().is_some_and(is_wrong_for_luci) =>
+        {
+            true
+        }
         JobError::Drive(DriveError::Refused(error)) => {
             error.downcast_ref().is_some_and(is_wrong_for_local)
         }
         _ => false,
     }
+}
+
+#[cfg(feature = "luci")]
+fn is_wrong_for_luci(error: &LuciError) -> bool {
+    matches!(
+        error,
+        LuciError::Plan(_)
+            | LuciError::Command(_)
+            | LuciError::Address(_)
+            | LuciError::NoSuchChart { .. }
+            | LuciError::ManyCharts { .. }
+            | LuciError::NoAggregate { .. }
+    )
 }
 
 fn is_wrong_for_local(error: &LocalError) -> bool {
@@ -231,6 +255,10 @@ impl CliError {
             Self::Job(JobError::Kind { .. } | JobError::Spec(_)) => WRONG_INPUT,
             #[cfg(feature = "temporal")]
             Self::Temporal(_) => FAILED,
+            #[cfg(feature = "luci")]
+            Self::Luci(error) if is_wrong_for_luci(error) => WRONG_INPUT,
+            #[cfg(feature = "luci")]
+            Self::Luci(_) => FAILED,
             Self::Store(_)
             | Self::Local(_)
             | Self::Job(_)

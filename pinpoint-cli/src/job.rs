@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 
 use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, kind_of, open_provided};
-use pinpoint_backends::local::doctor::Diagnosis;
 use pinpoint_backends::local::{
     InstructionCounter, LocalExecutor, Provisions, Repository, note_session,
 };
@@ -15,9 +14,10 @@ use pinpoint_report::results::{add_commands, stored};
 use pinpoint_report::text::message;
 use serde_json::{Value, json};
 
-use crate::arguments::{Display, Output};
+use crate::arguments::{Display, LuciTokens, Output};
 use crate::doctor;
 use crate::error::{CliError, with_advice, without_result};
+use crate::luci;
 use crate::new_job::values_of;
 use crate::report;
 use crate::reporter::Reporter;
@@ -46,6 +46,7 @@ pub(crate) struct Session {
     kind: JobKind,
     config: JobConfig,
     provisions: Provisions,
+    tokens: LuciTokens,
     /// Those options of this command that say what is there.
     resume_options: Vec<String>,
 }
@@ -63,6 +64,7 @@ impl Session {
                 kind,
                 config,
                 provisions: Provisions::default(),
+                tokens: LuciTokens::default(),
                 resume_options: Vec::new(),
             }),
             Err(error) => {
@@ -81,9 +83,16 @@ impl Session {
         self.config.report = Some(file);
     }
 
-    /// Uses what this machine has for jobs that were created elsewhere.
-    pub(crate) fn provide(&mut self, provisions: Provisions, options: Vec<String>) {
+    /// Uses what this machine has for jobs that were created elsewhere, and these tokens for
+    /// jobs in LUCI.
+    pub(crate) fn provide(
+        &mut self,
+        provisions: Provisions,
+        tokens: LuciTokens,
+        options: Vec<String>,
+    ) {
         self.provisions = provisions;
+        self.tokens = tokens;
         self.resume_options = options;
     }
 
@@ -102,9 +111,7 @@ impl Session {
             )));
         }
         let interrupt = Interrupt::listen();
-        let cpus = (self.config.local.as_ref()).and_then(|local| local.cpus.clone());
-        let diagnosis = doctor::at_start(cpus, display).await;
-        let prepared = self.prepare_report(diagnosis);
+        let prepared = self.prepare_report(display).await;
         let inherited = prepared.and_then(|()| values_of(&self.config.inherited_env));
         match (inherited, &mut self.config.local) {
             (Ok(values), Some(local)) => local.env.extend(values),
@@ -142,15 +149,55 @@ impl Session {
     }
 
     async fn work(&self, display: &Display, interrupt: Interrupt) -> Result<JobResult, JobError> {
+        match self.config.luci {
+            Some(_) => self.work_in_luci(display, interrupt).await,
+            None => self.work_here(display, interrupt).await,
+        }
+    }
+
+    async fn work_in_luci(
+        &self,
+        display: &Display,
+        interrupt: Interrupt,
+    ) -> Result<JobResult, JobError> {
+        let opened = luci::open(&self.config, &self.tokens, &self.storage.state_dir);
+        let executor = match opened {
+            Ok(executor) => executor,
+            Err(error) => return Err(self.failed(error).await),
+        };
+        let reporter = RefCell::new(Reporter::new(display, &self.job().id));
+        let worker = Worker {
+            executor: &*executor,
+            source: &*executor,
+        };
+        let watch = |event: DriveEvent<'_>, engine: &Engine<JobMachine>| {
+            reporter.borrow_mut().watch(&event, engine);
+        };
+        let result = self
+            .taken
+            .work(worker, interrupt.interrupted(), watch)
+            .await;
+        reporter.borrow_mut().finish();
+        result
+    }
+
+    /// Notes why the job can't be worked on here. If that can't be noted, this is still the
+    /// reason.
+    async fn failed(&self, error: JobError) -> JobError {
+        let _ = self.taken.fail(&message(&error)).await;
+        error
+    }
+
+    async fn work_here(
+        &self,
+        display: &Display,
+        interrupt: Interrupt,
+    ) -> Result<JobResult, JobError> {
         let opened = self.executor();
         let opened = self.taken.prepare(interrupt.clone().interrupted(), opened);
         let executor = match opened.await? {
             Ok(executor) => executor,
-            Err(error) => {
-                // If that can't be noted, this is still the reason.
-                let _ = self.taken.fail(&message(&error)).await;
-                return Err(error);
-            }
+            Err(error) => return Err(self.failed(error).await),
         };
         let reporter = RefCell::new(Reporter::new(display, &self.job().id));
         if let Some(counter) = self
@@ -190,11 +237,16 @@ impl Session {
         result
     }
 
-    fn prepare_report(&self, diagnosis: Option<Diagnosis>) -> Result<(), CliError> {
+    async fn prepare_report(&self, display: &Display) -> Result<(), CliError> {
         if let Some(file) = &self.config.report {
             // The directory may be gone since the job was made.
             report::destination(file)?;
         }
+        let Some(local) = &self.config.local else {
+            // Nothing is measured on this machine.
+            return Ok(());
+        };
+        let diagnosis = doctor::at_start(local.cpus.clone(), display).await;
         let job_dir = self.storage.job_dir(&self.job().id);
         Ok(note_session(&job_dir, diagnosis)?)
     }
@@ -257,7 +309,7 @@ pub(crate) fn counted_by(counter: InstructionCounter) -> &'static str {
     }
 }
 
-fn refused(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> JobError {
+pub(crate) fn refused(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> JobError {
     JobError::Drive(DriveError::Refused(error.into()))
 }
 

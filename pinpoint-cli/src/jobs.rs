@@ -6,7 +6,7 @@ mod trust;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pinpoint_backends::job::{self, JobConfig, JobError, TakenJob, TraceParent, waiting};
+use pinpoint_backends::job::{self, JobConfig, JobError, TakenJob, TraceParent, Worker, waiting};
 use pinpoint_backends::store::{
     CancelRequest, Job, JobFilter, Order, Page, Place, SigningKey, StoreError, Total,
 };
@@ -14,7 +14,7 @@ use pinpoint_core::JobState;
 use pinpoint_report::results::stored;
 use serde_json::json;
 
-use crate::arguments::{Display, Jobs, Output, ProvisionOptions};
+use crate::arguments::{Display, Jobs, LuciTokens, Output, ProvisionOptions};
 use crate::error::{CliError, FOUND};
 use crate::job::{Session, in_python, shown};
 use crate::job_list;
@@ -24,7 +24,7 @@ use crate::new_job::say_handed_over;
 use crate::output::{self, errln, outln, print_json};
 use crate::report;
 use crate::storage::{Storage, job_command, resume_command};
-use crate::{wait, worker_list};
+use crate::{luci, wait, worker_list};
 
 /// The time that `jobs cancel` waits for the process that works on the job: longer than
 /// the lease of a process that has died.
@@ -67,20 +67,24 @@ pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError>
             detach,
             signing,
             provisions,
+            tokens,
         } => {
             let job = store.get(&job).await?;
             if detach {
                 let key = signing.key()?;
                 return hand_over(&storage, &job, key.as_ref(), yes, &display).await;
             }
-            resume(&storage, &job, report, yes, provisions, &display).await
+            let means = (provisions, tokens);
+            resume(&storage, &job, report, yes, means, &display).await
         }
         Jobs::Wait { jobs, timeout } => wait::wait(&storage, &jobs, timeout, &display).await,
         Jobs::Report { job, file } => {
             let job = store.get(&job).await?;
             write_report(&storage, &job, file, &display).await
         }
-        Jobs::Cancel { job } => cancel(&storage, &store.get(&job).await?, &display).await,
+        Jobs::Cancel { job, tokens } => {
+            cancel(&storage, &store.get(&job).await?, &tokens, &display).await
+        }
         Jobs::Export { select, file } => keeping::export(store, select, file, &display).await,
         Jobs::Import { file } => keeping::import(store, &file, &display).await,
         Jobs::Purge { older_than } => keeping::purge(&storage, older_than, &display).await,
@@ -176,10 +180,10 @@ async fn resume(
     job: &Job,
     file: Option<PathBuf>,
     yes: bool,
-    provisions: ProvisionOptions,
+    (provisions, tokens): (ProvisionOptions, LuciTokens),
     display: &Display,
 ) -> Result<u8, CliError> {
-    let resume_options = provisions.words();
+    let resume_options = [provisions.words(), tokens.words()].concat();
     let provisions = provisions.open(&storage.state_dir, false)?;
     let file = file.as_deref().map(report::destination).transpose()?;
     if job.state == JobState::Completed
@@ -200,7 +204,7 @@ async fn resume(
     if let Some(file) = file {
         session.report_to(file);
     }
-    session.provide(provisions, resume_options.clone());
+    session.provide(provisions, tokens, resume_options.clone());
     let result = session.run(display).await?;
     let display = &Display {
         resume_options,
@@ -264,7 +268,12 @@ async fn write_report(
     Ok(FOUND)
 }
 
-async fn cancel(storage: &Storage, job: &Job, display: &Display) -> Result<u8, CliError> {
+async fn cancel(
+    storage: &Storage,
+    job: &Job,
+    tokens: &LuciTokens,
+    display: &Display,
+) -> Result<u8, CliError> {
     let over = |state: &str| CliError::Input(format!("job {} is {state}", job.id));
     match job.state {
         JobState::Completed => return Err(over("finished")),
@@ -283,17 +292,23 @@ async fn cancel(storage: &Storage, job: &Job, display: &Display) -> Result<u8, C
         by: whoami::username().unwrap_or_default(),
         ..CancelRequest::default()
     };
-    let ended = job::cancel(
-        &storage.jobs,
-        &job.id,
-        &owner,
-        directory,
-        PATIENCE,
-        &request,
-        say_waits,
-    )
-    .await?;
-    if let Ok(Some(file)) = JobConfig::of(job).map(|config| config.report)
+    let (jobs, id) = (&storage.jobs, &job.id);
+    let config = JobConfig::of(job);
+    let ended = match &config {
+        Ok(config) if config.luci.is_some() => {
+            let executor = luci::open(config, tokens, directory)?;
+            let worker = Worker {
+                executor: &*executor,
+                source: &*executor,
+            };
+            job::cancel_with(
+                worker, jobs, id, &owner, directory, PATIENCE, &request, say_waits,
+            )
+            .await?
+        }
+        _ => job::cancel(jobs, id, &owner, directory, PATIENCE, &request, say_waits).await?,
+    };
+    if let Ok(Some(file)) = config.map(|config| config.report)
         && let Err(error) = report::write(storage, &job.id, &file).await
     {
         report::say_unwritten(&error, &job.id);

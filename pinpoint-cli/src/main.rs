@@ -20,6 +20,7 @@ mod job;
 mod job_list;
 mod job_result;
 mod jobs;
+mod luci;
 mod midpoint;
 mod new_job;
 mod output;

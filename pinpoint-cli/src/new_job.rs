@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use pinpoint_backends::create_state_dir;
 use pinpoint_backends::job::{self, JobConfig, JobError, PATCH};
-use pinpoint_backends::local::{CpuList, LocalConfig, MeasureChoice, Repository, RepositoryError};
+use pinpoint_backends::local::{
+    CpuList, LocalConfig, MeasureChoice, Provisions, Repository, RepositoryError,
+};
 use pinpoint_backends::store::{Creation, JobId, NewJob, SigningKey};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{CombinedCommit, Commit, JobSpec, Patch};
@@ -16,7 +18,9 @@ use pinpoint_report::command_line::quoted;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::arguments::{Assignment, Benchmark, Display, JobOptions, MeasureArgument, Output};
+use crate::arguments::{
+    Assignment, Benchmark, Display, JobOptions, LuciTokens, MeasureArgument, Output,
+};
 use crate::error::{CliError, FOUND, with_advice};
 use crate::job::Session;
 use crate::job_result::{exit_code, print_result};
@@ -145,6 +149,8 @@ pub(crate) struct Names {
     job: String,
     benchmark: String,
     bot: String,
+    /// The repository, where it is not the local one.
+    repository: Option<String>,
 }
 
 impl Names {
@@ -160,7 +166,11 @@ impl Names {
             benchmark: benchmark.unwrap_or_default(),
             bot: match by {
                 CarriedOut::Here => host(),
-                CarriedOut::ByWorkers { bot, .. } => bot.clone(),
+                CarriedOut::ByWorkers { bot, .. } | CarriedOut::InLuci { bot, .. } => bot.clone(),
+            },
+            repository: match by {
+                CarriedOut::InLuci { repository, .. } => Some(repository.clone()),
+                CarriedOut::Here | CarriedOut::ByWorkers { .. } => None,
             },
         }
     }
@@ -171,6 +181,16 @@ impl Names {
 pub(crate) enum CarriedOut {
     /// This process.
     Here,
+    /// This process, which has everything done in LUCI.
+    #[cfg_attr(
+        not(feature = "luci"),
+        expect(dead_code, reason = "nobody makes such jobs")
+    )]
+    InLuci {
+        bot: String,
+        repository: String,
+        tokens: LuciTokens,
+    },
     /// The workers of a bot.
     ByWorkers {
         bot: String,
@@ -204,7 +224,7 @@ impl CarriedOut {
     /// The key that signs the job.
     pub(crate) fn key(&self) -> Option<&SigningKey> {
         match self {
-            Self::Here => None,
+            Self::Here | Self::InLuci { .. } => None,
             Self::ByWorkers { key, .. } => key.as_ref(),
         }
     }
@@ -233,6 +253,11 @@ impl CarriedOut {
     ) -> Result<Option<JobResult>, CliError> {
         match self {
             Self::Here => Ok(Some(Session::take(storage, id).await?.run(display).await?)),
+            Self::InLuci { tokens, .. } => {
+                let mut session = Session::take(storage, id).await?;
+                session.provide(Provisions::default(), tokens.clone(), tokens.words());
+                Ok(Some(session.run(display).await?))
+            }
             Self::ByWorkers { detached: true, .. } => {
                 say_handed_over(id, display);
                 Ok(None)
@@ -337,13 +362,15 @@ pub(crate) async fn store_job(
         ..config.clone()
     };
     let words = config.command_line.as_ref().map(|command| &*command.words);
+    let new = job::new_job(&spec.into(), config)?;
     let job = NewJob {
+        repository: names.repository.unwrap_or(new.repository),
         title: words.map(quoted).unwrap_or_default(),
         name: names.job,
         benchmark: names.benchmark,
         bot: names.bot,
         user: whoami::username().unwrap_or_default(),
-        ..job::new_job(&spec.into(), config)?
+        ..new
     };
     let patch = patch.map(|patch| (PATCH, &*patch.bytes));
     let creation = Creation {

@@ -11,11 +11,15 @@ use pinpoint_core::{
 use crate::arguments::{Display, Pairwise};
 use crate::command_line;
 use crate::error::CliError;
+use crate::luci;
 use crate::new_job::{CarriedOut, Names, PatchFile, end, milliseconds, patched, store_job};
 use crate::report;
 use crate::storage::Storage;
 
 pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, CliError> {
+    if arguments.job.assignment.in_luci() {
+        return luci::pairwise(arguments, display).await;
+    }
     let display = arguments.job.assignment.display(display);
     let patch = arguments
         .patch

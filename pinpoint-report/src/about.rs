@@ -49,8 +49,10 @@ fn table(rows: &[(String, String)]) -> Markup {
 fn arguments(report: &Report) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     collect(&report.job.spec, &mut rows);
-    if let Some(local) = report.job.config.get("local") {
-        collect(local, &mut rows);
+    for place in ["local", "luci"] {
+        if let Some(settings) = report.job.config.get(place) {
+            collect(settings, &mut rows);
+        }
     }
     if !report.config.inherited_env.is_empty() {
         let names = report.config.inherited_env.join(", ");
@@ -127,7 +129,9 @@ fn words(value: &Value) -> Option<String> {
 
 fn machines(report: &Report) -> Markup {
     html! {
-        @if report.sessions.is_empty() {
+        @if report.config.luci.is_some() {
+            p { "It was built by Buildbucket, and run by Swarming on bots of " (Foreign(&report.job.bot)) "." }
+        } @else if report.sessions.is_empty() {
             p.note { "The machine is not known: the job did not record it." }
         }
         @for (number, session) in report.sessions.iter().enumerate() {

@@ -140,14 +140,24 @@ async fn known(
         ));
     }
     // Names are asked of the repository, which may be gone.
-    let executor = match &config.local {
-        Some(local) => open_local(local, state_dir, &job.id).map_err(|error| error.to_string()),
-        None => Err("only the creator of the job can carry it out".to_owned()),
-    };
-    let executor = executor.map_err(|reason| missing.push(reason)).ok();
     let stored = match job.state {
         JobState::Completed | JobState::Failed | JobState::Canceled => stored(job),
         JobState::Pending | JobState::Running => None,
+    };
+    let executor = match &config.local {
+        Some(local) => open_local(local, state_dir, &job.id)
+            .map_err(|error| missing.push(error.to_string()))
+            .ok(),
+        None => {
+            missing.extend(match (&config.luci, &stored) {
+                (Some(_), Some(_)) => None,
+                (Some(_), None) => {
+                    Some("commits of a job in LUCI are named when it ends".to_owned())
+                }
+                (None, _) => Some("only the creator of the job can carry it out".to_owned()),
+            });
+            None
+        }
     };
     let posterior = outcome.and_then(posterior_of);
     let result = match (stored, outcome, &executor) {

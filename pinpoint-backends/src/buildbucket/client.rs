@@ -82,14 +82,35 @@ impl Buildbucket {
         self.search(&search_by_key(builder, key)).await
     }
 
+    /// The question for the builds of an action, as text for `--dry-run`.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be written.
+    pub fn rendered_asked_for(
+        &self,
+        builder: &BuilderId,
+        key: &str,
+    ) -> Result<String, ServiceError> {
+        self.rendered_search(&search_by_key(builder, key))
+    }
+
     /// A build by its id.
     ///
     /// # Errors
     ///
     /// When there is none, or Buildbucket can't be asked.
     pub async fn get(&self, id: i64) -> Result<Build, ServiceError> {
-        let mask = Mask::default();
-        self.0.call("GetBuild", &GetBuildRequest { id, mask }).await
+        self.0.call("GetBuild", &get_request(id)).await
+    }
+
+    /// The question for a build, as text for `--dry-run`.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be written.
+    pub fn rendered_get(&self, id: i64) -> Result<String, ServiceError> {
+        self.0.rendered("GetBuild", &get_request(id))
     }
 
     /// Asks for the end of a build. One that has ended stays as it is.
@@ -103,5 +124,12 @@ impl Buildbucket {
             summary_markdown: reason.into(),
         };
         self.0.call("CancelBuild", &request).await
+    }
+}
+
+fn get_request(id: i64) -> GetBuildRequest {
+    GetBuildRequest {
+        id,
+        mask: Mask::default(),
     }
 }

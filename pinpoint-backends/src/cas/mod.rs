@@ -67,6 +67,9 @@ use capabilities::Capabilities;
 use connection::Connection;
 use stream::Sink;
 
+/// The address of Google's store.
+pub const ADDRESS: &str = "https://remotebuildexecution.googleapis.com";
+
 /// Which store, and how it is asked.
 #[derive(Debug, Clone)]
 pub struct CasOptions {
@@ -88,7 +91,7 @@ pub struct CasOptions {
 impl CasOptions {
     /// Google's store.
     pub fn at_google(instance: &str) -> Self {
-        Self::at("https://remotebuildexecution.googleapis.com", instance)
+        Self::at(ADDRESS, instance)
     }
 
     /// A store at this address.

@@ -37,6 +37,11 @@ impl GitilesHistory {
             .ok_or_else(|| self.unknown(hash, "the repository has no such commit"))
     }
 
+    /// The request for the commits between two full hashes, as text for `--dry-run`.
+    pub fn rendered_range(&self, lower: &str, higher: &str) -> String {
+        self.repository.rendered_range(lower, higher)
+    }
+
     fn unreadable(&self, source: ServiceError) -> HistoryError {
         HistoryError::Unreadable {
             repository: self.repository.name().into(),
@@ -117,7 +122,7 @@ impl GitilesHistory {
 }
 
 /// A full hash of SHA-1 or SHA-256.
-fn is_full_hash(name: &str) -> bool {
+pub fn is_full_hash(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

@@ -41,6 +41,6 @@ mod time;
 #[cfg(feature = "luci")]
 pub(crate) use repositories::PER_SECOND;
 
-pub use history::GitilesHistory;
+pub use history::{GitilesHistory, is_full_hash};
 pub use repositories::{Gitiles, GitilesConfig, RepositoryUrl};
 pub use repository::CommitInfo;

@@ -38,6 +38,8 @@ pub struct GitilesConfig {
     pub per_second: Option<u32>,
     /// The waits between tries.
     pub backoff: Backoff,
+    /// Decides the jitter of these waits; it is never the same when absent.
+    pub seed: Option<u64>,
 }
 
 impl GitilesConfig {
@@ -50,6 +52,7 @@ impl GitilesConfig {
             hosts: Vec::new(),
             per_second: Some(PER_SECOND),
             backoff: Backoff::default(),
+            seed: None,
         }
     }
 }
@@ -154,7 +157,10 @@ impl Inner {
         let client = Client::new("Gitiles", &address, tokens, transport)?
             .with_pace(Pace::new(AT_ONCE, self.config.per_second))
             .with_backoff(self.config.backoff.clone());
-        let client = Arc::new(client);
+        let client = Arc::new(match self.config.seed {
+            Some(seed) => client.with_seed(seed),
+            None => client,
+        });
         clients.insert(host.into(), client.clone());
         Ok(client)
     }

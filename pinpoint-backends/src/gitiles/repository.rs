@@ -13,7 +13,7 @@ use super::answers::{self, Commit, Log, Tree};
 use super::cache::DiskCache;
 use super::repositories::RepositoryUrl;
 use super::time::rfc_3339;
-use crate::google::{Client, Request, ServiceError};
+use crate::google::{Answer, Client, Request, ServiceError};
 
 /// Commits of a page. Gitiles gives 10,000 at most; their messages are long.
 const PAGE: usize = 1_000;
@@ -158,8 +158,7 @@ impl Repository {
     async fn log(&self, lower: &str, higher: &str) -> Result<Option<Vec<String>>, ServiceError> {
         let (mut hashes, mut start) = (Vec::new(), String::new());
         loop {
-            let [lower, higher] = [lower, higher].map(encoded);
-            let path = format!("+log/{lower}..{higher}?format=JSON&n={PAGE}&first-parent=1{start}");
+            let path = log_path(lower, higher) + &start;
             let Some(page) = self.json::<Log>(&path).await? else {
                 return Ok(None);
             };
@@ -180,6 +179,11 @@ impl Repository {
         }
         hashes.reverse();
         Ok(Some(hashes))
+    }
+
+    /// The first request of a range, as text for `--dry-run`.
+    pub(super) fn rendered_range(&self, lower: &str, higher: &str) -> String {
+        self.client.rendered(&self.get(&log_path(lower, higher)))
     }
 
     /// Is a commit another one, or part of its history? None when one of them is unknown.
@@ -204,30 +208,31 @@ impl Repository {
         path: &str,
     ) -> Result<Option<Vec<u8>>, ServiceError> {
         let address = format!("+show/{}/{}?format=TEXT", encoded(commit), encoded(path));
+        let decoded = |text: &str| {
+            let bytes = BASE64_STANDARD.decode(text.trim());
+            bytes.map_err(|_| self.unreadable("a file is not in Base64".into()))
+        };
+        // Only what can be decoded is kept.
+        let read = |answer: Answer| {
+            let answer = self.client.successful(answer)?;
+            // Of a folder or a link, the text is not a file's.
+            let header = answer.headers.get("x-gitiles-path-mode");
+            let mode = header.and_then(|mode| mode.to_str().ok());
+            if mode.is_some_and(|mode| !mode.trim_start_matches('0').starts_with("100")) {
+                return Ok(None);
+            }
+            let text = String::from_utf8_lossy(&answer.body).into_owned();
+            decoded(&text).map(|_| Some(text))
+        };
         let text: Option<String> = self
             .kept(&["file", commit, path], async {
-                let answer = match self.client.send(&self.get(&address)).await {
-                    Err(error) if error.is_not_found() => return Ok(None),
-                    other => other?,
-                };
-                // Of a folder or a link, the text is not a file's.
-                let header = answer.headers.get("x-gitiles-path-mode");
-                let mode = header.and_then(|mode| mode.to_str().ok());
-                if mode.is_some_and(|mode| !mode.trim_start_matches('0').starts_with("100")) {
-                    return Ok(None);
+                match self.client.call(&self.get(&address), read).await {
+                    Err(error) if error.is_not_found() => Ok(None),
+                    other => other,
                 }
-                let text = String::from_utf8(answer.body);
-                text.map(Some)
-                    .map_err(|_| self.unreadable("a file is not in Base64".into()))
             })
             .await?;
-        let Some(text) = text else {
-            return Ok(None);
-        };
-        let bytes = BASE64_STANDARD.decode(text.trim());
-        bytes
-            .map(Some)
-            .map_err(|_| self.unreadable("a file is not in Base64".into()))
+        text.map(|text| decoded(&text)).transpose()
     }
 
     /// The folder of a commit at a path that ends with a slash, whose tree has this hash.
@@ -264,7 +269,7 @@ impl Repository {
 
     /// An answer in JSON; none when there is no such thing.
     async fn json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, ServiceError> {
-        let read = |answer: crate::google::Answer| {
+        let read = |answer: Answer| {
             let answer = self.client.successful(answer)?;
             answers::read(&answer.body).map_err(|reason| self.unreadable(reason))
         };
@@ -288,6 +293,12 @@ impl Repository {
             reason,
         }
     }
+}
+
+/// The question for the commits of a range.
+fn log_path(lower: &str, higher: &str) -> String {
+    let [lower, higher] = [lower, higher].map(encoded);
+    format!("+log/{lower}..{higher}?format=JSON&n={PAGE}&first-parent=1")
 }
 
 /// A part of a path, percent-encoded but for slashes.

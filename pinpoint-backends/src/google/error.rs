@@ -161,7 +161,7 @@ impl ServiceError {
     }
 
     /// Did the service refuse the token?
-    pub(super) fn is_unauthenticated(&self) -> bool {
+    pub fn is_unauthenticated(&self) -> bool {
         match self {
             Self::Status { status, .. } => *status == 401,
             Self::Code { code, .. } => *code == Code::UNAUTHENTICATED,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use pinpoint_core::JobState;
 use pinpoint_core::job::ResultSource;
 
-use super::{JobConfig, JobError, TakenJob, open_local};
+use super::{JobConfig, JobError, TakenJob, Worker, open_local};
 use crate::state_dir::job_dir;
 use crate::store::{CancelRequest, JobId, JobStore, LockError, StoreError};
 
@@ -20,7 +20,8 @@ const SOON: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 ///
-/// When the other process still works on it, or the job can't be ended.
+/// When the other process still works on it, or the job can't be ended. A job in LUCI on which no
+/// process works needs [`cancel_with`].
 pub async fn cancel(
     store: &JobStore,
     id: &JobId,
@@ -30,6 +31,69 @@ pub async fn cancel(
     request: &CancelRequest,
     waits: impl FnOnce(&JobError),
 ) -> Result<JobState, JobError> {
+    let taken = match released(store, id, owner, state_dir, patience, request, waits).await? {
+        Released::Ended(state) => return Ok(state),
+        Released::Taken(taken) => taken,
+    };
+    let ended = match JobConfig::of(taken.job()) {
+        Ok(JobConfig { luci: Some(_), .. }) => Err(JobError::InLuci { job: id.clone() }),
+        config => {
+            // Its commits have names only where its repository is; ending it needs none.
+            let local = config.ok().and_then(|it| it.local);
+            let local = local.and_then(|local| open_local(&local, state_dir, id).ok());
+            let source = local.as_ref().map(|local| local as &dyn ResultSource);
+            taken.cancel(source).await
+        }
+    };
+    taken.release().await;
+    ended
+}
+
+/// As [`cancel`], of a job whose builds and runs go on elsewhere: this executor ends them.
+///
+/// # Errors
+///
+/// As [`cancel`], and when the executor can't end them.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "those of `cancel`, and the executor"
+)]
+pub async fn cancel_with(
+    worker: Worker<'_>,
+    store: &JobStore,
+    id: &JobId,
+    owner: &str,
+    state_dir: &Path,
+    patience: Duration,
+    request: &CancelRequest,
+    waits: impl FnOnce(&JobError),
+) -> Result<JobState, JobError> {
+    let taken = match released(store, id, owner, state_dir, patience, request, waits).await? {
+        Released::Ended(state) => return Ok(state),
+        Released::Taken(taken) => taken,
+    };
+    let ended = taken.cancel_with(worker).await;
+    taken.release().await;
+    ended
+}
+
+/// A job on which no other process works.
+enum Released {
+    /// It was ended by the one that did.
+    Ended(JobState),
+    /// It is ended here.
+    Taken(Box<TakenJob>),
+}
+
+async fn released(
+    store: &JobStore,
+    id: &JobId,
+    owner: &str,
+    state_dir: &Path,
+    patience: Duration,
+    request: &CancelRequest,
+    waits: impl FnOnce(&JobError),
+) -> Result<Released, JobError> {
     let asked = Instant::now();
     let job_dir = job_dir(state_dir, id.as_str());
     let mut waits = Some(waits);
@@ -60,18 +124,15 @@ pub async fn cancel(
             taken => break taken?,
         }
     };
-    let ended = match taken.job().state {
+    match taken.job().state {
         // By the process that was asked to.
-        state @ (JobState::Canceled | JobState::Completed) => Ok(state),
+        state @ (JobState::Canceled | JobState::Completed) => {
+            taken.release().await;
+            Ok(Released::Ended(state))
+        }
         JobState::Pending | JobState::Running | JobState::Failed => {
             store.request_cancel(id, request, None).await?;
-            // Its commits have names only where its repository is; ending it needs none.
-            let local = JobConfig::of(taken.job()).ok().and_then(|it| it.local);
-            let local = local.and_then(|local| open_local(&local, state_dir, id).ok());
-            let source = local.as_ref().map(|local| local as &dyn ResultSource);
-            taken.cancel(source).await
+            Ok(Released::Taken(Box::new(taken)))
         }
-    };
-    taken.release().await;
-    ended
+    }
 }

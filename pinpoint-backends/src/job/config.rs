@@ -20,10 +20,14 @@ use crate::store::{Job, JobId, NewJob};
 /// another process can resume it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobConfig {
-    /// Commits, builds and runs on this machine; absent when the job's creator has an
-    /// executor that does all of it.
+    /// Commits, builds and runs on this machine; absent when they are in LUCI, or when the
+    /// job's creator has an executor that does all of it.
     #[serde(default)]
     pub local: Option<LocalConfig>,
+    /// Commits, builds and runs in LUCI, as its executor has the configuration: programs that
+    /// were built with it read it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub luci: Option<serde_json::Value>,
     /// The metric to find before the search; absent when the spec says everything, and in
     /// jobs that an early version started.
     #[serde(default)]
@@ -87,7 +91,7 @@ impl JobConfig {
 
     /// Does the job need functions that only its creator has?
     pub fn needs_functions(&self) -> bool {
-        self.local.is_none() || self.builds || self.runs
+        (self.local.is_none() && self.luci.is_none()) || self.builds || self.runs
     }
 }
 

@@ -58,6 +58,14 @@ pub enum JobError {
         /// The job.
         job: JobId,
     },
+    /// Its builds and runs are in LUCI, and this program can't end them.
+    #[error(
+        "job {job} is carried out in LUCI: only a program that reaches its services can end it"
+    )]
+    InLuci {
+        /// The job.
+        job: JobId,
+    },
     /// It inherits a variable that can't be had here.
     #[error(
         "the job inherits the variable {name} of the environment: {source}; set it where the job is carried out"

@@ -411,7 +411,8 @@ impl TakenJob {
     }
 
     /// Ends the job as [`TakenJob::cancel`] does, after the builds and runs that go on
-    /// elsewhere: those whose tickets are in its journal.
+    /// elsewhere, also those that a process had asked for and not journaled when it was killed:
+    /// the executor finds them by their keys.
     ///
     /// # Errors
     ///
@@ -433,7 +434,7 @@ impl TakenJob {
                 _ => action.number,
             })
         });
-        let tickets: Vec<_> = tickets.filter(Ticket::is_durable).collect();
+        let tickets: Vec<Ticket> = tickets.collect();
         // One that can't be ended keeps no other from it.
         let ended = join_all(tickets.iter().map(|ticket| executor.cancel(ticket))).await;
         let ended: Result<(), _> = ended.into_iter().collect();

@@ -9,6 +9,7 @@ use pinpoint_midpoint::{HistoryError, MidpointError};
 use super::cpus::CpuList;
 use super::mirrors::MirrorError;
 use super::repository::RepositoryError;
+use crate::listed::listed;
 
 /// The local executor failed.
 #[derive(Debug, thiserror::Error)]
@@ -349,21 +350,6 @@ fn way_to_count(error: &io::Error) -> &'static str {
         io::ErrorKind::PermissionDenied => "`sysctl kernel.perf_event_paranoid=2` allows it; ",
         _ => "",
     }
-}
-
-fn listed(names: &[String]) -> String {
-    /// A benchmark may give thousands.
-    const MOST: usize = 20;
-    let mut text = names
-        .iter()
-        .take(MOST)
-        .map(|name| format!("`{name}`"))
-        .collect::<Vec<_>>()
-        .join(", ");
-    if names.len() > MOST {
-        text += &format!(" and {} more", names.len() - MOST);
-    }
-    text
 }
 
 fn place(path: &Option<PathBuf>) -> String {

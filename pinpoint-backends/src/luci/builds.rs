@@ -40,9 +40,9 @@ impl LuciExecutor {
         let plan = BuildPlan::new(commit)?;
         let builder = self.config.builder()?;
         let ours = self.services.buildbucket.asked_for(&builder, key).await?;
-        let is_answer = |build: &&Build| match build.status {
-            BuildStatus::Success => targets(build).contains_key(&self.config.benchmark.target),
-            status => !status.is_final() || status == BuildStatus::Failure,
+        let is_answer = |build: &&Build| {
+            let is_judged = matches!(build.status, BuildStatus::Success | BuildStatus::Failure);
+            is_judged || !build.status.is_final()
         };
         if let Some(build) = ours.iter().find(is_answer) {
             return Ok(Handle::Build(build.id));
@@ -101,6 +101,12 @@ impl LuciExecutor {
         }
     }
 
+    /// The builders that may have made the same.
+    pub(super) fn builders_of(&self, plan: &BuildPlan, builder: &BuilderId) -> Vec<BuilderId> {
+        let waterfall = plan.waterfall(builder, &WATERFALL.builders);
+        std::iter::once(builder.clone()).chain(waterfall).collect()
+    }
+
     /// A build of the same by anybody, whose files are none of the missing ones.
     async fn existing(
         &self,
@@ -109,12 +115,11 @@ impl LuciExecutor {
         missing: &[String],
     ) -> Result<Option<Build>, LuciError> {
         let target = &self.config.benchmark.target;
-        let waterfall = plan.waterfall(builder, &WATERFALL.builders);
-        for builder in std::iter::once(builder).chain(&waterfall) {
+        for builder in self.builders_of(plan, builder) {
             let mut builds = self
                 .services
                 .buildbucket
-                .search(&plan.search(builder))
+                .search(&plan.search(&builder))
                 .await?;
             let is_missing = |build: &Build| {
                 let digest = targets(build).remove(target);
@@ -158,7 +163,7 @@ impl LuciExecutor {
                 }
                 Err(error) => return Err(error.into()),
             }
-            sleep(self.config.intervals.builds()).await;
+            sleep(self.config.settings.intervals.builds()).await;
         }
     }
 
@@ -168,7 +173,7 @@ impl LuciExecutor {
             status => Err(LuciError::Build {
                 id: build.id,
                 status,
-                reason: reason(&build),
+                reason: build.reason(),
             }),
         }
     }
@@ -179,7 +184,7 @@ impl LuciExecutor {
         let digest = targets(build).remove(target);
         let digest = digest.and_then(|digest| digest.parse().ok());
         Ok(CasReference {
-            cas_instance: self.config.cas_instance.clone(),
+            cas_instance: self.config.settings.cas_instance.clone(),
             digest: digest.ok_or_else(|| LuciError::NoTarget {
                 id: build.id,
                 target: target.clone(),
@@ -188,21 +193,17 @@ impl LuciExecutor {
     }
 
     /// The report of a build that ended.
-    pub(super) fn built(
-        &self,
-        build: &Build,
-        commit: CombinedCommit,
-        cached: bool,
-    ) -> Result<BuildReport, LuciError> {
-        let mut report = match build.status {
-            BuildStatus::Success => {
-                let artifact = self.artifact(build)?;
+    pub(super) fn built(&self, build: &Build, commit: CombinedCommit, cached: bool) -> BuildReport {
+        let mut report = match (build.status, self.artifact(build)) {
+            (BuildStatus::Success, Ok(artifact)) => {
                 let mut report = BuildReport::built(commit);
                 report.digest = Some(artifact.digest.to_string());
                 report.artifact(Artifact::Digest(artifact.to_string()))
             }
+            // Another commit may have the target.
+            (BuildStatus::Success, Err(error)) => BuildReport::failed(commit, error.to_string()),
             _ => {
-                let reason = format!("build {} failed{}", build.id, reason(build));
+                let reason = format!("build {} failed{}", build.id, build.reason());
                 BuildReport::failed(commit, reason)
             }
         };
@@ -214,7 +215,7 @@ impl LuciExecutor {
         {
             report.duration = to.saturating_sub(from);
         }
-        Ok(report)
+        report
     }
 
     /// Ends a build, and returns once it has ended.
@@ -224,7 +225,7 @@ impl LuciExecutor {
             .cancel(id, "Pinpoint does not need it any more.")
             .await?;
         while !build.status.is_final() {
-            sleep(self.config.intervals.builds()).await;
+            sleep(self.config.settings.intervals.builds()).await;
             build = buildbucket.get(id).await?;
         }
         Ok(())
@@ -242,11 +243,13 @@ impl LuciExecutor {
     }
 }
 
-/// The first line of what a build says of itself, after a colon.
-fn reason(build: &Build) -> String {
-    match build.summary_markdown.lines().next() {
-        Some(line) if !line.trim().is_empty() => format!(": {}", line.trim()),
-        _ => String::new(),
+impl Build {
+    /// The first line of what a build says of itself, after a colon.
+    pub(super) fn reason(&self) -> String {
+        match self.summary_markdown.lines().next() {
+            Some(line) if !line.trim().is_empty() => format!(": {}", line.trim()),
+            _ => String::new(),
+        }
     }
 }
 

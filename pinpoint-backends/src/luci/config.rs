@@ -5,6 +5,7 @@ use std::time::Duration;
 use pinpoint_core::bots::Swarming as Machines;
 use serde::{Deserialize, Serialize};
 
+use super::services::Addresses;
 use crate::buildbucket::{BuilderId, PlanError};
 use crate::swarming::{BenchmarkRun, CommandError, TaskSettings};
 
@@ -26,25 +27,64 @@ pub struct Benchmark {
     pub arguments: Vec<String>,
 }
 
-/// All that a job says.
-#[derive(Debug, Clone, PartialEq)]
+/// All that a job says. It is stored with the job, so that another process can resume it; tokens
+/// are no part of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LuciConfig {
     /// Who builds and who runs.
     pub machines: Machines,
     /// What is run.
     pub benchmark: Benchmark,
+    /// The charts that a job looks for which finds its metric by a run.
+    #[serde(default)]
+    pub charts: WantedCharts,
+    /// Where the services are, and what they are told.
+    #[serde(default)]
+    pub settings: LuciSettings,
+    /// Decides the order of the bots.
+    pub seed: u64,
+}
+
+/// The charts that a job looks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WantedCharts {
+    /// The only one that there is.
+    #[default]
+    Only,
+    /// The one of this name.
+    Named(String),
+    /// All of them; none decides.
+    Every,
+}
+
+/// What is the same for all jobs of an installation. By default that of Chromium's Pinpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LuciSettings {
+    /// Where the services are.
+    pub addresses: Addresses,
     /// What all tasks have in common.
     pub tasks: TaskSettings,
     /// The instance of CAS that has the builds.
     pub cas_instance: String,
     /// How often the services are asked.
     pub intervals: Intervals,
-    /// Decides the order of the bots.
-    pub seed: u64,
 }
 
 /// The instance of CAS that Chrome's builders use.
 const CAS_INSTANCE: &str = "projects/chrome-swarming/instances/default_instance";
+
+impl Default for LuciSettings {
+    fn default() -> Self {
+        Self {
+            addresses: Addresses::default(),
+            tasks: TaskSettings::default(),
+            cas_instance: CAS_INSTANCE.into(),
+            intervals: Intervals::default(),
+        }
+    }
+}
 
 impl LuciConfig {
     /// The usual settings.
@@ -52,9 +92,8 @@ impl LuciConfig {
         Self {
             machines,
             benchmark,
-            tasks: TaskSettings::default(),
-            cas_instance: CAS_INSTANCE.into(),
-            intervals: Intervals::default(),
+            charts: WantedCharts::default(),
+            settings: LuciSettings::default(),
             seed,
         }
     }

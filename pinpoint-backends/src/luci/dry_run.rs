@@ -1,46 +1,75 @@
-//! The requests of an action, sent by nobody.
+//! The requests of a job, sent by nobody.
 
 use pinpoint_core::CombinedCommit;
+use serde_json::{Value, json};
 
 use super::error::LuciError;
 use super::executor::LuciExecutor;
 use crate::buildbucket::BuildPlan;
-use crate::swarming::{CasReference, TaskPlan, uuid};
+use crate::swarming::{CasReference, Digest, TaskPlan, uuid};
+
+/// In place of the id of a build.
+const A_BUILD: i64 = 1;
+
+/// In place of the id of a task, and of a bot.
+const A_TASK: &str = "TASK";
+const A_BOT: &str = "BOT";
 
 impl LuciExecutor {
     /// The requests by which a commit is built and run once, in their order, without tokens.
-    /// What only an answer would tell, such as the digest of the build, is made up.
+    /// What only an answer would show, such as the digest of the build, is made up.
     ///
     /// # Errors
     ///
     /// When the commit can't be built, or the benchmark can't be run.
     pub fn rendered(&self, commit: &CombinedCommit, job: &str) -> Result<Vec<String>, LuciError> {
         let (plan, builder) = (BuildPlan::new(commit)?, self.config.builder()?);
-        let key = format!("{job}/1");
-        let id = uuid(&["build", &key, "0"]);
-        let buildbucket = &self.services.buildbucket;
-        let swarming = &self.services.swarming;
+        let (build_key, run_key) = (format!("{job}/1"), format!("{job}/2"));
+        let id = uuid(&["build", &build_key, "0"]);
+        let (buildbucket, swarming) = (&self.services.buildbucket, &self.services.swarming);
+        let dimensions = &self.config.machines.dimensions;
         let build = CasReference {
-            cas_instance: self.config.cas_instance.clone(),
-            digest: crate::swarming::Digest {
+            cas_instance: self.config.settings.cas_instance.clone(),
+            digest: Digest {
                 hash: "0".repeat(64),
                 size_bytes: 0,
             },
         };
         let task = TaskPlan {
             job,
-            key: &format!("{job}/2"),
+            key: &run_key,
             part: "1",
             build: &build,
             command: &self.config.command(&commit.main.git_hash, &[])?,
-            dimensions: &self.config.machines.dimensions,
-            bot: None,
+            dimensions,
+            bot: Some(A_BOT),
         };
-        Ok(vec![
-            buildbucket.rendered_search(&plan.search(&builder))?,
-            buildbucket.rendered(&plan.schedule(&builder, job, &key, &id))?,
-            swarming.rendered_bots(&self.config.machines.dimensions)?,
-            swarming.rendered(&task.request(&self.config.tasks))?,
-        ])
+        let mut requests = vec![buildbucket.rendered_asked_for(&builder, &build_key)?];
+        for builder in self.builders_of(&plan, &builder) {
+            requests.push(buildbucket.rendered_search(&plan.search(&builder))?);
+        }
+        requests.extend([
+            buildbucket.rendered(&plan.schedule(&builder, job, &build_key, &id))?,
+            buildbucket.rendered_get(A_BUILD)?,
+            swarming.rendered_tagged(&self.tags_of(&run_key))?,
+            swarming.rendered_bots(dimensions)?,
+            swarming.rendered(&task.request(&self.config.settings.tasks))?,
+            swarming.rendered_results(&[A_TASK.to_owned()])?,
+        ]);
+        let root = json!({"rootDigest": build.digest});
+        let files = json!({"digests": [build.digest]});
+        requests.push(self.rendered_read("GetTree", root));
+        requests.push(self.rendered_read("BatchReadBlobs", files));
+        Ok(requests)
+    }
+
+    /// A question to the store of files.
+    fn rendered_read(&self, method: &str, mut message: Value) -> String {
+        let settings = &self.config.settings;
+        message["instanceName"] = json!(settings.cas_instance);
+        format!(
+            "gRPC {}/build.bazel.remote.execution.v2.ContentAddressableStorage/{method}\n{message:#}",
+            settings.addresses.cas
+        )
     }
 }

@@ -1,10 +1,12 @@
 //! Why an action has no answer.
 
-use pinpoint_core::ExecutorError;
+use pinpoint_core::{Aggregate, ExecutorError};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 
 use crate::buildbucket::{BuildStatus, PlanError};
-use crate::google::ServiceError;
+use crate::cas::CasError;
+use crate::google::{AddressError, ServiceError, TransportError};
+use crate::listed::listed;
 use crate::swarming::{CommandError, TaskState};
 
 /// Why an action has no answer.
@@ -71,6 +73,59 @@ pub enum LuciError {
         /// Why.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The end at which the metric is looked for does not build.
+    #[error("the good end {commit} does not build{reason}; choose a good commit that builds")]
+    GoodDoesNotBuild {
+        /// Its hash.
+        commit: String,
+        /// The words of the build, after `: `.
+        reason: String,
+    },
+    /// The benchmark fails where the metric is looked for.
+    #[error(
+        "the benchmark fails at the good end {commit}, {attempts} times of {attempts}: {reason}; choose a good commit where it passes"
+    )]
+    GoodFails {
+        /// Its hash.
+        commit: String,
+        /// The number of tasks.
+        attempts: usize,
+        /// Why the last one failed.
+        reason: String,
+    },
+    /// The chart does not exist.
+    #[error("the benchmark gives no chart `{chart}`; it gives {}; choose one of those", listed(.existing))]
+    NoSuchChart {
+        /// The chart that was named.
+        chart: String,
+        /// The charts that exist.
+        existing: Vec<String>,
+    },
+    /// There are several charts, and none was named.
+    #[error("the benchmark gives {} charts ({}); choose one", .existing.len(), listed(.existing))]
+    ManyCharts {
+        /// The charts that exist.
+        existing: Vec<String>,
+    },
+    /// The aggregate is none of these values.
+    #[error("the {count} values of the chart `{chart}` have no {aggregate}")]
+    NoAggregate {
+        /// The chart.
+        chart: String,
+        /// Values of a run.
+        count: usize,
+        /// What was asked for.
+        aggregate: Aggregate,
+    },
+    /// The address of a service can't be used.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// This machine can't ask services.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The store of files can't be asked.
+    #[error(transparent)]
+    Cas(#[from] CasError),
     /// The work of a ticket is not known.
     #[error("the work is not known any more")]
     Lost,
@@ -100,6 +155,14 @@ impl LuciError {
             | Self::Command(_)
             | Self::NoTarget { .. }
             | Self::TaskRefused { .. }
+            | Self::GoodDoesNotBuild { .. }
+            | Self::GoodFails { .. }
+            | Self::NoSuchChart { .. }
+            | Self::ManyCharts { .. }
+            | Self::NoAggregate { .. }
+            | Self::Address(_)
+            | Self::Transport(_)
+            | Self::Cas(_)
             | Self::Unsupported(_) => false,
         }
     }

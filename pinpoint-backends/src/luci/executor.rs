@@ -1,5 +1,7 @@
 //! The executor: implements [`pinpoint_core::Executor`] in LUCI.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
@@ -18,6 +20,9 @@ use super::handle::Handle;
 use super::poll::Poll;
 use super::services::LuciServices;
 use super::sources::Sources;
+use crate::cas::{Cas, CasOptions};
+use crate::gitiles::Gitiles;
+use crate::google::{TokenSource, Tokens, Transport, Web, scope};
 
 /// Lists, builds and runs the commits of a job in LUCI. It must be used within
 /// a `tokio` runtime that has its clock enabled.
@@ -69,13 +74,54 @@ impl LuciExecutor {
         config.command("", &[])?;
         Ok(Self {
             sources: Sources::new(services.gitiles.clone()),
-            poll: Poll::new(config.intervals.tasks()),
+            poll: Poll::new(config.settings.intervals.tasks()),
             bots: Bots::default(),
             rebuilding: Mutex::default(),
             clock: WallClock::new(),
             config,
             services,
         })
+    }
+
+    /// An executor of one job, with clients of the services that its settings name. Nothing is
+    /// asked yet.
+    ///
+    /// # Arguments
+    ///
+    /// `source` gives the tokens; `cache_dir` keeps what Gitiles answers.
+    ///
+    /// # Errors
+    ///
+    /// When an address can't be used, the target can't be run, or the bucket has no name of the
+    /// usual form.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a runtime of `tokio`.
+    pub fn open(
+        config: LuciConfig,
+        source: &TokenSource,
+        cache_dir: &Path,
+    ) -> Result<Self, LuciError> {
+        let settings = &config.settings;
+        let web: Arc<dyn Transport> = Arc::new(Web::new()?);
+        let tokens = Tokens::new(source.clone(), &[scope::CLOUD_PLATFORM], web.clone());
+        let options = CasOptions::at(&settings.addresses.cas, &settings.cas_instance);
+        let services = LuciServices::new(
+            &settings.addresses,
+            &config.machines.swarming_server,
+            source,
+            &web,
+            cache_dir,
+            Arc::new(Cas::new(options, tokens)?),
+            None,
+        )?;
+        Self::new(config, services)
+    }
+
+    /// The histories that commits are looked up in.
+    pub fn gitiles(&self) -> &Gitiles {
+        &self.services.gitiles
     }
 
     /// The name of a commit, with author, date and subject.
@@ -106,9 +152,10 @@ impl LuciExecutor {
             }
             Request::Run(request) => self.start_run(request).await?,
             Request::RunPair(request) => self.start_pair(request).await?,
+            Request::FindMetric(request) => self.start_metric(request).await?,
             _ => {
                 return Err(LuciError::Unsupported(
-                    "the metric is not looked for in LUCI: name a chart when the job is created",
+                    "a later version made this request: resume the job with that",
                 ));
             }
         }))
@@ -126,7 +173,7 @@ impl LuciExecutor {
                 let is_ours = matches!(handle, Handle::Build(_));
                 let build = self.build_ended(id, is_ours, heartbeat).await?;
                 let commit = self.resolve(&request.commit).await?;
-                Report::Built(self.built(&build, commit, !is_ours)?)
+                Report::Built(self.built(&build, commit, !is_ours))
             }
             (Request::Run(request), Some(Handle::Task(id))) => {
                 Report::Ran(self.run_ended(request, &id, heartbeat).await?)
@@ -139,6 +186,9 @@ impl LuciExecutor {
                     .pair_ended(request, [&first, &second], heartbeat)
                     .await?;
                 Report::RanPair(Box::new(pair))
+            }
+            (Request::FindMetric(request), Some(Handle::Metric(build))) => {
+                Report::Metric(self.metric_found(request, build, heartbeat).await?)
             }
             _ => return Err(LuciError::Lost),
         })

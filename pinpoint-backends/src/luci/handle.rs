@@ -18,6 +18,8 @@ pub(super) enum Handle {
     Rebuild(i64),
     /// Two tasks, in order.
     Pair(String, String),
+    /// A build, of which a task follows that shows the metric.
+    Metric(i64),
 }
 
 impl fmt::Display for Handle {
@@ -28,6 +30,7 @@ impl fmt::Display for Handle {
             Self::Task(id) => write!(formatter, "task/{id}"),
             Self::Rebuild(id) => write!(formatter, "rebuild/{id}"),
             Self::Pair(first, second) => write!(formatter, "pair/{first}/{second}"),
+            Self::Metric(id) => write!(formatter, "metric/{id}"),
         }
     }
 }
@@ -42,6 +45,7 @@ impl FromStr for Handle {
             ["build", id] => Self::Build(number(id)?),
             ["reused", id] => Self::Reused(number(id)?),
             ["rebuild", id] => Self::Rebuild(number(id)?),
+            ["metric", id] => Self::Metric(number(id)?),
             ["task", id] => Self::Task(id.into()),
             ["pair", first, second] => Self::Pair(first.into(), second.into()),
             _ => return Err(LuciError::Lost),
@@ -61,6 +65,7 @@ mod tests {
             Handle::Rebuild(7),
             Handle::Task("6abc10".into()),
             Handle::Pair("6abc10".into(), "6abd10".into()),
+            Handle::Metric(7),
         ] {
             assert_eq!(handle.to_string().parse::<Handle>().unwrap(), handle);
         }

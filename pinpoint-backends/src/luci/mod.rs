@@ -4,13 +4,9 @@
 //! ```no_run
 //! # fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! use std::path::Path;
-//! use std::sync::Arc;
 //!
-//! use pinpoint_backends::cas::{Cas, CasOptions};
-//! use pinpoint_backends::google::{TokenSource, Tokens, Transport, Web, scope};
-//! use pinpoint_backends::luci::{
-//!     Addresses, Benchmark, LuciConfig, LuciExecutor, LuciServices,
-//! };
+//! use pinpoint_backends::google::TokenSource;
+//! use pinpoint_backends::luci::{Benchmark, LuciConfig, LuciExecutor};
 //! use pinpoint_core::bots::{Bots, Workers};
 //!
 //! let (bot, benchmark) = ("linux-perf", "speedometer3.crossbench");
@@ -26,20 +22,8 @@
 //!     arguments: Vec::new(),
 //! };
 //! let config = LuciConfig::new(machines.clone(), benchmark, 7);
-//!
-//! let web: Arc<dyn Transport> = Arc::new(Web::new()?);
 //! let source: TokenSource = "command:luci-auth token -scopes {scopes}".parse()?;
-//! let tokens = Tokens::new(source.clone(), &[scope::CLOUD_PLATFORM], web.clone());
-//! let cas = Cas::new(CasOptions::at_google(&config.cas_instance), tokens)?;
-//! let services = LuciServices::new(
-//!     &Addresses::default(),
-//!     &machines.swarming_server,
-//!     &source,
-//!     &web,
-//!     Path::new("/var/cache/pinpoint/gitiles"),
-//!     Arc::new(cas),
-//! )?;
-//! let executor = LuciExecutor::new(config, services)?;
+//! let executor = LuciExecutor::open(config, &source, Path::new("/var/cache/pinpoint/gitiles"))?;
 //! # Ok(())
 //! # }
 //! ```
@@ -56,6 +40,7 @@
 //! | `builds.rs` | builds: found, asked for, waited for |
 //! | `runs.rs` | single runs |
 //! | `pairs.rs` | pairs of runs on one bot |
+//! | `metric.rs` | a run that shows the metric |
 //! | `bots.rs` | which bot is next |
 //! | `poll.rs` | one question about all tasks under way |
 //! | `outputs.rs` | what tasks leave |
@@ -75,6 +60,7 @@
 //! | end | meaning |
 //! | --- | --- |
 //! | build: `FAILURE` | the commit does not build, and is skipped |
+//! | build: `SUCCESS` without the target | the commit can't be run, and is skipped |
 //! | build: `INFRA_FAILURE`, `CANCELED` by others, more than 4 h | trouble: tried again |
 //! | task: `COMPLETED` with values | a run |
 //! | task: `COMPLETED` with a failure or without values, `TIMED_OUT` | a failed run |
@@ -89,6 +75,7 @@ mod dry_run;
 mod error;
 mod executor;
 mod handle;
+mod metric;
 mod once;
 mod outputs;
 mod pairs;
@@ -98,7 +85,7 @@ mod runs;
 mod services;
 mod sources;
 
-pub use config::{Benchmark, Intervals, LuciConfig};
+pub use config::{Benchmark, Intervals, LuciConfig, LuciSettings, WantedCharts};
 pub use error::LuciError;
 pub use executor::LuciExecutor;
 pub use outputs::{OutputError, TaskOutputs};

@@ -165,7 +165,7 @@ impl LuciExecutor {
                 TaskState::Pending | TaskState::Invalid if looks_again => {}
                 _ => break,
             }
-            sleep(self.config.intervals.first_of_pair()).await;
+            sleep(self.config.settings.intervals.first_of_pair()).await;
             let ids = [task.task_id.clone()];
             let looked = self.services.swarming.results(&ids).await?;
             state = { looked.into_iter() }

@@ -63,10 +63,7 @@ impl LuciExecutor {
             return Ok(Handle::Task(task.task_id.clone()));
         }
         let build = build_of(&request.variant)?;
-        let lost = tasks
-            .iter()
-            .filter(|task| task.state == TaskState::ClientError);
-        let lost = lost.map(missing_build).collect::<Result<Vec<_>, _>>()?;
+        let lost = lost_builds(&tasks)?;
         if !lost.is_empty() {
             let commit = &request.variant.commit;
             return self.start_rebuild(commit, &key, &lost).await;
@@ -75,7 +72,7 @@ impl LuciExecutor {
     }
 
     /// Asks for a task of a run, after these that gave no answer.
-    async fn new_run(
+    pub(super) async fn new_run(
         &self,
         request: &RunRequest,
         build: &CasReference,
@@ -138,7 +135,7 @@ impl LuciExecutor {
             dimensions: &self.config.machines.dimensions,
             bot: Some(asked.bot),
         };
-        let request = plan.request(&self.config.tasks);
+        let request = plan.request(&self.config.settings.tasks);
         let mut tries = Tries::new(self.config.seed);
         loop {
             match self.services.swarming.new_task(&request).await {
@@ -238,7 +235,7 @@ impl LuciExecutor {
     }
 
     /// The charts of a task that ended, or why it has none.
-    async fn charts_of(
+    pub(super) async fn charts_of(
         &self,
         task: &TaskResult,
     ) -> Result<Result<BTreeMap<String, Series>, String>, LuciError> {
@@ -272,13 +269,18 @@ impl LuciExecutor {
 
     /// The tasks of an action, newest first.
     pub(super) async fn tasks_of(&self, key: &str) -> Result<Vec<TaskResult>, LuciError> {
+        Ok(self.services.swarming.tagged(&self.tags_of(key)).await?)
+    }
+
+    /// The tags that find the tasks of an action.
+    pub(super) fn tags_of(&self, key: &str) -> Vec<String> {
         let mut tags = vec![key_tag(key)];
         // Swarming has this tag for each dimension. Without a pool only those are answered who
         // may see all pools.
         let pools = self.config.machines.dimensions.iter();
         let pool = pools.filter(|dimension| dimension.key == "pool");
         tags.extend(pool.map(|pool| format!("pool:{}", pool.value)));
-        Ok(self.services.swarming.tagged(&tags).await?)
+        tags
     }
 
     /// Ends the tasks of an action, and returns once they have ended.
@@ -301,11 +303,17 @@ impl LuciExecutor {
             let left = results.into_iter().filter_map(|answer| answer.result);
             live = left.filter(is_live).map(|task| task.task_id).collect();
             if !live.is_empty() {
-                sleep(self.config.intervals.first_of_pair()).await;
+                sleep(self.config.settings.intervals.first_of_pair()).await;
             }
         }
         Ok(())
     }
+}
+
+/// The digests of the builds of tasks whose files were not there.
+pub(super) fn lost_builds(tasks: &[TaskResult]) -> Result<Vec<String>, LuciError> {
+    let lost = { tasks.iter() }.filter(|task| task.state == TaskState::ClientError);
+    lost.map(missing_build).collect()
 }
 
 /// The digest of the build of a task whose files were not there.

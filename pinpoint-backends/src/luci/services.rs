@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outputs::TaskOutputs;
 use crate::buildbucket::{self, Buildbucket};
+use crate::cas;
 use crate::crrev::{self, Crrev};
 use crate::gitiles::{Gitiles, GitilesConfig, PER_SECOND};
 use crate::google::{AddressError, Client, TokenSource, Tokens, Transport, scope};
@@ -26,6 +27,8 @@ pub struct Addresses {
     pub buildbucket: String,
     /// Of Swarming; the bot's server when absent.
     pub swarming: Option<String>,
+    /// Of the store of files.
+    pub cas: String,
 }
 
 impl Default for Addresses {
@@ -36,6 +39,7 @@ impl Default for Addresses {
             crrev: crrev::ADDRESS.into(),
             buildbucket: buildbucket::ADDRESS.into(),
             swarming: None,
+            cas: cas::ADDRESS.into(),
         }
     }
 }
@@ -57,7 +61,8 @@ impl LuciServices {
     ///
     /// # Arguments
     ///
-    /// `swarming_server` is that of the bot; `cache_dir` keeps what Gitiles answers.
+    /// `swarming_server` is that of the bot; `cache_dir` keeps what Gitiles answers; `seed` decides
+    /// the jitter of waits, which is never the same without it.
     ///
     /// # Errors
     ///
@@ -69,17 +74,27 @@ impl LuciServices {
         transport: &Arc<dyn Transport>,
         cache_dir: &Path,
         outputs: Arc<dyn TaskOutputs>,
+        seed: Option<u64>,
     ) -> Result<Self, AddressError> {
         let tokens = Tokens::new(source.clone(), &[scope::USERINFO_EMAIL], transport.clone());
         let client = |service, address: &str| {
-            Client::new(service, address, tokens.clone(), transport.clone())
+            let client = Client::new(service, address, tokens.clone(), transport.clone())?;
+            Ok(match seed {
+                Some(seed) => client.with_seed(seed),
+                None => client,
+            })
         };
         let gitiles = GitilesConfig {
             address: addresses.gitiles.clone(),
             per_second: Some(addresses.gitiles_per_second),
+            seed,
             ..GitilesConfig::new(cache_dir)
         };
         let crrev = Crrev::new(&addresses.crrev, transport.clone())?;
+        let crrev = match seed {
+            Some(seed) => crrev.with_seed(seed),
+            None => crrev,
+        };
         let gitiles = Gitiles::new(gitiles, source.clone(), transport.clone())?;
         let swarming = addresses.swarming.as_deref().unwrap_or(swarming_server);
         Ok(Self {

@@ -73,11 +73,20 @@ impl Swarming {
     pub async fn results(&self, ids: &[String]) -> Result<Vec<ResultOrError>, ServiceError> {
         let mut results = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MOST_TASKS) {
-            let request = json!({"taskIds": ids});
+            let request = results_request(ids);
             let batch: BatchGetResult = self.tasks.call("BatchGetResult", &request).await?;
             results.extend(batch.results);
         }
         Ok(results)
+    }
+
+    /// The question for the results of tasks, as text for `--dry-run`.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be written.
+    pub fn rendered_results(&self, ids: &[String]) -> Result<String, ServiceError> {
+        self.tasks.rendered("BatchGetResult", &results_request(ids))
     }
 
     /// The tasks with all of these tags, newest first.
@@ -86,11 +95,20 @@ impl Swarming {
     ///
     /// When Swarming can't be asked, or refuses.
     pub async fn tagged(&self, tags: &[String]) -> Result<Vec<TaskResult>, ServiceError> {
-        let request = json!({"limit": PAGE, "state": "QUERY_ALL", "tags": tags});
+        let request = tagged_request(tags);
         self.pages(&self.tasks, "ListTasks", request, |list: TaskList| {
             (list.items, list.cursor)
         })
         .await
+    }
+
+    /// The question for the tasks with these tags, as text for `--dry-run`.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be written.
+    pub fn rendered_tagged(&self, tags: &[String]) -> Result<String, ServiceError> {
+        self.tasks.rendered("ListTasks", &tagged_request(tags))
     }
 
     /// The tasks that began on a bot between two times (milliseconds since 1970), both
@@ -172,6 +190,14 @@ impl Swarming {
         }
         Ok(found)
     }
+}
+
+fn results_request(ids: &[String]) -> Value {
+    json!({"taskIds": ids})
+}
+
+fn tagged_request(tags: &[String]) -> Value {
+    json!({"limit": PAGE, "state": "QUERY_ALL", "tags": tags})
 }
 
 fn bots_request(dimensions: &[Dimension]) -> Value {

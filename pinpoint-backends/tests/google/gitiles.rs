@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
-use fake_luci::{DEPENDENCY, FakeLuci, MAIN, Repository, Shape, Slower, World};
+use fake_luci::{DEPENDENCY, FakeLuci, Faults, MAIN, Repository, Shape, Slower, World};
 use pinpoint_backends::crrev::Crrev;
 use pinpoint_backends::gitiles::{Gitiles, GitilesConfig, GitilesHistory};
 use pinpoint_backends::google::TokenSource;
@@ -62,6 +62,27 @@ impl Setup {
     fn commit(&self, index: usize) -> CombinedCommit {
         Commit::new(MAIN, &self.world.main_hashes[index]).into()
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_came_as_garbage_is_not_kept() {
+    let mut setup = Setup::new(3);
+    let luci = FakeLuci::new(setup.world.repositories());
+    setup.server = InProcess::new(luci.routes());
+    let tip = &setup.world.main_hashes[2];
+    let history = setup.history();
+    luci.set_faults(Faults {
+        garbage: 1_000,
+        ..Faults::default()
+    });
+    let garbage = history.file(tip, &[], "DEPS", 1_000).await.unwrap_err();
+    assert!(
+        matches!(garbage, HistoryError::Unreadable { .. }),
+        "{garbage}"
+    );
+    luci.set_faults(Faults::default());
+    let file = history.file(tip, &[], "DEPS", 1_000).await.unwrap();
+    assert!(file.is_some_and(|file| file.starts_with(b"deps = {")));
 }
 
 #[tokio::test]

@@ -98,7 +98,8 @@ pub(crate) struct JobOptions {
     pub(crate) build_jobs: u32,
     #[command(flatten)]
     pub(crate) assignment: Assignment,
-    /// The name of the benchmark in lists of jobs [default: the program that is run].
+    /// The name of the benchmark in lists of jobs [default: the program that is run]. With
+    /// --executor, the benchmark that is run.
     #[arg(long = "benchmark", value_name = "NAME", help_heading = STORAGE)]
     pub(crate) benchmark_name: Option<String>,
     /// The name of this job in lists of jobs, beside its id.

@@ -28,7 +28,8 @@ Examples:
   pinpoint bisect v1.2 main --format 'regex:took (?<value>[0-9.]+) (?<unit>ms)' -- ./bench
   pinpoint bisect v1.2 main --measure instructions --magnitude 2% -- ./bench")]
 pub(crate) struct Bisect {
-    /// A patch to apply to every commit before it is built.
+    /// A patch to apply to every commit before it is built; with --executor, the address of
+    /// a patch set at Gerrit.
     #[arg(long, value_name = "FILE", help_heading = BENCHMARK, display_order = 900)]
     pub(crate) patch: Option<PathBuf>,
     /// The metric that decides; required if the benchmark reports several.
@@ -43,10 +44,10 @@ pub(crate) struct Bisect {
     #[arg(long, value_name = "P", default_value_t = 0.95, help_heading = QUESTION)]
     pub(crate) confidence: f64,
     /// A commit to skip because it can't be built or run; may be repeated.
-    #[arg(long, value_name = "REV", help_heading = QUESTION)]
+    #[arg(long, value_name = "REV", help_heading = QUESTION, conflicts_with = "executor")]
     pub(crate) skip: Vec<String>,
     /// Consider only commits that touch this path; may be repeated.
-    #[arg(long, value_name = "PATH", help_heading = QUESTION)]
+    #[arg(long, value_name = "PATH", help_heading = QUESTION, conflicts_with = "executor")]
     pub(crate) path: Vec<String>,
     /// The maximum number of runs. When a budget is used up, the remaining range is
     /// reported.
@@ -71,7 +72,13 @@ pub(crate) struct Bisect {
     /// `changes` suspects commits that touch only documents, tests or CI less than those
     /// that touch code; with `none` all are alike; a file has COMMIT WEIGHT on each line,
     /// and all other commits weigh 1.
-    #[arg(long, value_name = "changes|none|FILE", default_value = "changes", help_heading = STRATEGY)]
+    #[arg(
+        long,
+        value_name = "changes|none|FILE",
+        default_value = "changes",
+        help_heading = STRATEGY,
+        conflicts_with = "executor"
+    )]
     pub(crate) prior: PriorArgument,
     /// Trace with `strace` what the build and the benchmark read. Commits that change
     /// none of that are not built, and commits between two equal builds are excluded.
@@ -87,7 +94,11 @@ pub(crate) struct Bisect {
     /// The slow commit.
     pub(crate) bad: String,
     /// The benchmark and its arguments.
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(
+        last = true,
+        required_unless_present = "executor",
+        value_name = "COMMAND"
+    )]
     pub(crate) command: Vec<String>,
 }
 

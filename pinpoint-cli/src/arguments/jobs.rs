@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::{Args, Subcommand};
 use pinpoint_backends::store::{JobFilter, JobId};
 
-use super::{ProvisionOptions, Signing};
+use super::{LuciTokens, ProvisionOptions, Signing};
 
 const KINDS: [&str; 6] = [
     "bisection",
@@ -84,6 +84,8 @@ Examples:
         signing: Signing,
         #[command(flatten)]
         provisions: ProvisionOptions,
+        #[command(flatten)]
+        tokens: LuciTokens,
     },
     /// Follow jobs to their ends, wherever they are carried out.
     ///
@@ -114,6 +116,8 @@ and 0; 124 if --timeout came first; 130 if a job or this command was interrupted
     Cancel {
         /// The job id, or its beginning.
         job: String,
+        #[command(flatten)]
+        tokens: LuciTokens,
     },
 }
 

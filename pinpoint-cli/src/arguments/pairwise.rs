@@ -24,7 +24,8 @@ Examples:
 Exit codes: 0 the experiment is worse, or different where better is not known;
 3 no difference, or only improvements; 4 not decided; others as in `pinpoint help`.")]
 pub(crate) struct Pairwise {
-    /// A patch to apply to the experiment before it is built.
+    /// A patch to apply to the experiment before it is built; with --executor, the address of
+    /// a patch set at Gerrit.
     #[arg(long, value_name = "FILE", help_heading = BENCHMARK, display_order = 900)]
     pub(crate) patch: Option<PathBuf>,
     /// An argument of the benchmark at the base, after those of COMMAND; may be repeated.
@@ -36,10 +37,24 @@ pub(crate) struct Pairwise {
     /// A variable for the benchmark at the base, not for its build; may be repeated.
     /// Its value is a part of the question, and is shown with the answer: use --env
     /// for secrets.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, help_heading = BENCHMARK, display_order = 903)]
+    #[arg(
+        long,
+        value_name = "NAME=VALUE",
+        value_parser = assignment,
+        help_heading = BENCHMARK,
+        display_order = 903,
+        conflicts_with = "executor"
+    )]
     pub(crate) base_env: Vec<(String, String)>,
     /// A variable for the benchmark at the experiment; may be repeated.
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, help_heading = BENCHMARK, display_order = 904)]
+    #[arg(
+        long,
+        value_name = "NAME=VALUE",
+        value_parser = assignment,
+        help_heading = BENCHMARK,
+        display_order = 904,
+        conflicts_with = "executor"
+    )]
     pub(crate) experiment_env: Vec<(String, String)>,
     /// The directory of a finished build to run the benchmark in, instead of BASE. No
     /// git repository is needed then, and nothing is built. The path given by
@@ -50,7 +65,9 @@ pub(crate) struct Pairwise {
         help_heading = BENCHMARK,
         display_order = 905,
         requires = "experiment_build",
-        conflicts_with_all = ["base", "experiment", "patch", "build", "repo", "repository"]
+        conflicts_with_all = [
+            "base", "experiment", "patch", "build", "repo", "repository", "executor"
+        ]
     )]
     pub(crate) base_build: Option<PathBuf>,
     /// The directory of the build to compare with it, instead of EXPERIMENT; the same
@@ -85,7 +102,11 @@ pub(crate) struct Pairwise {
     /// The revision to compare with it [default: the base].
     pub(crate) experiment: Option<String>,
     /// The benchmark and its arguments.
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(
+        last = true,
+        required_unless_present = "executor",
+        value_name = "COMMAND"
+    )]
     pub(crate) command: Vec<String>,
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use pinpoint_backends::store::{KeyError, SigningKey};
 
-use super::{Display, ProvisionOptions, TEMPORAL, WORKERS};
+use super::{Display, Luci, ProvisionOptions, TEMPORAL, WORKERS};
 use crate::error::options_of;
 
 /// Take jobs from the store and carry them out on this machine, until it is stopped.
@@ -154,7 +154,7 @@ pub(crate) struct BotConfig {
 pub(crate) struct Assignment {
     /// Leave the job to the workers of this bot (see `pinpoint worker`), and follow it to
     /// its end; Ctrl-C stops following, and the job goes on [default: this process carries
-    /// the job out].
+    /// the job out]. With --executor, the bot that the benchmark runs on.
     #[arg(long, value_name = "NAME", help_heading = WORKERS)]
     pub(crate) bot: Option<String>,
     /// Print the id of the job, and do not follow it; `pinpoint jobs wait` does.
@@ -164,14 +164,24 @@ pub(crate) struct Assignment {
     pub(crate) signing: Signing,
     #[command(flatten)]
     pub(crate) config: BotConfig,
+    #[command(flatten)]
+    pub(crate) luci: Luci,
 }
 
 impl Assignment {
+    /// Is the job carried out in LUCI?
+    pub(crate) fn in_luci(&self) -> bool {
+        self.luci.executor.is_some()
+    }
+
     /// The display of a command with this assignment: it advises to resume the job in the
     /// same way.
     pub(crate) fn display(&self, display: Display) -> Display {
         Display {
-            resume_options: options_of(self.bot.is_some()),
+            resume_options: match self.in_luci() {
+                true => self.luci.tokens.words(),
+                false => options_of(self.bot.is_some()),
+            },
             ..display
         }
     }

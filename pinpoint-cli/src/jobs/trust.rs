@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use pinpoint_backends::job::JobConfig;
 use pinpoint_backends::store::Job;
 use pinpoint_report::command_line::quoted;
+use serde_json::Value;
 
 use crate::error::CliError;
 use crate::output::{errln, is_live, print_error};
@@ -63,10 +64,14 @@ pub(super) async fn ask(job: &Job, asked: Asked, yes: bool) -> Result<(), CliErr
     }
 }
 
-/// All that decides what is executed.
+/// All that decides what is executed, and who is given a token.
 fn lines(config: &JobConfig) -> Vec<(&'static str, String)> {
     let Some(local) = &config.local else {
-        return Vec::new();
+        let luci = config.luci.as_ref().and_then(Value::as_object);
+        let parts = ["machines", "benchmark", "settings"].into_iter();
+        return parts
+            .filter_map(|part| Some((part, luci?.get(part)?.to_string())))
+            .collect();
     };
     let mut lines = vec![("repository", local.repository.display().to_string())];
     for (url, path) in &local.repositories {

@@ -30,6 +30,8 @@ mod explain;
 mod find;
 mod git;
 mod kill;
+#[cfg(feature = "luci")]
+mod luci;
 mod measures;
 mod pairs;
 mod plan;

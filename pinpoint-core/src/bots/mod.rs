@@ -162,7 +162,7 @@ pub enum Workers {
 }
 
 /// Machines of a Swarming server, with builds from Buildbucket.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Swarming {
     /// The browser that the benchmark is to run.
     pub browser: String,

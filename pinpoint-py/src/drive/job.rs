@@ -153,6 +153,11 @@ fn function_of(kind: JobKind) -> &'static str {
 
 /// What Python did before, it must do again.
 fn check_functions(config: &JobConfig, request: &Request) -> Result<(), Failure> {
+    if config.luci.is_some() {
+        return Err(Failure::Value(
+            "the job is in LUCI: resume it with `pinpoint jobs resume`".into(),
+        ));
+    }
     let is_executor = config.local.is_none();
     let functions = [
         ("executor", is_executor, request.executor),

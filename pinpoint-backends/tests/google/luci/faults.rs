@@ -1,6 +1,7 @@
 //! Jobs through trouble by seed, whose processes are killed and resumed at random.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use fake_luci::Faults;
@@ -17,6 +18,7 @@ const MOST_PROCESSES: u64 = 200;
 
 /// Drives a job through several processes. Each ends after a time by seed: half of them are
 /// killed, the others detach.
+#[expect(clippy::print_stdout, reason = "seen when the test fails")]
 async fn driven(fixture: &Fixture, seed: u64) -> (Outcome, Vec<CombinedCommit>) {
     let mut journal = MemoryJournal::new(format!("job-{seed}"));
     let mut random = SplitMix64::new(seed);
@@ -42,6 +44,7 @@ async fn driven(fixture: &Fixture, seed: u64) -> (Outcome, Vec<CombinedCommit>) 
             None | Some(Err(DriveError::Detached)) => {}
             // Somebody looks, and resumes it.
             Some(Err(DriveError::Refused(error))) => {
+                println!("seed {seed}, process {process}: {error}");
                 assert!(process < MOST_PROCESSES - 1, "seed {seed}: {error}");
             }
             Some(Err(error)) => panic!("seed {seed}: {error}"),
@@ -103,13 +106,19 @@ fn seeds(default: u64) -> std::ops::Range<u64> {
     from.parse().unwrap()..to.parse().unwrap()
 }
 
-/// Runs a test once for each seed, in a time of its own.
+/// Runs a test once for each seed, in a time of its own. All seeds are run before those that
+/// fail are named.
 fn for_each_seed(default: u64, test: impl AsyncFn(u64)) {
-    for seed in seeds(default) {
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime.enable_all().start_paused(true).build().unwrap();
-        runtime.block_on(test(seed));
-    }
+    let fails = |seed: &u64| {
+        let one = || {
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            let runtime = runtime.enable_all().start_paused(true).build().unwrap();
+            runtime.block_on(test(*seed));
+        };
+        catch_unwind(AssertUnwindSafe(one)).is_err()
+    };
+    let failed: Vec<u64> = seeds(default).filter(fails).collect();
+    assert!(failed.is_empty(), "these seeds fail: {failed:?}");
 }
 
 #[test]

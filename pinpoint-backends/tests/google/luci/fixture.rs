@@ -25,6 +25,9 @@ use crate::server::InProcess;
 
 pub(crate) const BENCHMARK: &str = "speedometer3.crossbench";
 
+/// The target that builds hold.
+const TARGET: &str = "performance_test_suite";
+
 /// A world, and the folder that it is in.
 pub(crate) struct Place {
     pub(crate) world: World,
@@ -34,14 +37,7 @@ pub(crate) struct Place {
 impl Place {
     fn new(slower: Slower) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let shape = Shape {
-            main: 24,
-            dependency: 8,
-            rolls: vec![(9, 6)],
-            broken: vec![14, 15],
-            slower,
-        };
-        let world = World::make(dir.path(), &shape);
+        let world = World::make(dir.path(), &Shape::small(slower));
         Self { world, dir }
     }
 }
@@ -102,6 +98,7 @@ pub(crate) struct Fixture {
     place: &'static Place,
     cache: TempDir,
     server: InProcess,
+    seed: u64,
 }
 
 impl Fixture {
@@ -117,6 +114,7 @@ impl Fixture {
             luci,
             place,
             cache: tempfile::tempdir_in(place.dir.path()).unwrap(),
+            seed,
         }
     }
 
@@ -136,6 +134,11 @@ impl Fixture {
 
     /// The executor of a process that has just begun.
     pub(crate) fn executor(&self) -> LuciExecutor {
+        self.executor_of(TARGET)
+    }
+
+    /// As [`executor`](Self::executor), with the benchmark in another target.
+    pub(crate) fn executor_of(&self, target: &str) -> LuciExecutor {
         let addresses = Addresses {
             gitiles: "https://gitiles.example.org/gitiles/{host}".into(),
             ..Addresses::default()
@@ -150,6 +153,7 @@ impl Fixture {
             &source,
             &transport,
             intervals,
+            (target, self.seed),
         )
     }
 
@@ -165,6 +169,7 @@ impl Fixture {
             crrev: address.clone(),
             buildbucket: address.clone(),
             swarming: Some(address.clone()),
+            ..Addresses::default()
         };
         let transport: Arc<dyn Transport> = Arc::new(Web::new().unwrap());
         let intervals = Intervals {
@@ -180,6 +185,7 @@ impl Fixture {
             &source,
             &transport,
             intervals,
+            (TARGET, self.seed),
         )
     }
 
@@ -222,6 +228,7 @@ fn executor(
     source: &TokenSource,
     transport: &Arc<dyn Transport>,
     intervals: Intervals,
+    (target, seed): (&str, u64),
 ) -> LuciExecutor {
     let machines = Swarming {
         browser: "release".into(),
@@ -235,17 +242,16 @@ fn executor(
     };
     let benchmark = Benchmark {
         name: BENCHMARK.into(),
-        target: "performance_test_suite".into(),
+        target: target.into(),
         story: None,
         story_tags: None,
         arguments: Vec::new(),
     };
     let server = machines.swarming_server.clone();
-    let services = LuciServices::new(addresses, &server, source, transport, cache, outputs);
-    let config = LuciConfig {
-        intervals,
-        ..LuciConfig::new(machines, benchmark, 7)
-    };
+    let seed = Some(seed);
+    let services = LuciServices::new(addresses, &server, source, transport, cache, outputs, seed);
+    let mut config = LuciConfig::new(machines, benchmark, 7);
+    config.settings.intervals = intervals;
     LuciExecutor::new(config, services.unwrap()).unwrap()
 }
 

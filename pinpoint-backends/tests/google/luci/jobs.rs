@@ -7,8 +7,8 @@ use fake_luci::{Faults, MAIN};
 use pinpoint_core::job::ResultSource as _;
 use pinpoint_core::{
     BuildRequest, CombinedCommit, Commit, CulpritFinder, CulpritFinderSpec, Executor,
-    ExecutorError, Heartbeat, Key, Located, MemoryJournal, Pairwise, PairwiseSpec, PairwiseStatus,
-    Patch, Report, Request, Status, Stop, drive,
+    ExecutorError, FindMetricRequest, Heartbeat, Key, Located, MemoryJournal, Pairwise,
+    PairwiseSpec, PairwiseStatus, Patch, Report, Request, Status, Stop, drive,
 };
 use tokio::time::sleep;
 
@@ -168,6 +168,25 @@ async fn what_was_built_already_is_built_by_nobody_again() {
     assert!(!builds[0].canceled_by_request);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_build_without_the_target_says_that_its_commit_can_not_be_run() {
+    let fixture = fixture(&NOWHERE);
+    let request = build(&fixture, "job");
+    for _ in 0..2 {
+        // The process that began it may have been killed.
+        let executor = fixture.executor_of("performance_test_suite_android");
+        let ticket = executor.start(&request).await.unwrap();
+        let heartbeat = Heartbeat::default();
+        let report = executor.wait(&request, &ticket, &heartbeat).await.unwrap();
+        let Report::Built(report) = report else {
+            panic!("a build");
+        };
+        let failure = report.failure.unwrap();
+        assert!(failure.contains("holds no target"), "{failure}");
+    }
+    assert_eq!(fixture.luci.all_builds().len(), 1);
+}
+
 fn build(fixture: &Fixture, job: &str) -> Request {
     Request::Build(BuildRequest {
         key: Key {
@@ -205,6 +224,77 @@ async fn cancel_ends_what_was_asked_for_even_without_a_ticket() {
     let without = pinpoint_core::Ticket::in_process(lost.key);
     fixture.executor().cancel(&without).await.unwrap();
     assert_eq!(fixture.luci.left_over(), Vec::<String>::new());
+}
+
+fn find_metric(fixture: &Fixture, commit: usize) -> Request {
+    Request::FindMetric(FindMetricRequest {
+        key: Key {
+            job: "job".into(),
+            action: 0,
+        },
+        commit: fixture.commit(commit),
+        aggregate: None,
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_metric_is_found_by_one_run_and_by_one_only() {
+    let fixture = fixture(&NOWHERE);
+    let request = find_metric(&fixture, 0);
+    for _ in 0..2 {
+        // The process that began it may have been killed.
+        let executor = fixture.executor();
+        let ticket = executor.start(&request).await.unwrap();
+        let report = executor
+            .wait(&request, &ticket, &Heartbeat::default())
+            .await
+            .unwrap();
+        let Report::Metric(metric) = report else {
+            panic!("a metric");
+        };
+        assert_eq!(metric.chart.as_deref(), Some("Score"));
+    }
+    assert_eq!(fixture.luci.all_builds().len(), 1);
+    assert_eq!(fixture.luci.all_tasks().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_is_no_metric_where_the_good_end_does_not_build() {
+    let fixture = fixture(&NOWHERE);
+    let request = find_metric(&fixture, 14);
+    let executor = fixture.executor();
+    let ticket = executor.start(&request).await.unwrap();
+    let heartbeat = Heartbeat::default();
+    match executor.wait(&request, &ticket, &heartbeat).await {
+        Err(ExecutorError::Refused(error)) => {
+            assert!(error.to_string().contains("does not build"), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn looking_for_the_metric_can_be_ended() {
+    let fixture = fixture(&NOWHERE);
+    let request = find_metric(&fixture, 0);
+    let executor = fixture.executor();
+    for is_running in [false, true] {
+        let ticket = executor.start(&request).await.unwrap();
+        let heartbeat = Heartbeat::default();
+        let moment = async {
+            sleep(Duration::from_secs(60)).await;
+            while is_running && fixture.luci.all_tasks().is_empty() {
+                sleep(Duration::from_secs(5)).await;
+            }
+        };
+        tokio::select! {
+            _ = executor.wait(&request, &ticket, &heartbeat) => panic!("it takes longer"),
+            () = moment => {}
+        }
+        assert_eq!(fixture.luci.left_over().len(), 1);
+        executor.cancel(&ticket).await.unwrap();
+        assert_eq!(fixture.luci.left_over(), Vec::<String>::new());
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,7 @@
 //! Files by their digests.
 
+pub(crate) mod server;
+
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 

@@ -1,0 +1,222 @@
+//! Finding the metric of a job: by a run of its good end that is not counted.
+
+use std::collections::BTreeMap;
+
+use pinpoint_core::{
+    Artifact, Charts, Direction, FindMetricRequest, Heartbeat, Measure, Metric, RunRequest, Series,
+    Variant,
+};
+
+use super::config::WantedCharts;
+use super::error::LuciError;
+use super::executor::{LuciExecutor, key_of};
+use super::handle::Handle;
+use super::runs::{MOST_TASKS, is_answer, lost_builds};
+use crate::buildbucket::BuildStatus;
+use crate::swarming::{CasReference, build_tag};
+
+/// How the values are read, for the record: there is one way.
+const FORMAT: &str = "chromium-by-name";
+
+impl LuciExecutor {
+    /// Finds a build of the good end, or asks for one. The run follows when it has ended.
+    pub(super) async fn start_metric(
+        &self,
+        request: &FindMetricRequest,
+    ) -> Result<Handle, LuciError> {
+        let (commit, key) = (&request.commit, key_of(&request.key));
+        let lost = lost_builds(&self.tasks_of(&key).await?)?;
+        let build = match lost.is_empty() {
+            true => self.start_build(commit, &key).await?,
+            false => self.start_rebuild(commit, &key, &lost).await?,
+        };
+        match build {
+            Handle::Build(id) | Handle::Reused(id) | Handle::Rebuild(id) => Ok(Handle::Metric(id)),
+            _ => Err(LuciError::Lost),
+        }
+    }
+
+    /// Waits for the build, and runs it until a run gives values.
+    pub(super) async fn metric_found(
+        &self,
+        request: &FindMetricRequest,
+        build: i64,
+        heartbeat: &Heartbeat,
+    ) -> Result<Metric, LuciError> {
+        let commit = &request.commit;
+        let build = self.build_ended(build, false, heartbeat).await?;
+        if build.status == BuildStatus::Failure {
+            return Err(LuciError::GoodDoesNotBuild {
+                commit: commit.main.git_hash.clone(),
+                reason: build.reason(),
+            });
+        }
+        let artifact = self.artifact(&build)?;
+        let run = run_of(request, &artifact);
+        loop {
+            let mut tasks = self.tasks_of(&key_of(&request.key)).await?;
+            tasks.retain(|task| task.tags.contains(&build_tag(&artifact)));
+            let mut reason = String::new();
+            let answers: Vec<_> = tasks.iter().filter(|task| is_answer(task)).collect();
+            for task in &answers {
+                match self.charts_of(task).await? {
+                    Ok(charts) if charts.is_empty() => reason = "it gives no values".into(),
+                    Ok(charts) => return metric_of(&self.config.charts, request, charts),
+                    Err(failure) => reason = failure,
+                }
+            }
+            if answers.len() >= MOST_TASKS {
+                return Err(LuciError::GoodFails {
+                    commit: commit.main.git_hash.clone(),
+                    attempts: answers.len(),
+                    reason,
+                });
+            }
+            let id = match tasks.iter().find(|task| !task.state.is_final()) {
+                Some(task) => task.task_id.clone(),
+                None => match self.new_run(&run, &artifact, &tasks).await? {
+                    Handle::Task(id) => id,
+                    _ => return Err(LuciError::Lost),
+                },
+            };
+            let swarming = &self.services.swarming;
+            let task = self.poll.ended(swarming, &id, heartbeat).await?;
+            // One that says nothing about the commit is trouble.
+            self.judged_run(&task, &artifact, &run.charts).await?;
+        }
+    }
+}
+
+/// The run that shows the metric.
+fn run_of(request: &FindMetricRequest, artifact: &CasReference) -> RunRequest {
+    RunRequest {
+        key: request.key.clone(),
+        variant: Variant {
+            artifact: Some(Artifact::Digest(artifact.to_string())),
+            ..Variant::from(request.commit.clone())
+        },
+        index: 0,
+        bot: None,
+        charts: Charts::All,
+        metric: None,
+    }
+}
+
+/// The metric that these charts of a run show.
+fn metric_of(
+    wanted: &WantedCharts,
+    request: &FindMetricRequest,
+    charts: BTreeMap<String, Series>,
+) -> Result<Metric, LuciError> {
+    let existing = || charts.keys().cloned().collect();
+    let deciding = match wanted {
+        WantedCharts::Every => None,
+        WantedCharts::Named(name) => match charts.get_key_value(name) {
+            None => {
+                return Err(LuciError::NoSuchChart {
+                    chart: name.clone(),
+                    existing: existing(),
+                });
+            }
+            named => named,
+        },
+        WantedCharts::Only => match charts.len() {
+            1 => charts.first_key_value(),
+            _ => {
+                return Err(LuciError::ManyCharts {
+                    existing: existing(),
+                });
+            }
+        },
+    };
+    if let (Some((chart, series)), Some(aggregate)) = (deciding, request.aggregate)
+        && aggregate.apply(&series.values).is_none()
+    {
+        return Err(LuciError::NoAggregate {
+            chart: chart.clone(),
+            count: series.values.len(),
+            aggregate,
+        });
+    }
+    let measure = |series: &Series| Measure {
+        unit: series.unit.clone(),
+        direction: series.direction,
+    };
+    Ok(Metric {
+        format: FORMAT.into(),
+        chart: deciding.map(|(chart, _)| chart.clone()),
+        unit: deciding.and_then(|(_, series)| series.unit.clone()),
+        direction: deciding.map_or(Direction::Unknown, |(_, series)| series.direction),
+        charts: { charts.iter() }
+            .map(|(chart, series)| (chart.clone(), measure(series)))
+            .collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use pinpoint_core::{Aggregate, Commit, Key};
+
+    use super::*;
+
+    fn found(wanted: WantedCharts, charts: &[&str], aggregate: &str) -> Result<Metric, LuciError> {
+        let request = FindMetricRequest {
+            key: Key {
+                job: "job".into(),
+                action: 0,
+            },
+            commit: Commit::new("https://chromium.googlesource.com/chromium/src", "1f2e").into(),
+            aggregate: Some(aggregate.parse::<Aggregate>().unwrap()),
+        };
+        let series = Series {
+            values: vec![3.0],
+            unit: Some("ms".into()),
+            direction: Direction::Down,
+        };
+        let charts = charts
+            .iter()
+            .map(|&chart| (chart.to_owned(), series.clone()));
+        metric_of(&wanted, &request, charts.collect())
+    }
+
+    #[test]
+    fn the_chart_that_decides_is_named_or_alone() {
+        let named = |name: &str| WantedCharts::Named(name.into());
+        let metric = found(WantedCharts::Only, &["Score"], "mean").unwrap();
+        assert_eq!(metric.chart.as_deref(), Some("Score"));
+        assert_eq!(
+            (metric.unit.as_deref(), metric.direction),
+            (Some("ms"), Direction::Down)
+        );
+        let both = ["Score", "TodoMVC"];
+        let metric = found(named("TodoMVC"), &both, "mean").unwrap();
+        assert_eq!(
+            (metric.chart.as_deref(), metric.charts.len()),
+            (Some("TodoMVC"), 2)
+        );
+        let metric = found(WantedCharts::Every, &both, "mean").unwrap();
+        assert_eq!((metric.chart, metric.charts.len()), (None, 2));
+        for (wanted, expected) in [
+            (
+                WantedCharts::Only,
+                "2 charts (`Score`, `TodoMVC`); choose one",
+            ),
+            (
+                named("score"),
+                "no chart `score`; it gives `Score`, `TodoMVC`",
+            ),
+        ] {
+            let error = found(wanted, &both, "mean").unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_aggregate_that_one_run_can_not_have_is_refused() {
+        let error = found(WantedCharts::Only, &["Score"], "std").unwrap_err();
+        assert!(
+            matches!(error, LuciError::NoAggregate { count: 1, .. }),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! Jobs in LUCI, and how its services are asked.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::LUCI;
+
+// Where commits are built and run, if not on machines of one's own.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Luci {
+    /// Where commits are built and run: `luci` is Chromium's infrastructure. --bot names machines
+    /// of a Swarming server, --benchmark a benchmark of Chromium, and --patch a patch set at
+    /// Gerrit, by its address; arguments after `--` go to the benchmark [default: this machine].
+    #[arg(
+        long,
+        value_enum,
+        value_name = "EXECUTOR",
+        help_heading = LUCI,
+        requires = "bot",
+        requires = "benchmark_name",
+        conflicts_with_all = [
+            "repo", "repository", "build", "format", "measure", "results", "warmup", "env",
+            "timeout", "cpu", "settle", "cache_size", "build_jobs", "detach", "trace_reads",
+        ]
+    )]
+    pub(crate) executor: Option<ExecutorArgument>,
+    /// The story of the benchmark [default: all].
+    #[arg(long, value_name = "NAME", help_heading = LUCI, requires = "executor")]
+    pub(crate) story: Option<String>,
+    /// The tags of the stories to run, separated by commas.
+    #[arg(long, value_name = "TAGS", help_heading = LUCI, requires = "executor")]
+    pub(crate) story_tags: Option<String>,
+    /// Print the requests by which the two ends are built and run, without tokens, and send none
+    /// of them. Names of commits that are not full hashes are looked up.
+    #[arg(long, help_heading = LUCI, requires = "executor", conflicts_with = "report")]
+    pub(crate) dry_run: bool,
+    /// A file of settings, TOML: the addresses of the services, how often they are asked, and
+    /// what tasks have in common [default: the settings of Chromium's Pinpoint].
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "PINPOINT_LUCI_CONFIG",
+        hide_env_values = true,
+        help_heading = LUCI
+    )]
+    pub(crate) luci_config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) tokens: LuciTokens,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExecutorArgument {
+    /// Builds by Buildbucket, runs by Swarming.
+    Luci,
+}
+
+// Who asks LUCI's services.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct LuciTokens {
+    /// Where tokens for LUCI's services come from: key:FILE, the key of a service account;
+    /// metadata, the server of a machine in Google Cloud; `command:PROGRAM …`, a program that
+    /// prints one for {scopes}; or none [default: command:luci-auth token -scopes {scopes}].
+    /// It is not stored with the job, and is needed again to resume or cancel it.
+    #[arg(
+        long,
+        value_name = "SOURCE",
+        env = "PINPOINT_LUCI_TOKENS",
+        hide_env_values = true,
+        help_heading = LUCI
+    )]
+    pub(crate) luci_tokens: Option<String>,
+}
+
+impl LuciTokens {
+    /// These options, for a command that resumes the job.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let source = self.luci_tokens.iter();
+        source
+            .flat_map(|source| ["--luci-tokens".to_owned(), source.clone()])
+            .collect()
+    }
+}

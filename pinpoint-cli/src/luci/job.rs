@@ -1,0 +1,366 @@
+//! From arguments to a job in LUCI, and the executor of one.
+
+use std::path::{Path, PathBuf};
+
+use pinpoint_backends::gitiles::{GitilesHistory, RepositoryUrl, is_full_hash};
+use pinpoint_backends::google::{TokenSource, UnknownTokenSource};
+use pinpoint_backends::job::{CommandLine, JobConfig, JobError};
+use pinpoint_backends::local::RepositoryError;
+use pinpoint_backends::luci::{Benchmark, LuciConfig, LuciExecutor, LuciSettings, WantedCharts};
+use pinpoint_core::bots::Workers;
+use pinpoint_core::{
+    BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CombinedCommit, Commit, CulpritFinderSpec,
+    Direction, FindMetric, JobMachine, JobSpec, PairwiseSpec, Patch, Range, Variant,
+};
+use pinpoint_midpoint::{History, MidpointError};
+use pinpoint_report::command_line::with_ends;
+use serde_json::json;
+
+use super::Elsewhere;
+use super::patch::at_gerrit;
+use crate::arguments::{Assignment, Bisect, Display, JobOptions, LuciTokens, Output, Pairwise};
+use crate::error::{CliError, FOUND};
+use crate::job::refused;
+use crate::new_job::{CarriedOut, Names, end, milliseconds, store_job};
+use crate::output::{outln, print_json};
+use crate::storage::{Storage, state_dir};
+use crate::{bots, command_line, report};
+
+/// The source of tokens unless another is named: the program by which Chromium's developers
+/// sign in.
+const TOKENS: &str = "command:luci-auth token -scopes {scopes}";
+
+/// The job in whose name requests are shown.
+const DRY_RUN: &str = "dry-run";
+
+/// The executor of a job.
+pub(crate) fn open(
+    config: &JobConfig,
+    tokens: &LuciTokens,
+    state_dir: &Path,
+) -> Result<Box<dyn Elsewhere>, JobError> {
+    let luci = config.luci.clone().unwrap_or_default();
+    let luci: LuciConfig = serde_json::from_value(luci).map_err(refused)?;
+    let source = source_of(tokens).map_err(refused)?;
+    let executor = LuciExecutor::open(luci, &source, &cache_of(state_dir));
+    Ok(Box::new(executor.map_err(refused)?))
+}
+
+fn source_of(tokens: &LuciTokens) -> Result<TokenSource, UnknownTokenSource> {
+    // A variable that is empty is as if it were not there.
+    let named = tokens.luci_tokens.as_deref().filter(|it| !it.is_empty());
+    named.unwrap_or(TOKENS).parse()
+}
+
+/// The place of what Gitiles answers.
+fn cache_of(state_dir: &Path) -> PathBuf {
+    state_dir.join("gitiles")
+}
+
+/// `pinpoint bisect`, and with pairs `pinpoint culprit`.
+pub(crate) async fn bisect(
+    arguments: Bisect,
+    pairs: Option<u32>,
+    display: Display,
+) -> Result<u8, CliError> {
+    let charts = match &arguments.chart {
+        Some(chart) => WantedCharts::Named(chart.clone()),
+        None => WantedCharts::Only,
+    };
+    let job = NewJob::of(arguments.job, charts, arguments.command, &display)?;
+    let patch = arguments.patch.as_deref().map(at_gerrit).transpose()?;
+    let good = job.commit(&arguments.good).await?;
+    let bad = job.commit(&arguments.bad).await?;
+    let ends = [&good, &bad].map(|end| with_patch(end.clone(), patch.as_ref()));
+    if job.options.assignment.luci.dry_run {
+        return job.show(&ends, &display);
+    }
+    let command_line = command_line::of_this_process(&arguments.good, &arguments.bad);
+    let names = [&*arguments.good, &*arguments.bad];
+    job.check_range([&good, &bad], names, &command_line).await?;
+    let find = job.find_metric(arguments.chart.is_none());
+    let [good, bad] = ends;
+    let bisection = BisectionSpec {
+        strategy: arguments.strategy.into(),
+        chart: arguments.chart,
+        magnitude: arguments.magnitude,
+        aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
+        direction: job.direction(),
+        confidence: arguments.confidence,
+        attempts: arguments.attempts,
+        build_cost: arguments.build_cost,
+        seed: job.options.seed,
+        max_runs: arguments.max_runs,
+        max_builds: arguments.max_builds,
+        max_time: milliseconds(job.options.max_time),
+        ..BisectionSpec::new(Range::Between { good, bad })
+    };
+    let spec = match pairs {
+        None => JobSpec::from(bisection),
+        Some(pairs) => JobSpec::from(CulpritFinderSpec {
+            version: CULPRIT_FINDER_SPEC_VERSION,
+            bisection,
+            pairs,
+        }),
+    };
+    job.run(spec, find, command_line, display).await
+}
+
+/// `pinpoint pairwise`.
+pub(crate) async fn pairwise(arguments: Pairwise, display: Display) -> Result<u8, CliError> {
+    let charts = match &arguments.chart {
+        Some(chart) => WantedCharts::Named(chart.clone()),
+        None => WantedCharts::Every,
+    };
+    let job = NewJob::of(arguments.job, charts, arguments.command, &display)?;
+    let patch = arguments.patch.as_deref().map(at_gerrit).transpose()?;
+    // Required where there are no builds.
+    let base = job.commit(&arguments.base.unwrap_or_default()).await?;
+    let experiment = match &arguments.experiment {
+        Some(revision) => job.commit(revision).await?,
+        None => base.clone(),
+    };
+    let base = Variant {
+        arguments: arguments.base_arg,
+        ..Variant::from(CombinedCommit::from(base))
+    };
+    let experiment = Variant {
+        arguments: arguments.experiment_arg,
+        ..Variant::from(with_patch(experiment, patch.as_ref()))
+    };
+    // To see how much a commit scatters, a user names it twice.
+    if arguments.experiment.is_none() && base == experiment {
+        return Err(CliError::Input(
+            "there is nothing to compare the base with: name an EXPERIMENT, or give --patch or --experiment-arg".into(),
+        ));
+    }
+    if job.options.assignment.luci.dry_run {
+        return job.show(&[base.commit, experiment.commit], &display);
+    }
+    let find = job.find_metric(false);
+    let spec = PairwiseSpec {
+        chart: arguments.chart,
+        aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
+        direction: job.direction(),
+        pairs: arguments.pairs,
+        early_stopping: arguments.early_stop,
+        seed: job.options.seed,
+        max_time: milliseconds(job.options.max_time),
+        ..PairwiseSpec::new(base, experiment)
+    };
+    let command_line = command_line::without_ends();
+    job.run(spec.into(), find, command_line, display).await
+}
+
+/// A job that the arguments ask for.
+struct NewJob {
+    options: JobOptions,
+    config: LuciConfig,
+    executor: LuciExecutor,
+    repository: RepositoryUrl,
+    bot: String,
+    report: Option<PathBuf>,
+}
+
+impl NewJob {
+    fn of(
+        options: JobOptions,
+        charts: WantedCharts,
+        arguments: Vec<String>,
+        display: &Display,
+    ) -> Result<Self, CliError> {
+        let Assignment {
+            bot,
+            config: bot_config,
+            luci,
+            ..
+        } = &options.assignment;
+        // Required with --executor.
+        let bot = bot.as_deref().unwrap_or_default();
+        let benchmark = options.benchmark_name.clone().unwrap_or_default();
+        let all = bots::read(&bot_config.bot_config)?;
+        let bot = all.get(bot)?;
+        let wrong = |reason: &str| CliError::Input(format!("bot `{}` {reason}", bot.name));
+        if bot.out_of_resources {
+            return Err(wrong("is out of resources, and takes no jobs for now"));
+        }
+        let Workers::Swarming(machines) = bot.workers else {
+            return Err(wrong(
+                "has no Swarming server: leave --executor out, and its workers take the job",
+            ));
+        };
+        let repository = bot.repository.and_then(|url| url.parse().ok());
+        let repository = repository.ok_or_else(|| wrong("names no repository at Gitiles"))?;
+        let config = LuciConfig {
+            charts,
+            settings: settings(luci.luci_config.as_deref())?,
+            ..LuciConfig::new(
+                machines.clone(),
+                Benchmark {
+                    target: all.target(bot.name, &benchmark)?.into(),
+                    name: benchmark,
+                    story: luci.story.clone(),
+                    story_tags: luci.story_tags.clone(),
+                    arguments,
+                },
+                options.seed,
+            )
+        };
+        let source = source_of(&luci.tokens)
+            .map_err(|error| CliError::Input(format!("--luci-tokens: {error}")))?;
+        let cache = cache_of(&state_dir(display)?);
+        let executor = LuciExecutor::open(config.clone(), &source, &cache)?;
+        let report = options.report.as_deref().map(report::destination);
+        Ok(Self {
+            report: report.transpose()?,
+            bot: bot.configured_as.to_owned(),
+            options,
+            config,
+            executor,
+            repository,
+        })
+    }
+
+    fn direction(&self) -> Direction {
+        let direction = self.options.direction;
+        direction.map_or(Direction::Unknown, Into::into)
+    }
+
+    /// What a run has to show before the search, if anything: it takes as long as any other.
+    fn find_metric(&self, chart: bool) -> Option<FindMetric> {
+        let directions = self.options.direction.is_none();
+        (chart || directions).then_some(FindMetric {
+            directions,
+            ..FindMetric::default()
+        })
+    }
+
+    fn history(&self) -> Result<GitilesHistory, CliError> {
+        let history = { self.executor.gitiles() }.history(&self.repository.to_string());
+        Ok(history.map_err(MidpointError::from)?)
+    }
+
+    /// The commit that a user names. For a dry run nothing is asked but what a name means.
+    async fn commit(&self, name: &str) -> Result<Commit, CliError> {
+        let is_dry_run = self.options.assignment.luci.dry_run;
+        let hash = match is_dry_run && is_full_hash(name) {
+            true => name.to_ascii_lowercase(),
+            false => {
+                let found = self.history()?.resolve(name).await;
+                found.map_err(MidpointError::from)?
+            }
+        };
+        let commit = Commit::new(self.repository.to_string(), hash);
+        match is_dry_run {
+            true => Ok(commit),
+            false => Ok(self.executor.describe_commit(commit).await?),
+        }
+    }
+
+    /// Refuses ends that are no range.
+    async fn check_range(
+        &self,
+        [good, bad]: [&Commit; 2],
+        names: [&str; 2],
+        command_line: &CommandLine,
+    ) -> Result<(), CliError> {
+        let (good, bad) = (&good.git_hash, &bad.git_hash);
+        if good == bad {
+            let commit = good.clone();
+            return Err(RepositoryError::SameCommit { commit }.into());
+        }
+        let history = self.history()?;
+        let is_ancestor = async |one: &str, other: &str| {
+            let answer = history.is_ancestor(one, other).await;
+            Ok::<_, CliError>(answer.map_err(MidpointError::from)?)
+        };
+        if is_ancestor(good, bad).await? {
+            return Ok(());
+        }
+        let (good, bad) = (good.clone(), bad.clone());
+        if !is_ancestor(&bad, &good).await? {
+            return Err(CliError::Input(format!(
+                "the good commit {good} is not part of the history of the bad one {bad}"
+            )));
+        }
+        let [first, second] = names;
+        Err(CliError::Reversed {
+            error: RepositoryError::Reversed { good, bad },
+            swapped: with_ends(command_line, second, first)
+                .unwrap_or_else(|| format!("pinpoint bisect … {second} {first}")),
+        })
+    }
+
+    /// Prints the requests by which these states are built and run.
+    fn show(&self, states: &[CombinedCommit; 2], display: &Display) -> Result<u8, CliError> {
+        let mut requests = Vec::new();
+        let [first, second] = states.each_ref().map(|state| &state.main.git_hash);
+        if first != second {
+            requests.push(self.history()?.rendered_range(first, second));
+        }
+        for state in states {
+            requests.extend(self.executor.rendered(state, DRY_RUN)?);
+        }
+        match display.output {
+            Output::Json => print_json(json!({ "requests": requests })),
+            Output::Text => outln!("{}", requests.join("\n\n")),
+        }
+        Ok(FOUND)
+    }
+
+    /// Stores the job, and carries it out.
+    async fn run(
+        self,
+        spec: JobSpec,
+        find_metric: Option<FindMetric>,
+        command_line: CommandLine,
+        display: Display,
+    ) -> Result<u8, CliError> {
+        let display = self.options.assignment.display(display);
+        // A spec that can't be searched is refused before anything is written.
+        JobMachine::new(spec.clone())?;
+        let storage = Storage::open(&display).await?;
+        let config = JobConfig {
+            luci: Some(json!(self.config)),
+            find_metric,
+            report: self.report.clone(),
+            command_line: Some(command_line),
+            ..JobConfig::default()
+        };
+        let by = CarriedOut::InLuci {
+            bot: self.bot,
+            repository: self.repository.to_string(),
+            tokens: self.options.assignment.luci.tokens.clone(),
+        };
+        let names = Names::of(&self.options, &by, &[]);
+        let id = store_job(&storage, spec, &config, names, None, None).await?;
+        let result = by.run(&storage, &id, self.report.as_deref(), &display);
+        Ok(end(result.await?.as_ref(), &display))
+    }
+}
+
+fn with_patch(main: Commit, patch: Option<&Patch>) -> CombinedCommit {
+    CombinedCommit {
+        patch: patch.cloned(),
+        ..main.into()
+    }
+}
+
+/// The settings in a file, or those of Chromium's Pinpoint.
+fn settings(file: Option<&Path>) -> Result<LuciSettings, CliError> {
+    let Some(file) = file.filter(|file| !file.as_os_str().is_empty()) else {
+        return Ok(LuciSettings::default());
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        CliError::Input(format!(
+            "can't read the settings of LUCI {}: {error}",
+            file.display()
+        ))
+    })?;
+    toml::from_str(&text).map_err(|error| {
+        CliError::Input(format!(
+            "the settings of LUCI in {} can't be used: {error}",
+            file.display()
+        ))
+    })
+}

@@ -1,0 +1,340 @@
+//! Jobs in LUCI: the command against services on loopback that are those of the crate
+//! `fake-luci`, over real git, in time that runs faster.
+
+use std::fs;
+use std::sync::LazyLock;
+
+use fake_luci::{FakeLuci, Faults, Shape, Slower, World as Chrome};
+use libc::{SIGINT, SIGKILL};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::world::{Finished, Pinpoint, World, until};
+
+/// A day of the services takes 1.4 s.
+const FAST: u64 = 60_000;
+
+/// The repositories of a small Chrome, and the folder that they are in.
+struct Place {
+    chrome: Chrome,
+    _dir: TempDir,
+}
+
+impl Place {
+    fn new(slower: Slower) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        Self {
+            chrome: Chrome::make(dir.path(), &Shape::small(slower)),
+            _dir: dir,
+        }
+    }
+}
+
+static IN_MAIN: LazyLock<Place> = LazyLock::new(|| Place::new(Slower::Main(17)));
+static IN_ROLL: LazyLock<Place> = LazyLock::new(|| Place::new(Slower::Dependency(4)));
+
+/// A user of the services.
+struct Scene {
+    world: World,
+    place: &'static Place,
+    luci: FakeLuci,
+    address: String,
+    _runtime: Runtime,
+}
+
+impl Scene {
+    fn new(place: &'static Place, speed: u64) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let luci = FakeLuci::with(place.chrome.repositories(), 1, Faults::default(), speed);
+        let bound = tokio::net::TcpListener::bind("127.0.0.1:0");
+        let listener = runtime.block_on(bound).unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let routes = luci.routes();
+        runtime.spawn(async move { axum::serve(listener, routes).await });
+        let world = World::new();
+        let settings = format!(
+            "[addresses]\n\
+             gitiles = \"{address}/gitiles/{{host}}\"\n\
+             gitiles_per_second = 1000\n\
+             crrev = \"{address}\"\n\
+             buildbucket = \"{address}\"\n\
+             swarming = \"{address}\"\n\
+             cas = \"{address}\"\n\
+             [intervals]\n\
+             tasks = 10\n\
+             builds = 10\n\
+             first_of_pair = 1\n"
+        );
+        fs::write(world.path("luci.toml"), settings).unwrap();
+        Self {
+            world,
+            place,
+            luci,
+            address,
+            _runtime: runtime,
+        }
+    }
+
+    fn main(&self, index: usize) -> &str {
+        &self.place.chrome.main_hashes[index]
+    }
+
+    /// A command that asks these services.
+    fn pinpoint(&self, arguments: &[&str]) -> Pinpoint {
+        self.world
+            .pinpoint(arguments)
+            .env("PINPOINT_LUCI_CONFIG", self.world.path("luci.toml"))
+            .env("PINPOINT_LUCI_TOKENS", format!("metadata:{}", self.address))
+    }
+
+    /// A job of the kind, on the bot and with the benchmark that these tests have.
+    fn job(&self, kind: &str, more: &[&str]) -> Pinpoint {
+        let job = [
+            kind,
+            "--executor",
+            "luci",
+            "--bot",
+            "linux-perf",
+            "--benchmark",
+            "speedometer3.crossbench",
+            "--output",
+            "json",
+        ];
+        self.pinpoint(&[&job, more].concat())
+    }
+
+    #[track_caller]
+    fn nothing_is_left(&self) {
+        assert_eq!(self.luci.left_over(), Vec::<String>::new());
+    }
+
+    /// Each action has one task that ended with values.
+    fn nothing_ran_twice(&self) {
+        let mut keys: Vec<_> = { self.luci.all_tasks().into_iter() }
+            .filter(|task| task.state == "COMPLETED")
+            .flat_map(|task| task.tags)
+            .filter(|tag| tag.starts_with("pinpoint_key:"))
+            .collect();
+        let count = keys.len();
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), count);
+    }
+}
+
+/// The one culprit of a search.
+#[track_caller]
+fn culprit(finished: &Finished) -> Value {
+    let document = finished.document();
+    assert_eq!(document["status"], "culprit_found", "{finished}");
+    let culprits = document["culprits"].as_array().unwrap();
+    assert_eq!(culprits.len(), 1, "{finished}");
+    culprits[0].clone()
+}
+
+#[test]
+fn a_commit_of_a_rolled_dependency_is_found_by_positions() {
+    let scene = Scene::new(&IN_ROLL, FAST);
+    let finished = scene.job("bisect", &["1", "24"]).ends_with(0);
+    let culprit = culprit(&finished);
+    let slower = &scene.place.chrome.dependency_hashes[4];
+    assert_eq!(culprit["commit"]["main"]["git_hash"], scene.main(8));
+    let held = &culprit["commit"]["modified_deps"][0];
+    assert_eq!(held["commit"]["git_hash"], **slower, "{finished}");
+    assert_eq!(culprit["blamed"]["subject"], "Change v8 4", "{finished}");
+    scene.nothing_is_left();
+    scene.nothing_ran_twice();
+    let job = scene.world.only_job();
+    assert_eq!(job["bot"], "linux-perf");
+    assert_eq!(job["repository"], fake_luci::MAIN);
+    assert_eq!(job["benchmark"], "speedometer3.crossbench");
+    // Looking at it needs no services.
+    let id = job["id"].as_str().unwrap();
+    scene.world.pinpoint(&["jobs", "show", id]).ends_with(0);
+    let report = scene.world.path("report.html");
+    let written = ["jobs", "report", id, report.to_str().unwrap()];
+    scene.world.pinpoint(&written).ends_with(0);
+    let report = fs::read_to_string(report).unwrap();
+    assert!(report.contains("Change v8 4") && !report.contains("hidden-"));
+}
+
+#[test]
+fn a_patch_at_gerrit_is_tried() {
+    let scene = Scene::new(&IN_MAIN, FAST);
+    let patch = "https://chromium-review.googlesource.com/c/chromium/src/+/7/2";
+    let more = ["--pairs", "12", "--patch", patch, "main"];
+    let finished = scene.job("pairwise", &more).ends_with(0);
+    assert_eq!(finished.document()["status"], "different", "{finished}");
+    // One shows the charts and their directions.
+    assert_eq!(scene.luci.all_tasks().len(), 25);
+    scene.nothing_is_left();
+}
+
+#[test]
+fn two_commits_are_compared() {
+    let scene = Scene::new(&IN_MAIN, FAST);
+    let ends = [scene.main(12), scene.main(16)];
+    let named = ["--pairs", "8", "--chart", "Score", "--direction", "down"];
+    let compared = scene.job("pairwise", &[&named, &ends[..]].concat());
+    compared.ends_with(3);
+    assert_eq!(scene.luci.all_tasks().len(), 16);
+}
+
+#[test]
+fn a_culprit_is_verified() {
+    let scene = Scene::new(&IN_MAIN, FAST);
+    let ends = [scene.main(0), scene.main(23)];
+    let finished = scene.job("culprit", &[&["--pairs", "8"], &ends[..]].concat());
+    let finished = finished.ends_with(0);
+    let culprit = culprit(&finished);
+    assert_eq!(culprit["commit"]["main"]["git_hash"], scene.main(17));
+    scene.nothing_is_left();
+}
+
+#[test]
+fn a_dry_run_sends_nothing() {
+    let scene = Scene::new(&IN_MAIN, FAST);
+    let ends = [scene.main(0), scene.main(23)];
+    let words = [
+        "bisect",
+        "--executor",
+        "luci",
+        "--bot",
+        "linux-perf",
+        "--benchmark",
+        "jetstream2",
+        "--dry-run",
+    ];
+    let shown = scene.pinpoint(&[&words, &ends[..]].concat()).ends_with(0);
+    for expected in [
+        &*format!("+log/{}..{}?", ends[0], ends[1]),
+        "/prpc/buildbucket.v2.Builds/ScheduleBuild",
+        "/prpc/swarming.v2.Tasks/NewTask",
+        "/prpc/swarming.v2.Tasks/BatchGetResult",
+        "ContentAddressableStorage/GetTree",
+        "\"jetstream2\"",
+    ] {
+        shown.says(expected);
+    }
+    assert!(!shown.stdout.contains("Bearer") && !shown.stdout.contains("hidden-"));
+    assert_eq!(scene.luci.requests(), 0);
+    assert!(!scene.world.state_dir().exists());
+    // A name has to be looked up.
+    let named = scene
+        .job("bisect", &["--dry-run", "1", ends[1]])
+        .ends_with(0);
+    let first = &named.document()["requests"][0];
+    assert_eq!(first.as_str(), shown.stdout.lines().next());
+    assert_eq!(scene.luci.requests(), 1);
+}
+
+/// Waits until the services have this many tasks.
+fn until_tasks(scene: &Scene, count: usize) {
+    until("tasks", || scene.luci.all_tasks().len() >= count);
+}
+
+#[test]
+fn a_job_whose_process_is_killed_is_resumed() {
+    let scene = Scene::new(&IN_MAIN, 3_000);
+    let ends = [scene.main(0), scene.main(23)];
+    let mut running = scene.job("bisect", &ends).start();
+    let job = running.job();
+    for (tasks, signal) in [(1, SIGKILL), (4, SIGINT), (8, SIGKILL)] {
+        until_tasks(&scene, tasks);
+        running.signal(signal);
+        let stopped = running.wait();
+        assert!(stopped.was_stopped(), "{stopped}");
+        // What is under way goes on without it.
+        running = scene
+            .pinpoint(&["jobs", "resume", &job, "--output", "json"])
+            .start();
+    }
+    let finished = running.ends_with(0);
+    assert_eq!(
+        culprit(&finished)["commit"]["main"]["git_hash"],
+        scene.main(17)
+    );
+    scene.nothing_is_left();
+    scene.nothing_ran_twice();
+}
+
+#[test]
+fn cancel_ends_what_goes_on_in_luci() {
+    for is_killed in [false, true] {
+        let scene = Scene::new(&IN_MAIN, 200);
+        let running = scene
+            .job("bisect", &[scene.main(0), scene.main(23)])
+            .start();
+        let job = running.job();
+        until("builds", || scene.luci.all_builds().len() >= 2);
+        if is_killed {
+            running.signal(SIGKILL);
+            running.wait();
+            assert!(!scene.luci.left_over().is_empty());
+            scene.pinpoint(&["jobs", "cancel", &job]).ends_with(0);
+        } else {
+            scene.pinpoint(&["jobs", "cancel", &job]).ends_with(0);
+            running.ends_with(130);
+        }
+        scene.nothing_is_left();
+        assert!(!scene.luci.all_builds().is_empty());
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_with_what_helps() {
+    let scene = Scene::new(&IN_MAIN, FAST);
+    let ends = [scene.main(0), scene.main(23)];
+    let wrong: [(&[&str], i32, &str); 7] = [
+        (&["--build", "make"], 2, "cannot be used with"),
+        (
+            &["--bot-config", "/nonexistent"],
+            2,
+            "can't read the bot configurations",
+        ),
+        (
+            &["--luci-config", "/nonexistent"],
+            2,
+            "can't read the settings of LUCI",
+        ),
+        (&["--luci-tokens", "none"], 1, "--luci-tokens SOURCE"),
+        (&["--luci-tokens", "key:/nonexistent"], 2, "can't be read"),
+        (&["--patch", "fix.diff"], 2, "no address of a patch set"),
+        (&["--story", "default"], 2, "has no stories"),
+    ];
+    for (more, code, expected) in wrong {
+        let finished = scene
+            .job("bisect", &[more, &ends[..]].concat())
+            .ends_with(code);
+        finished.tells(expected);
+    }
+    let reversed = scene.job("bisect", &["24", "1"]).ends_with(2);
+    assert!(reversed.command("bisect").ends_with(" 1 24"), "{reversed}");
+    scene
+        .job("bisect", &["1", "99"])
+        .ends_with(2)
+        .tells("crrev has no such number");
+    let without = [
+        "bisect",
+        "--executor",
+        "luci",
+        "--bot",
+        "linux-perf",
+        "1",
+        "24",
+    ];
+    scene
+        .pinpoint(&without)
+        .ends_with(2)
+        .tells("--benchmark <NAME>");
+    let lab = scene
+        .job("bisect", &["--chart", "score", ends[0], ends[1]])
+        .ends_with(2);
+    lab.tells("it gives `Score`").tells("--chart NAME");
+    scene.nothing_is_left();
+}
