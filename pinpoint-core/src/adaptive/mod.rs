@@ -52,8 +52,8 @@
 //! each change found is examined again given the others, and given up if it is no longer
 //! certain; at the end, each is certain given all others. The search for a further one ends
 //! when it has made as many runs as the last one had taken, or twice as many while one more is
-//! likelier than not. Before it ends for want of evidence, it looks once more for changes like those
-//! found: see `like_known`.
+//! likelier than not. Changes like those found are looked for longer than others: see
+//! `like_known`.
 //!
 //! # Builds that are the same
 //!
