@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use pinpoint_core::simulation::{Scenario, Simulation};
 use pinpoint_core::suspicion::{FileKind, Touched, priors};
-use pinpoint_core::{BisectionSpec, Machine, Position};
+use pinpoint_core::{BisectionSpec, Position};
 
 /// A history: `d` a document, `s` configuration of a service, `t` a test, `c` a file of
 /// code, `C` six files of code, `l` a lock file.
@@ -18,7 +18,7 @@ const HISTORY: &str = "dctdcsddCtcdslcdtddcctdsdCdtcddstcdldctcdsdtCddcdctdscdd"
 const CULPRIT: usize = 25;
 /// In interquartile ranges of the noise.
 const CHANGE: f64 = 2.0;
-/// The search that is drawn is the first of these.
+/// Searches that are counted; the first of them is drawn.
 const SEARCHES: u64 = 200;
 
 const LEFT: f64 = 20.0;
