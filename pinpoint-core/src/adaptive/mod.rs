@@ -39,6 +39,7 @@
 //! | `posterior` | all of it together, as probabilities |
 //! | `choice` | what to run or build next |
 //! | `shown` | a culprit's own effect shows |
+//! | `like_known` | another change like those found |
 //! | `findings` | what the strategy reports |
 //! | `effect` | how large a change is that was found |
 //! | `limit` | how large a change may be that was not found |
@@ -51,7 +52,8 @@
 //! each change found is examined again given the others, and given up if it is no longer
 //! certain; at the end, each is certain given all others. The search for a further one ends
 //! when it has made as many runs as the last one had taken, or twice as many while one more is
-//! likelier than not.
+//! likelier than not. Changes like those found are looked for longer than others: see
+//! `like_known`.
 //!
 //! # Builds that are the same
 //!
@@ -71,6 +73,7 @@ mod effect;
 mod failures;
 mod findings;
 mod fit;
+mod like_known;
 mod limit;
 mod line;
 mod location;
@@ -320,9 +323,8 @@ impl AdaptiveSearch {
 
     /// The probability of one change more than those in these gaps.
     fn analyse(&self, runs: &Runs, changes: &[usize]) -> Analysis {
-        let gaps = self.line.gaps.len();
         if self.line.is_closed() {
-            return Analysis::nothing(gaps);
+            return Analysis::nothing(self.line.gaps.len());
         }
         let prior = self.prior(changes);
         let setting = self.setting(runs, changes, &prior);
@@ -344,6 +346,7 @@ impl AdaptiveSearch {
             prior,
             magnitude: self.question.magnitude(&runs.values),
             direction: self.question.direction,
+            like_known: false,
             assumptions: if self.question.has_memory {
                 &ASSUMPTIONS
             } else {
@@ -400,6 +403,9 @@ impl AdaptiveSearch {
                 }
                 if self.give_up_unshown(&runs) {
                     continue;
+                }
+                if self.look_for_like(&runs, &changes, state) {
+                    return Ok(false);
                 }
                 self.limit_change(&runs);
                 return Ok(true);
@@ -651,6 +657,28 @@ impl AdaptiveSearch {
         let Some(analysis) = &self.analysis else {
             return Ok(true);
         };
+        match self.ask(analysis, state, changes)? {
+            Some(phase) => self.phase = phase,
+            None => {
+                let exhausted = if state.builds_left() == Some(0) {
+                    Exhausted::Builds
+                } else {
+                    Exhausted::Knowledge
+                };
+                self.exhausted.get_or_insert(exhausted);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The same for this analysis; none when nothing can be learned.
+    fn ask(
+        &self,
+        analysis: &Analysis,
+        state: &mut SearchState,
+        changes: &[usize],
+    ) -> Result<Option<Phase>, Exhausted> {
         self.check_worth(analysis, !changes.is_empty(), state)?;
         let batch = (state.runs() / RUNS_PER_BATCHED)
             .clamp(1, MOST_BATCHED)
@@ -675,31 +703,25 @@ impl AdaptiveSearch {
                 .then_some(self.question.build_cost.min(HIGHEST_BUILD_COST) * FIRST_USE),
             batch: batch as u32,
         };
-        match choice::choose(&self.line, analysis, changes, options) {
-            None => {
-                self.exhausted
-                    .get_or_insert(if options.build_cost.is_none() {
-                        Exhausted::Builds
-                    } else {
-                        Exhausted::Knowledge
-                    });
-                return Ok(true);
-            }
-            Some(Choice::Build(commit)) => {
-                state.build(commit)?;
-                self.phase = Phase::Building(commit);
-            }
-            Some(Choice::Run(more)) => {
-                let totals: Vec<(Position, u32)> = (more.iter())
-                    .map(|(site, more)| {
-                        let requested = state.get(*site).map_or(0, |site| site.requested());
-                        (*site, more + requested)
-                    })
-                    .collect();
-                state.run_up_to(&totals)?;
-            }
-        }
-        Ok(false)
+        Ok(
+            match choice::choose(&self.line, analysis, changes, options) {
+                None => None,
+                Some(Choice::Build(commit)) => {
+                    state.build(commit)?;
+                    Some(Phase::Building(commit))
+                }
+                Some(Choice::Run(more)) => {
+                    let totals: Vec<(Position, u32)> = (more.iter())
+                        .map(|(site, more)| {
+                            let requested = state.get(*site).map_or(0, |site| site.requested());
+                            (*site, more + requested)
+                        })
+                        .collect();
+                    state.run_up_to(&totals)?;
+                    Some(Phase::Running)
+                }
+            },
+        )
     }
 }
 

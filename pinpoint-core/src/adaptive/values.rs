@@ -43,9 +43,9 @@ use super::memory::{Assumptions, Factors, Memory, Windows};
 use super::runs::Runs;
 use super::tuning::{
     BOT_OFFSET, CHEAP_SIZE, DRIFT_PER_RUN, FIT_ROUNDS, FREEDOM, IMPOSSIBLE_MEMORY, LARGEST_VALUE,
-    LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, LIMIT_VARIANCE, MOST_DRIFT,
-    NO_PENALTY, PREFERENCE, QUARTILES, SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS, SIZE_SPREAD, SIZES,
-    SMALL_SIZE, VALUES_FOR_MEMORY,
+    LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, LIKE_KNOWN, LIMIT_VARIANCE,
+    MOST_DRIFT, NO_PENALTY, PREFERENCE, QUARTILES, SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS,
+    SIZE_SPREAD, SIZES, SMALL_SIZE, VALUES_FOR_MEMORY,
 };
 
 /// A run that gave values.
@@ -71,6 +71,8 @@ pub(crate) struct Setting<'a> {
     /// The smallest change worth finding.
     pub(crate) magnitude: Option<Smallest>,
     pub(crate) direction: Direction,
+    /// Only changes like the known ones are worth finding.
+    pub(crate) like_known: bool,
     pub(crate) assumptions: &'a Assumptions,
 }
 
@@ -189,8 +191,9 @@ pub(crate) fn weigh(runs: &Runs, setting: Setting<'_>) -> Evidence {
     let noises = model.noises(&with_memory);
     let memories: Vec<Memory> = noises.iter().map(|(memory, _)| *memory).collect();
     let fits = model.fits(&noises);
+    let like_known = model.size_like_known(&fits);
     for segment in &model.segments {
-        let smallest = model.smallest_change(*segment);
+        let smallest = model.smallest_change(*segment).max(like_known);
         // A change found is the gap after its segment.
         for gap in segment.from..(segment.to + 1).min(gaps) {
             model.weigh_gap(gap, &fits, smallest, &mut evidence);
@@ -434,6 +437,23 @@ impl<'a> Model<'a> {
         (magnitude / 2.0)
             .max(magnitude.min(CHEAP_SIZE * range))
             .max(LEAST_SIZE * range)
+    }
+
+    /// The size at which a change is like the known ones, where only those are worth finding.
+    fn size_like_known(&self, fits: &[(f64, Fit)]) -> f64 {
+        if !self.setting.like_known {
+            return 0.0;
+        }
+        // The first column is the level.
+        let size = |change: usize| -> f64 {
+            (fits.iter())
+                .map(|(share, fit)| share * fit.coefficients[1 + change])
+                .sum()
+        };
+        let smallest = (0..self.setting.changes.len())
+            .map(|change| size(change).abs())
+            .reduce(f64::min);
+        smallest.map_or(0.0, |smallest| LIKE_KNOWN * smallest)
     }
 
     /// The evidence of a change in one gap, averaged over the fits and the sizes.

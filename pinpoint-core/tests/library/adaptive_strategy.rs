@@ -80,6 +80,8 @@ fn values_that_never_vary_are_decided_quickly() {
     let outcome = world.search().outcome();
     assert_eq!(culprits(&outcome), [at(40)]);
     assert!(outcome.runs <= 60, "{} runs", outcome.runs);
+    let estimate = outcome.culprits[0].effect.estimate.unwrap();
+    assert!((estimate - 5.0).abs() < 1e-9, "{estimate}");
 
     let mut world = World::of(100).adaptive();
     world.spread = 0.0;
@@ -738,6 +740,17 @@ fn no_culprit_is_named_whose_effect_may_be_none() {
         compatible_before += with_zero(3);
     }
     assert!(compatible_before > 0);
+}
+
+/// In noise with long tails, a few slow runs at the end may be outliers, or a second change.
+#[test]
+fn the_second_of_two_changes_is_not_given_up_early() {
+    let scenario = Scenario {
+        changes: vec![2.0, 2.0],
+        noise: Noise::HeavyTails,
+        ..Scenario::new(16)
+    };
+    expect(&scenario, Some(2.0), 0.9, 60.0);
 }
 
 /// A search that must end before the effect of its culprit shows leaves the commit as a
