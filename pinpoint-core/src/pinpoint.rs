@@ -722,9 +722,7 @@ mod tests {
                 let level = match commit {
                     Position::Lower => 0,
                     Position::Higher => 20,
-                    Position::Within { range, offset } => {
-                        20 * (offset / 4) + 7 * u64::from(range)
-                    }
+                    Position::Within { range, offset } => 20 * (offset / 4) + 7 * u64::from(range),
                 };
                 let value = 100.0 + level as f64 + random.below(16) as f64;
                 Event::Ran {

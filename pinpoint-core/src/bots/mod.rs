@@ -83,8 +83,8 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-pub use completion::completions;
 pub use benchmark::{Benchmark, Invocation, RefusedArgument, StoryError};
+pub use completion::completions;
 pub use error::{ConfigError, ConfigProblem, UnknownBot};
 pub use file::{ConfigErrors, ConfigFile};
 use target::Targets;

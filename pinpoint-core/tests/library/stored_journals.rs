@@ -99,5 +99,8 @@ fn a_comparison_so_far_is_the_outcome_of_one_that_is_canceled() {
         assert_eq!(so_far, canceled(&finder_now).verification);
         finder_now.handle(event).unwrap();
     }
-    assert_eq!(finder_now.verification().so_far(), finder.outcome.verification);
+    assert_eq!(
+        finder_now.verification().so_far(),
+        finder.outcome.verification
+    );
 }
