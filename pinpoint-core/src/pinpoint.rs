@@ -21,6 +21,8 @@
 //!                 middle ─ same ─ c ─ different ─ bad      bad is the culprit
 //! ```
 
+use std::collections::BTreeMap;
+
 use pinpoint_compare::{
     CompareError, Direction, PerformanceComparison, Verdict, compare_functional,
     compare_performance, median,
@@ -28,7 +30,7 @@ use pinpoint_compare::{
 
 use crate::budget::Exhausted;
 use crate::outcome::{Comparison, Culprit, Effect, Posterior, Unchanged};
-use crate::search_state::{BuildState, Measured, SearchState};
+use crate::search_state::{BuildState, Measured, SearchState, Subject};
 use crate::strategy::{OpenRange, SearchStrategy};
 use crate::{BisectionSpec, Magnitude, Position, Range};
 
@@ -41,6 +43,11 @@ const EXPECTED_ERROR_RATE: f64 = 1.0;
 pub(crate) struct PinpointSearch {
     criteria: Criteria,
     pairs: Vec<Pair>,
+    /// The pairs that an answer may take further, by what it is about: each range that a pair
+    /// waits for, and its commits. Decided ones stay among them.
+    concerned: BTreeMap<Subject, Vec<usize>>,
+    /// The number of pairs that are not decided.
+    undecided: usize,
     exhausted: Option<Exhausted>,
 }
 
@@ -120,21 +127,17 @@ impl PinpointSearch {
                 confidence: spec.confidence,
                 lists,
             },
-            pairs: vec![Pair {
-                lower: Position::Lower,
-                higher: Position::Higher,
-                between: Between {
-                    range,
-                    low: 0,
-                    high: 0,
-                    tried: 0,
-                },
-                looks: Vec::new(),
-                state: PairState::Waiting,
-                awaits: [0; 2],
-            }],
+            pairs: Vec::new(),
+            concerned: BTreeMap::new(),
+            undecided: 0,
             exhausted: None,
         };
+        let between = Between::unlisted(range);
+        search.add(Pair {
+            state: PairState::Waiting,
+            ..Pair::new(Position::Lower, Position::Higher, between)
+        });
+        search.concern(Subject::Range(range), 0);
         for end in [Position::Lower, Position::Higher] {
             search.note(state.build(end));
         }
@@ -146,7 +149,33 @@ impl PinpointSearch {
         spec.attempts.unwrap_or_default().max(TOTALS[0])
     }
 
+    /// Adds a pair, and returns its index.
+    fn add(&mut self, pair: Pair) -> usize {
+        let index = self.pairs.len();
+        for end in [pair.lower, pair.higher] {
+            self.concern(Subject::Commit(end), index);
+        }
+        self.undecided += 1;
+        self.pairs.push(pair);
+        index
+    }
+
+    /// Notes that answers about this concern a pair.
+    fn concern(&mut self, subject: Subject, index: usize) {
+        self.concerned.entry(subject).or_default().push(index);
+    }
+
+    /// Takes a pair as far as the answers so far allow.
     fn advance_pair(&mut self, index: usize, state: &mut SearchState) -> Result<(), CompareError> {
+        if self.pairs[index].is_decided() {
+            return Ok(());
+        }
+        self.decide(index, state)?;
+        self.undecided -= usize::from(self.pairs[index].is_decided());
+        Ok(())
+    }
+
+    fn decide(&mut self, index: usize, state: &mut SearchState) -> Result<(), CompareError> {
         if self.pairs[index].state == PairState::Waiting {
             let Some(count) = state.count(self.pairs[index].between.range) else {
                 return Ok(());
@@ -234,6 +263,7 @@ impl PinpointSearch {
         let next = match middle {
             Some(middle) => {
                 if self.note(state.build(middle)) {
+                    self.concern(Subject::Commit(middle), index);
                     PairState::Splitting { middle, runs }
                 } else {
                     PairState::Undecided
@@ -248,12 +278,8 @@ impl PinpointSearch {
                     PairState::Culprit
                 } else {
                     let range = state.list(lower, higher);
-                    self.pairs[index].between = Between {
-                        range,
-                        low: 0,
-                        high: 0,
-                        tried: 0,
-                    };
+                    self.concern(Subject::Range(range), index);
+                    self.pairs[index].between = Between::unlisted(range);
                     PairState::Opening
                 }
             }
@@ -296,10 +322,12 @@ impl PinpointSearch {
             }
             BuildState::Built => {
                 let (lower, higher) = pair.between.around(middle);
-                let first = Pair::new(pair.lower, middle, lower);
-                let second = Pair::new(middle, pair.higher, higher);
-                self.pairs[index].state = PairState::Split(self.pairs.len(), self.pairs.len() + 1);
-                self.pairs.extend([first, second]);
+                let halves = [
+                    Pair::new(pair.lower, middle, lower),
+                    Pair::new(middle, pair.higher, higher),
+                ];
+                let [first, second] = halves.map(|half| self.add(half));
+                self.pairs[index].state = PairState::Split(first, second);
             }
         }
     }
@@ -361,14 +389,24 @@ impl PinpointSearch {
 
 impl SearchStrategy for PinpointSearch {
     fn advance(&mut self, state: &mut SearchState) -> Result<bool, CompareError> {
+        // What a pair asks for leaves all others where they are: it makes no commit of theirs
+        // ready that was not, and a middle commit belongs to one pair.
+        let last = state.last_answer();
+        let mut concerned = last.map_or_else(Vec::new, |last| {
+            self.concerned.get(&last).cloned().unwrap_or_default()
+        });
+        concerned.sort_unstable();
         // A pair that is split adds two at the end, so one pass over the
         // growing list sees everything that this event made possible.
-        let mut index = 0;
-        while index < self.pairs.len() {
+        let mut added = self.pairs.len();
+        for index in concerned {
             self.advance_pair(index, state)?;
-            index += 1;
         }
-        Ok(self.pairs.iter().all(|pair| pair.is_decided()))
+        while added < self.pairs.len() {
+            self.advance_pair(added, state)?;
+            added += 1;
+        }
+        Ok(self.undecided == 0)
     }
 
     fn exhausted(&self) -> Option<Exhausted> {
@@ -381,6 +419,7 @@ impl SearchStrategy for PinpointSearch {
                 pair.state = PairState::Undecided;
             }
         }
+        self.undecided = 0;
     }
 
     fn posterior(&self) -> Option<Posterior> {
@@ -477,6 +516,16 @@ impl Pair {
 }
 
 impl Between {
+    /// Of a range that is not listed yet.
+    fn unlisted(range: u32) -> Self {
+        Self {
+            range,
+            low: 0,
+            high: 0,
+            tried: 0,
+        }
+    }
+
     fn len(&self) -> u64 {
         self.high - self.low
     }
@@ -624,6 +673,112 @@ impl Criteria {
             let counts =
                 |commit: &Measured| (u64::from(commit.failures()), u64::from(commit.runs()));
             Effect::of_failures(counts(lower), counts(higher), self.confidence)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::random::SplitMix64;
+    use crate::{Action, Event, Task};
+
+    /// An answer of any kind: one commit in four is at another level, and now and then something
+    /// fails or is lost.
+    fn answer(action: Action, random: &mut SplitMix64) -> Event {
+        let number = action.number;
+        let chance = random.below(24);
+        match action.task {
+            Task::Cancel { .. } => Event::Cancelled { action: number },
+            _ if chance == 0 => Event::GaveUp {
+                action: number,
+                reason: "lost".into(),
+            },
+            Task::List { range, .. } => Event::Listed {
+                action: number,
+                range,
+                count: random.below(if range == 0 { 14 } else { 3 }),
+            },
+            Task::Build { .. } if chance == 1 => Event::BuildFailed {
+                action: number,
+                reason: "broken".into(),
+            },
+            Task::Build { .. } if chance < 8 => Event::Built {
+                action: number,
+                digest: Some(chance.to_string()),
+                same: false,
+            },
+            Task::Run { .. } if chance == 1 => Event::RunFailed {
+                action: number,
+                bot: None,
+                started: 0,
+                reason: "exit code 1".into(),
+            },
+            Task::Run { commit, .. } => {
+                let level = match commit {
+                    Position::Lower => 0,
+                    Position::Higher => 20,
+                    Position::Within { range, offset } => 20 * (offset / 4) + 7 * u64::from(range),
+                };
+                let value = 100.0 + level as f64 + random.below(16) as f64;
+                Event::Ran {
+                    action: number,
+                    bot: None,
+                    started: 0,
+                    values: BTreeMap::from([("time".to_owned(), vec![value])]),
+                }
+            }
+            _ => Event::built(number),
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn an_answer_takes_no_pair_further_that_it_does_not_concern(seed in any::<u64>()) {
+            let mut random = SplitMix64::new(seed);
+            let spec = BisectionSpec {
+                strategy: crate::Strategy::Pinpoint,
+                max_runs: Some(400 + random.below(1000)),
+                seed,
+                ..BisectionSpec::new(match random.below(4) {
+                    0 => Range::Counted { between: random.below(20) },
+                    _ => Range::Between {
+                        good: crate::Commit::new("r", "a").into(),
+                        bad: crate::Commit::new("r", "b").into(),
+                    },
+                })
+            };
+            let mut state = SearchState::new(&spec);
+            let mut search = PinpointSearch::new(&spec, &mut state);
+            loop {
+                let mut open = state.outstanding();
+                if open.is_empty() {
+                    break;
+                }
+                let action = open.swap_remove(random.below(open.len() as u64) as usize);
+                state.handle(answer(action, &mut random)).unwrap();
+                let is_over = search.advance(&mut state).unwrap();
+                prop_assert_eq!(is_over, search.pairs.iter().all(Pair::is_decided));
+                // Each pair is looked at again, whatever the answer was about.
+                let (mut every, mut same) = (search.clone(), state.clone());
+                let mut index = 0;
+                while index < every.pairs.len() {
+                    every.decide(index, &mut same).unwrap();
+                    index += 1;
+                }
+                let states = |search: &PinpointSearch| -> Vec<_> {
+                    let pairs = search.pairs.iter();
+                    pairs.map(|pair| (pair.state.clone(), pair.awaits, pair.looks.len())).collect()
+                };
+                prop_assert_eq!(states(&every), states(&search));
+                prop_assert_eq!(same.outstanding(), state.outstanding());
+            }
+            prop_assert!(search.pairs.iter().all(Pair::is_decided));
         }
     }
 }

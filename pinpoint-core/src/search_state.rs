@@ -133,6 +133,23 @@ pub(crate) enum RangeState {
     Failed(String),
 }
 
+/// What an answer is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Subject {
+    Range(u32),
+    Commit(Position),
+}
+
+impl Subject {
+    fn of(task: &Task) -> Option<Self> {
+        match task {
+            Task::List { range, .. } => Some(Self::Range(*range)),
+            Task::Build { commit } | Task::Run { commit, .. } => Some(Self::Commit(*commit)),
+            Task::FindMetric { .. } | Task::RunPair { .. } | Task::Cancel { .. } => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct SearchState {
     actions: BudgetedActions,
@@ -146,6 +163,7 @@ pub(crate) struct SearchState {
     failing: Failing,
     runs: u64,
     builds: u64,
+    last_answer: Option<Subject>,
     /// Builds that are the same count as such. Not in jobs of earlier versions, whose
     /// decisions stay as they were.
     knows_same_builds: bool,
@@ -164,6 +182,7 @@ impl SearchState {
             failing: Failing::default(),
             runs: 0,
             builds: 0,
+            last_answer: None,
             knows_same_builds: spec.version >= 3,
         }
     }
@@ -171,6 +190,12 @@ impl SearchState {
     /// Runs that were answered.
     pub(crate) fn runs(&self) -> u64 {
         self.runs
+    }
+
+    /// What the last answer was about. Nothing else has changed since the one before, but by the
+    /// strategy itself.
+    pub(crate) fn last_answer(&self) -> Option<Subject> {
+        self.last_answer
     }
 
     /// The reason why no further run is likely to give a value, though earlier ones did.
@@ -359,6 +384,7 @@ impl SearchState {
         let Some(task) = self.actions.get(number).cloned() else {
             return Ok(false);
         };
+        self.last_answer = Subject::of(&task);
         match (task, event) {
             (
                 Task::List { range, .. },

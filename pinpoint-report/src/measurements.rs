@@ -16,7 +16,7 @@ use crate::words::short;
 /// The runs that a journal tells of, in order.
 ///
 /// They grow with the journal: an answer that is [added](Self::add) costs no more than itself,
-/// but for the first run of a commit, which may move others to the right.
+/// but for the first run of a commit, which may move other commits to the right.
 #[derive(Debug, Clone, Default)]
 pub struct Measurements {
     /// The commits that were run, in the order of the search.
@@ -47,8 +47,8 @@ pub struct Place {
 pub struct Run {
     /// Its number in the job; of a pair, with the side.
     pub name: String,
-    /// The commit, by its index among the places.
-    pub place: usize,
+    /// The place of its commit in the search (see [`Measurements::place_of`]).
+    pub position: Position,
     /// What the executor reports of it, with the values that count.
     pub report: RunReport,
     /// The reason why it does not count; absent when it gave values.
@@ -97,9 +97,14 @@ impl Measurements {
             event,
         } = answer;
         match (task, report, event) {
-            (list @ Task::List { .. }, ..) => {
+            (list @ Task::List { range, .. }, ..) => {
                 self.order.add(&list);
-                self.sort();
+                // A machine measures no commit of a range before it was listed, and then the
+                // others stay in order.
+                let is_within = |place: &Place| matches!(place.position, Position::Within { range: its, .. } if its == range);
+                if self.places.iter().any(is_within) {
+                    self.sort();
+                }
             }
             (Task::Build { commit }, ..) => self.name(commit, names),
             (Task::Run { commit, .. }, Report::Ran(report), Event::RunFailed { reason, .. }) => {
@@ -161,20 +166,20 @@ impl Measurements {
                 }
             }
         }
-        let place = self.place(position, names);
+        self.add_place(position, names);
         self.runs.push(Run {
             name,
-            place,
+            position,
             report,
             failure,
             output: None,
         });
     }
 
-    /// The index of the place at a position, which is made where it is missing.
-    fn place(&mut self, position: Position, names: &CommitNames) -> usize {
-        if let Some(index) = self.indices.get(&position) {
-            return *index;
+    /// Makes the place at a position, where it is missing.
+    fn add_place(&mut self, position: Position, names: &CommitNames) {
+        if self.indices.contains_key(&position) {
+            return;
         }
         let key = (self.order.key(position), position);
         let before = |place: &Place| (self.order.key(place.position), place.position) < key;
@@ -182,15 +187,11 @@ impl Measurements {
         for other in self.indices.values_mut().filter(|other| **other >= index) {
             *other += 1;
         }
-        for run in self.runs.iter_mut().filter(|run| run.place >= index) {
-            run.place += 1;
-        }
         // Every commit that was run was built, and so has a name.
         let commit = names.commit(position).cloned();
         let commit = commit.unwrap_or_else(|| Commit::new("", "").into());
         self.places.insert(index, Place { position, commit });
         self.indices.insert(position, index);
-        index
     }
 
     /// Gives a place the name that its commit was built by.
@@ -212,8 +213,7 @@ impl Measurements {
             names.learn(&Task::Build { commit: *position }, &Report::Built(report));
         }
         for run in runs {
-            let position = places[run.place].position;
-            measured.push(run.name, position, run.report, run.failure, &names);
+            measured.push(run.name, run.position, run.report, run.failure, &names);
             if let Some(last) = measured.runs.last_mut() {
                 last.output = run.output;
             }
@@ -223,7 +223,6 @@ impl Measurements {
 
     /// Puts the places in order, after a range was listed.
     fn sort(&mut self) {
-        let before: Vec<Position> = self.places.iter().map(|place| place.position).collect();
         let order = &self.order;
         self.places
             .sort_by_cached_key(|place| (order.key(place.position), place.position));
@@ -231,16 +230,14 @@ impl Measurements {
         self.indices = places
             .map(|(index, place)| (place.position, index))
             .collect();
-        for run in &mut self.runs {
-            run.place = self.indices[&before[run.place]];
-        }
     }
 
     /// The values of a chart by commit, for a picture. Without a chart there are only failures.
     pub fn columns(&self, chart: Option<&str>, culprits: &[NamedCulprit]) -> Vec<Column> {
         let mut values = vec![Vec::new(); self.places.len()];
         for run in &self.runs {
-            if let Some(values) = values.get_mut(run.place) {
+            let place = self.place_of(run.position);
+            if let Some(values) = place.and_then(|place| values.get_mut(place)) {
                 values.push(chart.and_then(|chart| run.value(chart)));
             }
         }
@@ -264,6 +261,11 @@ impl Measurements {
     /// The unit of a chart, if it has one.
     pub fn unit(&self, chart: &str) -> Option<&str> {
         self.units.get(chart)?.as_deref()
+    }
+
+    /// The place at a position, if its commit was run.
+    pub fn place(&self, position: Position) -> Option<&Place> {
+        self.places.get(self.place_of(position)?)
     }
 
     /// The place of a commit that was run, by its index.

@@ -116,9 +116,9 @@ mod tests {
         }
     }
 
-    fn hostile_run(place: usize) -> Run {
+    fn hostile_run(position: Position, failure: Option<&str>) -> Run {
         let series = Series {
-            values: vec![1.0 + place as f64],
+            values: vec![1.0],
             unit: Some(HOSTILE.into()),
             ..Series::default()
         };
@@ -127,9 +127,9 @@ mod tests {
         report.log = Some(HOSTILE.into());
         Run {
             name: HOSTILE.into(),
-            place,
+            position,
             report,
-            failure: (place == 0).then(|| HOSTILE.to_owned()),
+            failure: failure.map(str::to_owned),
             output: Some(HOSTILE.into()),
         }
     }
@@ -206,7 +206,10 @@ mod tests {
             posterior: None,
             measured: Measurements::of_runs(
                 vec![place(Position::Lower, &good), place(Position::Higher, &bad)],
-                vec![hostile_run(0), hostile_run(1)],
+                vec![
+                    hostile_run(Position::Lower, Some(HOSTILE)),
+                    hostile_run(Position::Higher, None),
+                ],
             ),
             builds: 2,
             failed_builds: vec![FailedBuild {

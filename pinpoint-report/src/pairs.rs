@@ -124,7 +124,7 @@ fn positions(report: &Report, culprit: &NamedCulprit) -> Option<(Position, Posit
 
 /// The pairs of two commits.
 fn between(report: &Report, base: Position, experiment: Position) -> Vec<Pair> {
-    let position = |run: usize| report.measured.places[report.measured.runs[run].place].position;
+    let position = |run: usize| report.measured.runs[run].position;
     let pairs = report.measured.pairs.iter().copied();
     pairs
         .filter(|pair| (position(pair.base), position(pair.experiment)) == (base, experiment))

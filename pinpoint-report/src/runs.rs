@@ -56,7 +56,7 @@ fn packed(report: &Report) -> std::io::Result<(String, Vec<String>, usize)> {
     let charts = charts(report);
     let mut blocks = Blocks::default();
     let mut left_out = 0;
-    let mut places = vec![None; report.measured.runs.len()];
+    let mut outputs = vec![None; report.measured.runs.len()];
     // Readers look at failures first.
     let order = |failed: bool| {
         (report.measured.runs.iter().enumerate())
@@ -64,13 +64,16 @@ fn packed(report: &Report) -> std::io::Result<(String, Vec<String>, usize)> {
     };
     for (number, run) in order(true).chain(order(false)) {
         if let Some(output) = &run.output {
-            places[number] = blocks.add(output.clone(), MOST_OUTPUT)?;
-            left_out += usize::from(places[number].is_none());
+            outputs[number] = blocks.add(output.clone(), MOST_OUTPUT)?;
+            left_out += usize::from(outputs[number].is_none());
         }
     }
     let created = u64::try_from(report.job.created).unwrap_or_default();
-    let rows: Vec<Value> = (report.measured.runs.iter().zip(places))
-        .map(|(run, place)| row(run, created, &charts, place))
+    let rows: Vec<Value> = (report.measured.runs.iter().zip(outputs))
+        .map(|(run, output)| {
+            let commit = report.measured.place_of(run.position);
+            row(run, commit, created, &charts, output)
+        })
         .collect();
     let commits: Vec<String> = (report.measured.places.iter())
         .map(|place| clean(&short(&place.commit)).into_owned())
@@ -100,7 +103,13 @@ fn charts(report: &Report) -> Vec<&str> {
     }
 }
 
-fn row(run: &Run, created: u64, charts: &[&str], place: Option<(usize, usize)>) -> Value {
+fn row(
+    run: &Run,
+    commit: Option<usize>,
+    created: u64,
+    charts: &[&str],
+    output: Option<(usize, usize)>,
+) -> Value {
     let values: Vec<Value> = (charts.iter())
         .map(|chart| match run.value(chart) {
             Some(value) => {
@@ -110,14 +119,14 @@ fn row(run: &Run, created: u64, charts: &[&str], place: Option<(usize, usize)>) 
             None => Value::Null,
         })
         .collect();
-    let output = match (place, &run.output) {
+    let output = match (output, &run.output) {
         (Some((block, place)), _) => json!([block, place]),
         (None, Some(_)) => json!(TAILS),
         (None, None) => Value::Null,
     };
     json!([
         run.name,
-        run.place,
+        commit,
         duration(run.report.started.saturating_sub(created) as f64 / 1000.0),
         values,
         run.report
@@ -131,7 +140,7 @@ fn row(run: &Run, created: u64, charts: &[&str], place: Option<(usize, usize)>) 
 
 #[cfg(test)]
 mod tests {
-    use pinpoint_core::RunReport;
+    use pinpoint_core::{Position, RunReport};
 
     use super::*;
 
@@ -140,11 +149,11 @@ mod tests {
         let created = 1_700_000_000_000;
         let run = Run {
             name: "3".into(),
-            place: 0,
+            position: Position::Lower,
             report: RunReport::new(created + 90_000),
             failure: None,
             output: None,
         };
-        assert_eq!(row(&run, created, &[], None)[2], duration(90.0));
+        assert_eq!(row(&run, None, created, &[], None)[2], duration(90.0));
     }
 }

@@ -99,7 +99,7 @@ fn measured(
     let what = json!([job.bot, job.benchmark, what, aggregate]).to_string();
     let mut measured = Measured::new();
     for run in &runs.runs {
-        let (Some(machine), Some(place)) = (&run.report.bot, runs.places.get(run.place)) else {
+        let (Some(machine), Some(place)) = (&run.report.bot, runs.place(run.position)) else {
             continue;
         };
         let side: Option<&Variant> = sides.map(|sides| match place.position {

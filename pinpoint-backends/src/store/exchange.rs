@@ -418,7 +418,7 @@ async fn import_job(
         let (answer, answer_key) = JobAnswer::columns(outcome.as_deref());
         let keys = NameKeys::new(&job.name, &job.title, &job.benchmark, &job.bot, &job.user);
         let config: serde_json::Value = serde_json::from_str(job.config.get()).unwrap_or_default();
-        let request = Request::of(&config);
+        let request = Request::of(&config).unwrap_or_default();
         transaction
             .execute(
                 "INSERT INTO jobs (number, id, kind, state, created, updated, duration, name, \

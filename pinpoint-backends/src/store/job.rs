@@ -54,7 +54,7 @@ impl JobId {
     }
 
     /// When it was made, in milliseconds since 1970.
-    pub(super) fn created(&self) -> i64 {
+    pub fn created(&self) -> i64 {
         i64::from_str_radix(&self.0[..12], 16).unwrap_or_default()
     }
 
@@ -221,6 +221,9 @@ pub struct JobSummary {
     /// Its outcome in short, once it has ended with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<JobAnswer>,
+    /// It was made by a request that can be made again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retriable: bool,
 }
 
 /// The parts that a list shows of the request by which a job was made.
@@ -230,17 +233,31 @@ pub(super) struct Request {
     pub(super) story: String,
     #[serde(rename = "bugId", deserialize_with = "number")]
     pub(super) bug: Option<i64>,
+    extra_args: String,
+    pin: String,
 }
 
 impl Request {
-    /// The request in the configuration of a job; all empty where there is none.
-    pub(super) fn of<'a>(config: impl Deserializer<'a>) -> Self {
+    /// The request in the configuration of a job, if there is one.
+    pub(super) fn of<'a>(config: impl Deserializer<'a>) -> Option<Self> {
         #[derive(Deserialize)]
         struct Config {
             request: Option<Request>,
         }
-        let config = Config::deserialize(config).ok();
-        config.and_then(|config| config.request).unwrap_or_default()
+        Config::deserialize(config).ok()?.request
+    }
+
+    /// That in a configuration as it is kept.
+    pub(super) fn of_text(config: &str) -> Option<Self> {
+        Self::of(&mut serde_json::Deserializer::from_str(config))
+    }
+
+    /// Whether a job can be made by it again. A request of Chromium's API may say more than is
+    /// kept of it.
+    pub(super) fn can_be_repeated(&self) -> bool {
+        [&self.extra_args, &self.pin]
+            .iter()
+            .all(|it| it.trim().is_empty())
     }
 }
 
@@ -253,6 +270,8 @@ fn number<'a, D: Deserializer<'a>>(number: D) -> Result<Option<i64>, D::Error> {
 impl From<&Job> for JobSummary {
     fn from(job: &Job) -> Self {
         let request = Request::of(&job.config);
+        let retriable = request.as_ref().is_some_and(Request::can_be_repeated);
+        let request = request.unwrap_or_default();
         Self {
             id: job.id.clone(),
             kind: job.kind.clone(),
@@ -273,6 +292,7 @@ impl From<&Job> for JobSummary {
             story: request.story,
             bug: request.bug,
             answer: job.outcome.as_ref().and_then(JobAnswer::of),
+            retriable,
         }
     }
 }

@@ -8,6 +8,7 @@ use super::audit::Change;
 use super::cancellation::{clear, withdraw};
 use super::commits::hashes;
 use super::database::{Access, Database, Row, Transaction};
+use super::job::Request;
 use super::journal::{damaged, parsed};
 use super::order::set_runs_key;
 use super::quotas::{self, forget_runs};
@@ -22,11 +23,13 @@ const NAMES_IN_A_MESSAGE: i64 = 10;
 
 /// The columns that [`summary`] reads.
 pub(super) const SUMMARY: &str = "id, kind, state, created, updated, duration, name, benchmark, \
-     bot, username, repository, title, error, runs, builds, paused, story, bug, answer";
+     bot, username, repository, title, error, runs, builds, paused, story, bug, answer, config";
 
 /// The columns that [`job`] reads, after those of a summary.
-const REST: &str =
-    "journal_version, written_by, spec, config, outcome, lease, cancel_by, cancel_reason";
+const REST: &str = "journal_version, written_by, spec, lease, cancel_by, cancel_reason";
+
+/// The place of the column after those.
+const OUTCOME: usize = 26;
 
 /// Leases of an imported job that no user has trusted since have numbers below zero,
 /// starting here.
@@ -88,6 +91,31 @@ impl JobStore {
     /// [`StoreError::Unknown`], and [`StoreError::Ambiguous`] naming the jobs.
     #[tracing::instrument(name = "store::get", level = "debug", skip_all, fields(job = prefix))]
     pub async fn get(&self, prefix: &str) -> Result<Job, StoreError> {
+        let row = self.row(prefix, "outcome").await?;
+        let failed = |source| self.database.failed(source);
+        let (summary, job) = job(&self.database, &row)?;
+        let outcome = row.optional_text(OUTCOME).map_err(failed)?;
+        let place = || format!("outcome of job {}", summary.id);
+        let outcome = outcome.map(|outcome| parsed(&self.database.name, place, &outcome));
+        Ok(Job {
+            outcome: outcome.transpose()?,
+            ..job
+        })
+    }
+
+    /// The job whose id begins with `prefix`, without its outcome, which may be long; and the
+    /// job in a list, which has its answer.
+    ///
+    /// # Errors
+    ///
+    /// As of [`JobStore::get`].
+    pub async fn get_without_outcome(&self, prefix: &str) -> Result<(JobSummary, Job), StoreError> {
+        let row = self.row(prefix, "NULL").await?;
+        job(&self.database, &row)
+    }
+
+    /// The row of the job whose id begins with `prefix`: the columns of [`job`], and another one.
+    async fn row(&self, prefix: &str, last: &str) -> Result<Row, StoreError> {
         let unknown = || StoreError::Unknown {
             prefix: prefix.into(),
         };
@@ -99,15 +127,16 @@ impl JobStore {
         // letter after the last digit; a range uses the index.
         let end = format!("{wanted}g");
         let sql = format!(
-            "SELECT {SUMMARY}, {REST} FROM jobs WHERE id >= $1 AND id < $2 \
+            "SELECT {SUMMARY}, {REST}, {last} FROM jobs WHERE id >= $1 AND id < $2 \
              ORDER BY id DESC LIMIT {NAMES_IN_A_MESSAGE}"
         );
         let found = self.database.fetch(&sql, [wanted.into(), end.into()]);
-        match &found.await?[..] {
-            [] => Err(unknown()),
-            [row] => job(&self.database, row),
-            rows => {
-                let ids = rows.iter().map(|row| row.text(0).map(JobId));
+        let mut found = found.await?;
+        match (found.pop(), &found[..]) {
+            (None, _) => Err(unknown()),
+            (Some(row), []) => Ok(row),
+            (Some(last), rows) => {
+                let ids = rows.iter().chain([&last]).map(|row| row.text(0).map(JobId));
                 let ids: Result<_, _> = ids.collect();
                 Err(StoreError::Ambiguous {
                     prefix: prefix.into(),
@@ -607,12 +636,13 @@ pub(super) fn summary(database: &Database, row: &Row) -> Result<JobSummary, Stor
         story: text(16)?,
         bug: row.optional_int(17).map_err(failed)?,
         answer: answer.transpose()?,
+        retriable: Request::of_text(&text(19)?).is_some_and(|it| it.can_be_repeated()),
         id,
     })
 }
 
 /// Reads the columns of [`SUMMARY`] and [`REST`].
-fn job(database: &Database, row: &Row) -> Result<Job, StoreError> {
+fn job(database: &Database, row: &Row) -> Result<(JobSummary, Job), StoreError> {
     let failed = |source| database.failed(source);
     let summary = summary(database, row)?;
     let json = |column, what: &str| {
@@ -621,29 +651,30 @@ fn job(database: &Database, row: &Row) -> Result<Job, StoreError> {
         text.map(|text| parsed(&database.name, place, &text))
             .transpose()
     };
-    Ok(Job {
-        journal_version: version(row, 19).map_err(failed)?,
-        written_by: row.text(20).map_err(failed)?,
-        spec: json(21, "spec")?.unwrap_or_default(),
-        config: json(22, "config")?.unwrap_or_default(),
-        outcome: json(23, "outcome")?,
-        imported: row.int(24).map_err(failed)? < 0,
-        cancel: CancelRequest::of(row, 25).map_err(failed)?,
-        kind: summary.kind,
+    let job = Job {
+        config: json(19, "config")?.unwrap_or_default(),
+        journal_version: version(row, 20).map_err(failed)?,
+        written_by: row.text(21).map_err(failed)?,
+        spec: json(22, "spec")?.unwrap_or_default(),
+        imported: row.int(23).map_err(failed)? < 0,
+        cancel: CancelRequest::of(row, 24).map_err(failed)?,
+        outcome: None,
+        kind: summary.kind.clone(),
         state: summary.state,
         created: summary.created,
         updated: summary.updated,
         duration: summary.duration,
-        name: summary.name,
-        benchmark: summary.benchmark,
-        bot: summary.bot,
-        user: summary.user,
-        repository: summary.repository,
-        title: summary.title,
-        error: summary.error,
+        name: summary.name.clone(),
+        benchmark: summary.benchmark.clone(),
+        bot: summary.bot.clone(),
+        user: summary.user.clone(),
+        repository: summary.repository.clone(),
+        title: summary.title.clone(),
+        error: summary.error.clone(),
         runs: summary.runs,
         builds: summary.builds,
         paused: summary.paused,
-        id: summary.id,
-    })
+        id: summary.id.clone(),
+    };
+    Ok((summary, job))
 }

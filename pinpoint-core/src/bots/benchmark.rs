@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Bot, near};
+use super::{Bot, near_names};
 use crate::Aggregate;
 use crate::results::Format;
 
@@ -193,7 +193,7 @@ impl Benchmark {
         if !self.stories.is_empty() && !self.stories.iter().any(|known| known == story) {
             return Err(StoryError::Unknown {
                 story: story.to_owned(),
-                near: near(story, self.stories.iter()),
+                near: near_names(story, self.stories.iter()),
             });
         }
         if story.starts_with('-') || story.chars().any(char::is_control) {

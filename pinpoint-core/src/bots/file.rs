@@ -14,7 +14,7 @@ use toml::de::ValueDeserializer;
 use super::tree::{self, SyntaxError, line_at};
 use super::{
     Benchmark, Bots, ConfigError, ConfigProblem, Definition, Dimension, Entry, Invocation, Set,
-    Swarming, Workers, near,
+    Swarming, Workers, near_names,
 };
 use crate::Aggregate;
 use crate::results::Format;
@@ -435,7 +435,7 @@ impl<'a> Reader<'a> {
                 // It exists, with an error of its own.
                 None if self.defined.contains_key(&format!("bots.{name}")) => continue,
                 None => ConfigProblem::UnknownBot {
-                    near: near(&name, self.bots.bots.keys()),
+                    near: near_names(&name, self.bots.bots.keys()),
                     name,
                 },
             };

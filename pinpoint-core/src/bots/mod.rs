@@ -72,6 +72,7 @@
 //! <https://skia.googlesource.com/buildbot>.
 
 mod benchmark;
+mod completion;
 mod error;
 mod file;
 mod target;
@@ -83,6 +84,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 pub use benchmark::{Benchmark, Invocation, RefusedArgument, StoryError};
+pub use completion::completions;
 pub use error::{ConfigError, ConfigProblem, UnknownBot};
 pub use file::{ConfigErrors, ConfigFile};
 use target::Targets;
@@ -258,7 +260,7 @@ impl Bots {
     pub fn benchmark_near(&self, name: &str) -> Option<String> {
         let requested = self.benchmarks.iter();
         let requested = requested.filter(|(_, benchmark)| benchmark.invocation.is_some());
-        near(name, requested.map(|(name, _)| name))
+        near_names(name, requested.map(|(name, _)| name))
             .into_iter()
             .next()
     }
@@ -277,13 +279,13 @@ impl Bots {
     fn unknown(&self, name: &str) -> UnknownBot {
         UnknownBot {
             name: name.to_owned(),
-            near: near(name, self.bots.keys()),
+            near: near_names(name, self.bots.keys()),
         }
     }
 }
 
 /// At most three names that are nearly this one, the nearest first.
-fn near<'a>(name: &str, names: impl Iterator<Item = &'a String>) -> Vec<String> {
+fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     /// At least half of the longer name is the same.
     const LIKENESS: f64 = 0.5;
     // No typo is that long, and the comparison takes the square of it.
@@ -300,10 +302,18 @@ fn near<'a>(name: &str, names: impl Iterator<Item = &'a String>) -> Vec<String> 
         .collect();
     // Stable: names that are equally near stay in their order.
     near.sort_by(|(left, _), (right, _)| right.total_cmp(left));
-    near.into_iter()
-        .take(3)
-        .map(|(_, name)| name.clone())
-        .collect()
+    near.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// At most three names that may be meant by this one: those that are nearly this one, or else
+/// those of which it is a part or an abbreviation.
+fn near_names<'a>(name: &str, names: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    let mut meant = near(name, names.iter().copied());
+    if meant.is_empty() {
+        meant = completion::fitting(name, names.into_iter());
+    }
+    meant.into_iter().take(3).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@
 //! has pairs of its own: five that begin with the base, of which one failed, and
 //! five that begin with the experiment, make four and four.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use pinpoint_compare::{
-    CompareError, FunctionalComparison, Verdict, benjamini_hochberg, compare_functional,
-    compare_pairwise, median,
+    CompareError, FunctionalComparison, Scratch, Verdict, benjamini_hochberg, compare_functional,
+    compare_pairwise_with, median,
 };
 
 use super::outcome::{ChartComparison, PairwiseStatus};
@@ -47,6 +47,24 @@ fn value(run: &PairedRun, chart: &str) -> Option<f64> {
     median(run.values.get(chart)?)
 }
 
+/// The values of a run for these charts, which are in order.
+fn values(run: &PairedRun, charts: &[&str]) -> Vec<Option<f64>> {
+    let mut given = run.values.iter().peekable();
+    let value = |chart: &&str| {
+        while given.next_if(|(name, _)| name.as_str() < *chart).is_some() {}
+        let (_, values) = given.next_if(|(name, _)| name.as_str() == *chart)?;
+        median(values).filter(|_| run.failure.is_none())
+    };
+    charts.iter().map(value).collect()
+}
+
+/// A pair in which both runs gave a value for a chart.
+struct Intact {
+    base_first: bool,
+    base: f64,
+    experiment: f64,
+}
+
 /// The findings from a set of pairs.
 #[derive(Default)]
 pub(super) struct Findings {
@@ -66,14 +84,31 @@ impl Findings {
         };
         let base = charts(pairs.iter().map(|pair| &pair.base), spec);
         let experiment = charts(pairs.iter().map(|pair| &pair.experiment), spec);
-        let only = |these: &BTreeSet<&str>, others: &BTreeSet<&str>| {
-            these
-                .difference(others)
-                .map(|&chart| chart.to_owned())
-                .collect()
+        let only = |these: &[&str], others: &[&str]| {
+            let only = these.iter().filter(|it| others.binary_search(it).is_err());
+            only.map(|&chart| chart.to_owned()).collect()
         };
-        let mut compared: Vec<ChartComparison> = (base.intersection(&experiment))
-            .map(|chart| compare_chart(chart, pairs, spec))
+        let both = base.iter().copied();
+        let both: Vec<&str> = both
+            .filter(|it| experiment.binary_search(it).is_ok())
+            .collect();
+        let mut intact: Vec<Vec<Intact>> = both.iter().map(|_| Vec::new()).collect();
+        for pair in pairs {
+            let sides = [&pair.base, &pair.experiment].map(|run| values(run, &both));
+            let [base, experiment] = sides.map(Vec::into_iter);
+            for (intact, values) in intact.iter_mut().zip(base.zip(experiment)) {
+                if let (Some(base), Some(experiment)) = values {
+                    intact.push(Intact {
+                        base_first: pair.base_first,
+                        base,
+                        experiment,
+                    });
+                }
+            }
+        }
+        let mut scratch = Scratch::new();
+        let mut compared: Vec<ChartComparison> = (both.iter().zip(intact))
+            .map(|(chart, intact)| compare_chart(chart, pairs.len(), &intact, spec, &mut scratch))
             .collect();
         let p_values: Vec<f64> = (compared.iter())
             .filter_map(|chart| Some(chart.comparison.as_ref()?.p_value))
@@ -107,29 +142,51 @@ impl Findings {
     }
 }
 
-/// The charts that these runs have, of those that are compared.
-fn charts<'a>(runs: impl Iterator<Item = &'a PairedRun>, spec: &PairwiseSpec) -> BTreeSet<&'a str> {
+/// The charts that these runs have, of those that are compared, in order.
+fn charts<'a>(runs: impl Iterator<Item = &'a PairedRun>, spec: &PairwiseSpec) -> Vec<&'a str> {
     runs.filter(|run| run.failure.is_none())
-        .flat_map(|run| run.values.iter())
-        .filter(|(_, values)| !values.is_empty())
-        .map(|(chart, _)| chart.as_str())
-        .filter(|chart| spec.chart.as_deref().is_none_or(|only| only == *chart))
-        .collect()
+        .fold(Vec::new(), |known, run| {
+            let given = run.values.iter().filter(|(_, values)| !values.is_empty());
+            let names = given.map(|(chart, _)| chart.as_str());
+            united(
+                known,
+                names.filter(|chart| spec.chart.as_deref().is_none_or(|only| only == *chart)),
+            )
+        })
 }
 
-fn compare_chart(chart: &str, pairs: &[&Pair], spec: &PairwiseSpec) -> ChartComparison {
-    let intact: Vec<(bool, (f64, f64))> = (pairs.iter())
-        .filter_map(|pair| Some((pair.base_first, pair.values(chart)?)))
-        .collect();
-    let orders: Vec<bool> = intact.iter().map(|(base_first, _)| *base_first).collect();
+/// The names of both, which are in order, and each there once.
+fn united<'a>(known: Vec<&'a str>, more: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut all = Vec::with_capacity(known.len());
+    let mut known = known.into_iter().peekable();
+    for name in more {
+        while let Some(before) = known.next_if(|it| *it < name) {
+            all.push(before);
+        }
+        known.next_if_eq(&name);
+        all.push(name);
+    }
+    all.extend(known);
+    all
+}
+
+fn compare_chart(
+    chart: &str,
+    pairs: usize,
+    intact: &[Intact],
+    spec: &PairwiseSpec,
+    scratch: &mut Scratch,
+) -> ChartComparison {
+    let orders: Vec<bool> = intact.iter().map(|pair| pair.base_first).collect();
     let balanced = balanced(&orders);
-    let (base, experiment): (Vec<f64>, Vec<f64>) =
-        balanced.iter().map(|index| intact[*index].1).unzip();
+    let of_pair = |index: &usize| (intact[*index].base, intact[*index].experiment);
+    let (base, experiment): (Vec<f64>, Vec<f64>) = balanced.iter().map(of_pair).unzip();
     let direction = spec.direction_of(chart);
     let compared = if balanced.is_empty() {
         Err("no two pairs of opposite order have values on both sides".to_owned())
     } else {
-        compare_pairwise(&base, &experiment, direction).map_err(|error| error.to_string())
+        compare_pairwise_with(&base, &experiment, direction, scratch)
+            .map_err(|error| error.to_string())
     };
     let (comparison, error) = match compared {
         Ok(comparison) => (Some(comparison), None),
@@ -141,7 +198,7 @@ fn compare_chart(chart: &str, pairs: &[&Pair], spec: &PairwiseSpec) -> ChartComp
         comparison,
         adjusted_p_value: None,
         anytime_p_value: None,
-        failed_pairs: (pairs.len() - intact.len()) as u32,
+        failed_pairs: (pairs - intact.len()) as u32,
         surplus_pairs: (intact.len() - balanced.len()) as u32,
         error,
     }

@@ -168,6 +168,18 @@ impl Pairwise {
         self.builds
     }
 
+    /// The outcome; of a comparison that goes on, the one that it would have if it were canceled
+    /// now.
+    ///
+    /// Cost: that of comparing all charts.
+    pub fn so_far(&self) -> PairwiseOutcome {
+        match (&self.outcome, &self.ending) {
+            (Some(outcome), _) => outcome.clone(),
+            (None, Some(stopped)) => self.summarise(stopped.clone()),
+            (None, None) => self.summarise(Stopped::Canceled),
+        }
+    }
+
     /// The runs of one side in the order of their pairs, with the bot of each.
     pub(crate) fn runs_of(
         &self,

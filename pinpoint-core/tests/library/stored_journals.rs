@@ -11,8 +11,9 @@
 use std::fmt::Debug;
 
 use pinpoint_core::{
-    Bisection, CULPRIT_FINDER_SPEC_VERSION, CulpritFinder, Event, Machine, PAIRWISE_SPEC_VERSION,
-    Pairwise, SPEC_VERSION, SpecError,
+    Action, Bisection, CULPRIT_FINDER_SPEC_VERSION, CulpritFinder, CulpritFinderOutcome,
+    CulpritFinderSpec, Event, Machine, PAIRWISE_SPEC_VERSION, Pairwise, PairwiseOutcome,
+    PairwiseSpec, SPEC_VERSION, SpecError,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -22,6 +23,12 @@ struct Stored<Spec, Outcome> {
     spec: Spec,
     events: Vec<Event>,
     outcome: Outcome,
+}
+
+fn stored<T: DeserializeOwned>(name: &str) -> T {
+    let path = format!("{}/tests/journals/{name}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("a journal of each version");
+    serde_json::from_str(&text).expect("a journal that can be read")
 }
 
 /// Replays the journals of all versions of a machine, whose files begin alike.
@@ -35,13 +42,8 @@ fn replay_every_version<Spec, M>(
     M::Outcome: DeserializeOwned + Debug + PartialEq,
 {
     for version in 1..=versions {
-        let path = format!(
-            "{}/tests/journals/{beginning}{version}.json",
-            env!("CARGO_MANIFEST_DIR")
-        );
-        let text = std::fs::read_to_string(&path).expect("a journal of each version");
-        let stored: Stored<Spec, M::Outcome> =
-            serde_json::from_str(&text).expect("a journal that can be read");
+        let path = format!("{beginning}{version}.json");
+        let stored: Stored<Spec, M::Outcome> = stored(&path);
         assert!(stored.events.len() > 40, "{path}");
         let mut machine = begin(stored.spec).expect("a spec that is known");
         for event in stored.events {
@@ -68,5 +70,37 @@ fn every_stored_culprit_finder_gives_its_outcome() {
         "culprit-finder-",
         CULPRIT_FINDER_SPEC_VERSION,
         CulpritFinder::new,
+    );
+}
+
+/// The outcome of a machine that is canceled, and whose work then ends.
+fn canceled<M: Machine<Outcome: Clone> + Clone>(machine: &M) -> M::Outcome {
+    let mut machine = machine.clone();
+    machine.handle(Event::CancelRequested).unwrap();
+    for Action { number, .. } in machine.outstanding() {
+        machine.handle(Event::Cancelled { action: number }).unwrap();
+    }
+    machine.outcome().expect("nothing is under way").clone()
+}
+
+#[test]
+fn a_comparison_so_far_is_the_outcome_of_one_that_is_canceled() {
+    let pairwise: Stored<PairwiseSpec, PairwiseOutcome> = stored("pairwise-2.json");
+    let finder: Stored<CulpritFinderSpec, CulpritFinderOutcome> = stored("culprit-finder-2.json");
+    let mut comparison = Pairwise::new(pairwise.spec).unwrap();
+    for event in pairwise.events {
+        assert_eq!(comparison.so_far(), canceled(&comparison));
+        comparison.handle(event).unwrap();
+    }
+    assert_eq!(comparison.so_far(), pairwise.outcome);
+    let mut finder_now = CulpritFinder::new(finder.spec).unwrap();
+    for event in finder.events {
+        let so_far = finder_now.verification().so_far();
+        assert_eq!(so_far, canceled(&finder_now).verification);
+        finder_now.handle(event).unwrap();
+    }
+    assert_eq!(
+        finder_now.verification().so_far(),
+        finder.outcome.verification
     );
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use pinpoint_backends::job::{self, JobError, JobRequest, machine_of, stored_result};
 use pinpoint_backends::store::{
-    AuditEntry, CancelRequest, Creation, IdempotencyKey, Job, LockError, NewJob, StoreError,
+    AuditEntry, CancelRequest, Creation, IdempotencyKey, Job, JobSummary, LockError, NewJob,
+    StoreError,
 };
 use pinpoint_core::api::{
     self, BisectExecution, CancelJobRequest, CancelJobResponse, CulpritFinderExecution,
@@ -296,14 +297,15 @@ impl Service {
         shown.map_err(errors::job)
     }
 
+    /// A job by its whole id, as a list has it and without its outcome.
+    pub(crate) async fn job_without_outcome(&self, id: &str) -> Result<(JobSummary, Job), Status> {
+        let found = self.store.get_without_outcome(&whole(id)?).await;
+        found.map_err(errors::store)
+    }
+
     /// A job by its whole id, of one of these kinds; of any where none is named.
     pub(crate) async fn job(&self, id: &str, kinds: &[&str]) -> Result<Job, Status> {
-        let id = api::job_id(id).map_err(|found| errors::violations(&found))?;
-        let job = self
-            .store
-            .get(&id.simple().to_string())
-            .await
-            .map_err(errors::store)?;
+        let job = self.store.get(&whole(id)?).await.map_err(errors::store)?;
         if !kinds.is_empty() && !kinds.contains(&&*job.kind) {
             let message = format!("job {} is of another kind: {}", job.id, job.kind);
             return Err(Status::not_found(message));
@@ -392,6 +394,12 @@ impl Service {
         };
         Ok((job.id.to_string(), state))
     }
+}
+
+/// A whole id, as the store has it.
+fn whole(id: &str) -> Result<String, Status> {
+    let id = api::job_id(id).map_err(|found| errors::violations(&found))?;
+    Ok(id.simple().to_string())
 }
 
 /// The key by which a repeated request is known: the header `Idempotency-Key`.

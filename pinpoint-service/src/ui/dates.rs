@@ -20,6 +20,12 @@ pub(super) fn ago(time: Option<&Timestamp>) -> Markup {
     html! { time datetime=(whole) title=(shown) { (age(passed)) } }
 }
 
+/// How long before another time that was, as [`ago`] says it; both in milliseconds since 1970.
+pub(super) fn ago_at(then: i64, now: i64) -> String {
+    let passed = u64::try_from(now.saturating_sub(then)).unwrap_or_default();
+    age(Duration::from_millis(passed))
+}
+
 /// The time itself, with its zone.
 pub(super) fn at(time: Option<&Timestamp>) -> Markup {
     let Some(then) = time.and_then(system_time) else {

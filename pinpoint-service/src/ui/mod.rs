@@ -69,6 +69,8 @@ pub(crate) const PAGES: &[Page] = &[
     seen("/new/commit", || get(new::commit)),
     seen("/new/patch", || get(new::patch)),
     seen("/new/builds", || get(new::builds)),
+    seen("/new/bots", || get(new::bots)),
+    seen("/new/benchmarks", || get(new::benchmarks)),
     seen("/new/stories", || get(new::stories)),
     // The names of bots, too, for the programs of the older page.
     seen("/workers", || get(bots::workers)),

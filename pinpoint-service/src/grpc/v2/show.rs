@@ -16,9 +16,21 @@ use super::messages;
 
 /// A job with all that is known of it.
 pub(super) async fn job(store: &JobStore, job: &Job) -> Result<messages::Job, JobError> {
+    Ok(messages::Job {
+        result: stored_result(job)?.as_ref().map(result),
+        ..without_result(store, &JobSummary::from(job), job).await?
+    })
+}
+
+/// A job with all that is known of it but its result, which may be long.
+pub(crate) async fn without_result(
+    store: &JobStore,
+    known: &JobSummary,
+    job: &Job,
+) -> Result<messages::Job, JobError> {
     let waits = waiting(store, job).await?;
     Ok(messages::Job {
-        summary: Some(summary(&JobSummary::from(job))),
+        summary: Some(summary(known)),
         arguments: arguments(job)?,
         cancellation: job.cancel.as_ref().map(|cancel| messages::Cancellation {
             reason: cancel.reason.clone(),
@@ -29,7 +41,7 @@ pub(super) async fn job(store: &JobStore, job: &Job) -> Result<messages::Job, Jo
             .unwrap_or_default()
             .to_owned(),
         waits_for: waits.map(in_words).unwrap_or_default(),
-        result: stored_result(job)?.as_ref().map(result),
+        result: None,
     })
 }
 
@@ -67,6 +79,7 @@ pub(crate) fn summary(job: &JobSummary) -> messages::JobSummary {
         story: job.story.clone(),
         bug_id: job.bug,
         answer: job.answer.as_ref().map(answer),
+        retriable: job.retriable,
     }
 }
 

@@ -1,4 +1,4 @@
-// The list of jobs: rows that change, and new jobs.
+// The list of jobs: rows that change, ages, and new jobs.
 
 const news = document.querySelector("#news[data-events]");
 
@@ -26,6 +26,12 @@ if (news) {
       // A link that is being pressed stays until it is released.
       if (!row.matches(":active")) replace(row, next);
       else addEventListener("pointerup", () => setTimeout(() => row.isConnected && replace(row, next)), { once: true });
+    },
+    ages: (ages) => {
+      for (const [job, age] of Object.entries(ages)) {
+        const time = document.querySelector(`tr[data-job="${CSS.escape(job)}"] time`);
+        if (time) time.textContent = age;
+      }
     },
     new: ({ jobs, text }) => {
       speak(news, () => {

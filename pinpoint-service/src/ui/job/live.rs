@@ -143,7 +143,7 @@ pub(in crate::ui) async fn events(
         ..Asked::of(&uri)?
     };
     let shown = Query::of(&uri)?.take(SHOWN);
-    let job = service.job(&id, &[]).await?.id;
+    let job = service.job_without_outcome(&id).await?.1.id;
     // The place is free again when the stream is dropped.
     let place = service.limits.stream(view.user())?;
     let feed = service.caches.feeds.feed(&service, &job, &asked);

@@ -19,7 +19,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::Uri;
 use maud::{Markup, PreEscaped, html};
-use pinpoint_backends::store::{Job as StoredJob, JobSummary as StoredSummary};
+use pinpoint_backends::store::Job as StoredJob;
 use pinpoint_core::api::Timestamp;
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{JobKind, JobState, Stopped};
@@ -39,10 +39,9 @@ use super::dates::{self, ago, at};
 use super::frame::{self, Section};
 use super::view::{View, key};
 use crate::Service;
+use crate::grpc::errors;
 use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
-use crate::grpc::v2::messages::{
-    self, GetJobRequest, Job, JobSummary, Kind, ListWorkersRequest, Worker,
-};
+use crate::grpc::v2::messages::{self, Job, JobSummary, Kind, ListWorkersRequest, Worker};
 use crate::grpc::v2::show;
 use crate::operations::Right;
 use crate::rest::Problem;
@@ -110,26 +109,24 @@ struct Content {
 
 impl Content {
     async fn of(service: &Service, job_id: &str, asked: &Asked) -> Result<Self, Status> {
-        let stored = service.job(job_id, &[]).await?;
-        let request = GetJobRequest {
-            job_id: job_id.to_owned(),
-        };
-        let (job, unknown) = match service.get_job(Request::new(request)).await {
-            Ok(job) => (job.into_inner(), None),
+        let (known, stored) = service.job_without_outcome(job_id).await?;
+        let shown = show::without_result(&service.store, &known, &stored).await;
+        let (job, is_readable) = match shown.map_err(errors::job) {
+            Ok(job) => (job, true),
             // Of a newer version, or damaged: the row of the store can still be shown.
             Err(status) if status.code() == Code::Internal => {
-                let summary = Some(show::summary(&StoredSummary::from(&stored)));
+                let summary = Some(show::summary(&known));
                 let job = Job {
                     summary,
                     ..Job::default()
                 };
-                (job, Some(status))
+                (job, false)
             }
             Err(status) => return Err(status),
         };
-        let evidence = match unknown {
-            Some(_) => None,
-            None => match evidence(service, &stored, &job, asked).await {
+        let evidence = match is_readable {
+            false => None,
+            true => match evidence(service, &stored, &job, asked).await {
                 Ok(evidence) => Some(evidence),
                 Err(status) if status.code() == Code::Unavailable => return Err(status),
                 Err(_) => None,

@@ -10,7 +10,8 @@ use pinpoint_backends::store::{Job, JournalEntry};
 use pinpoint_core::job::{JobResult, NamedChart};
 use pinpoint_core::{
     Action, Answered, Applied, Bisection, BuildReport, CombinedCommit, Culprit, Engine, JobKey,
-    JobKind, JobMachine, JobOutcome, Machine, PairwiseOutcome, Posterior, Record, Report, Search,
+    JobKind, JobMachine, JobOutcome, Machine, Pairwise, PairwiseOutcome, Posterior, Record, Report,
+    Search,
 };
 use pinpoint_report::Measurements;
 
@@ -36,8 +37,8 @@ pub(super) struct Moment {
     pub(super) outstanding: Vec<Action>,
     /// The result; absent in the past, and as long as the job has not ended.
     pub(super) result: Option<JobResult>,
-    /// The outcome; of a comparison that has none yet, what it would be if it ended now.
-    pub(super) outcome: Option<JobOutcome>,
+    /// The comparison in pairs: of a try job, or of the ends of a culprit finder.
+    compared: Option<PairwiseOutcome>,
     /// The reason why the journal can't be replayed to this moment.
     pub(super) broken: Option<String>,
     pub(super) pace: Pace,
@@ -51,12 +52,14 @@ impl Moment {
     /// # Errors
     ///
     /// When the job can't be read.
-    pub(super) fn begin(job: Job, key: JobKey, is_empty: bool) -> Result<Self, JobError> {
+    pub(super) fn begin(mut job: Job, key: JobKey, is_empty: bool) -> Result<Self, JobError> {
         let machine = machine_of(&job, is_empty)?;
         let result = match has_ended(job.state) {
             true => stored_result(&job)?,
             false => None,
         };
+        // It may be long, and is in the result.
+        job.outcome = None;
         Ok(Self {
             kind: kind_of(&job)?,
             job,
@@ -68,7 +71,7 @@ impl Moment {
             builds: Vec::new(),
             outstanding: Vec::new(),
             result,
-            outcome: None,
+            compared: None,
             broken: None,
             pace: Pace::default(),
             has_answers: false,
@@ -130,15 +133,14 @@ impl Moment {
             true => Vec::new(),
             false => self.engine.outstanding(),
         };
-        self.outcome = self.engine.machine().outcome().cloned().or_else(|| {
-            let is_compared = !matches!(self.engine.machine().search(), Search::Bisection(_));
-            if !is_compared || !self.has_answers || self.broken.is_some() {
-                return None;
-            }
-            let mut ended = self.engine.clone();
-            ended.conclude().ok()?;
-            ended.machine().outcome().cloned()
-        });
+        let machine = self.engine.machine();
+        let comparison = match machine.search() {
+            Search::Bisection(_) => None,
+            Search::Pairwise(search) => Some(search),
+            Search::CulpritFinder(search) => Some(search.verification()),
+        };
+        let is_there = machine.outcome().is_some() || (self.has_answers && self.broken.is_none());
+        self.compared = comparison.filter(|_| is_there).map(Pairwise::so_far);
     }
 
     /// Whether records followed.
@@ -194,13 +196,10 @@ impl Moment {
         }
     }
 
-    /// The comparison in pairs: of a try job, or of the ends of a culprit finder.
+    /// The comparison in pairs: of a try job, or of the ends of a culprit finder. Of one that
+    /// goes on it is what it would be if it ended now.
     pub(super) fn comparison(&self) -> Option<&PairwiseOutcome> {
-        match self.outcome.as_ref()? {
-            JobOutcome::Pairwise(outcome) => Some(outcome),
-            JobOutcome::CulpritFinder(outcome) => Some(&outcome.verification),
-            JobOutcome::Bisection(_) => None,
-        }
+        self.compared.as_ref()
     }
 
     /// Its charts, with their units.

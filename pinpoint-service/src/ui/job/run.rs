@@ -40,7 +40,7 @@ pub(super) fn card(moment: &Moment, name: &str, output: Option<&str>) -> Markup 
         section.card #run aria-labelledby="run-title" tabindex="-1" {
             h2 #run-title { "Run " (Foreign(name)) }
             table.facts { tbody {
-                @if let Some(place) = measured.places.get(run.place) {
+                @if let Some(place) = measured.place(run.position) {
                     tr { th scope="row" { "Commit" } td { (linked(&place.commit)) " " (Foreign(subject(&place.commit))) } }
                     @if let Some(build) = moment.build_of(&place.commit) {
                         tr { th scope="row" { "Build" } td { (built(moment, build)) } }

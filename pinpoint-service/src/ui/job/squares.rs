@@ -54,7 +54,8 @@ pub(super) fn of_search(moment: &Moment, asked: &Asked) -> Markup {
     let left_out = runs.len().saturating_sub(MOST_RUNS);
     let mut by_place = vec![Vec::new(); measured.places.len()];
     for run in &runs[left_out..] {
-        if let Some(runs) = by_place.get_mut(measured.runs[*run].place) {
+        let place = measured.place_of(measured.runs[*run].position);
+        if let Some(runs) = place.and_then(|place| by_place.get_mut(place)) {
             runs.push(*run);
         }
     }

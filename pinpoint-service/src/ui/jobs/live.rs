@@ -1,5 +1,5 @@
-//! The list as it changes: rows of jobs under way, and how many jobs are new. What is shown does
-//! not move under the pointer: a row stays where it is, and new jobs are announced.
+//! The list as it changes: rows of jobs under way, ages, and how many jobs are new. What is shown
+//! does not move under the pointer: a row stays where it is, and new jobs are announced.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use axum::extract::State;
 use axum::response::Response;
 use futures_util::stream;
 use http::Uri;
-use pinpoint_backends::store::{JobFilter, JobId, JobMark, JobSummary as Stored, Order, Place};
-use serde_json::json;
+use pinpoint_backends::store::{JobFilter, JobId, JobMark, Order, Place};
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use tonic::Status;
 
@@ -24,6 +24,7 @@ use crate::query::Query;
 use crate::rest::Problem;
 use crate::rest::events::{HEARTBEAT, stream_of};
 use crate::ui::assets::path;
+use crate::ui::dates;
 use crate::ui::view::View;
 use crate::watching::{LIFETIME, has_ended};
 use crate::{Phase, Service};
@@ -74,6 +75,9 @@ pub(in crate::ui) async fn events(
             true => Some((service.filter(shown.filter()?)?, jobs.first().cloned())),
             false => None,
         },
+        ages: { jobs.iter() }
+            .map(|job| (job.clone(), age(job, since.unwrap_or_else(dates::now))))
+            .collect(),
         known: jobs.into_iter().map(|job| (job, None)).collect(),
         new_jobs: 0,
         since,
@@ -97,12 +101,19 @@ async fn listed(service: &Service, view: &View, shown: &Shown) -> Result<Vec<Str
     Ok(listed.jobs.into_iter().map(|job| job.job_id).collect())
 }
 
+/// How long ago a job was made.
+fn age(job: &JobId, now: i64) -> String {
+    dates::ago_at(job.created(), now)
+}
+
 struct Live {
     service: Service,
     view: View,
     columns: Vec<Column>,
     /// The jobs of the page, each with its last mark.
     known: BTreeMap<JobId, Option<JobMark>>,
+    /// How long ago each was made, as the page says it.
+    ages: BTreeMap<JobId, String>,
     /// The filter, and the newest job of the page if it has any, where new jobs come first.
     newer_than: Option<(JobFilter, Option<JobId>)>,
     new_jobs: usize,
@@ -151,11 +162,24 @@ impl Live {
             if !has_changed {
                 continue;
             }
-            let job = store.get(mark.id.as_str()).await.map_err(errors::store)?;
-            let job = show::summary(&Stored::from(&job));
+            let found = store.get_without_outcome(mark.id.as_str()).await;
+            let job = show::summary(&found.map_err(errors::store)?.0);
             let row = row(&self.view, &self.columns, &job).into_string();
             let event = json!({ "job": job.job_id, "html": row });
             text.push_str(&format!("event: row\ndata: {event}\n\n"));
+        }
+        let now = dates::now();
+        let mut aged = serde_json::Map::new();
+        for (job, shown) in &mut self.ages {
+            let age = age(job, now);
+            if *shown != age {
+                aged.insert(job.to_string(), age.as_str().into());
+                *shown = age;
+            }
+        }
+        if !aged.is_empty() {
+            let event = Value::Object(aged);
+            text.push_str(&format!("event: ages\ndata: {event}\n\n"));
         }
         let new_jobs = self.count_new().await?;
         if new_jobs != self.new_jobs {

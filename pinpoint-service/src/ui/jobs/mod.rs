@@ -295,7 +295,7 @@ fn row(view: &View, columns: &[Column], job: &JobSummary) -> Markup {
                 @if is_under_way && view.may_end(&job.user) {
                     a href=(path("cancel")) { "Cancel" }
                 }
-                @if view.may(Right::Create) {
+                @if view.may(Right::Create) && job.retriable {
                     " "
                     a href=(format!("/new?from={}", job.job_id)) { "Clone" }
                     " "

@@ -89,8 +89,12 @@ pub(super) fn page(service: &Service, view: &View, typed: &Typed, told: &Told<'_
                     button.primary name="do" value="make" { "Start " (kind.map_or("", |it| it.1).to_lowercase()) }
                 }
             }
-            datalist #bots { @for bot in service.usable_bots() { option value=(bot.name) {} } }
-            datalist #benchmarks { @for name in service.benchmark_names() { option value=(name) {} } }
+            datalist #bots data-source="/new/bots" data-fields="typed=bot" {
+                (look_up::bots(service, typed.get("bot")))
+            }
+            datalist #benchmarks data-source="/new/benchmarks" data-fields="typed=benchmark" {
+                (look_up::benchmarks(service, typed.get("benchmark")))
+            }
             datalist #stories data-source="/new/stories" data-fields="benchmark" {
                 (look_up::stories(service, typed.get("benchmark")))
             }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use pinpoint_backends::local::CommitName;
 use pinpoint_core::api::{GetCommitResponse, GetPatchResponse};
-use pinpoint_core::bots::Workers;
+use pinpoint_core::bots::{Workers, completions};
 use pinpoint_report::{Foreign, clean};
 use tonic::Status;
 
@@ -148,6 +148,35 @@ pub(super) async fn builds(service: &Service, bot: &str) -> Result<Markup, Statu
             option value=(build.git_hash) { "built " (ago(build.created.as_ref())) }
         }
     })
+}
+
+/// Names, those that fit what was typed first. Browsers suggest what has the text itself: the
+/// others that fit have it in their labels.
+pub(super) fn names<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Markup {
+    let names: Vec<&str> = names.collect();
+    // Signs alone fit every name.
+    let has_letters = typed.contains(char::is_alphanumeric);
+    let typed = clean(if has_letters { typed.trim() } else { "" });
+    let fitting = completions(&typed, names.iter().copied());
+    let others = names.iter().filter(|name| !fitting.contains(name));
+    let label = |name: &str| {
+        let is_part = name.to_lowercase().contains(&typed.to_lowercase());
+        (!is_part).then(|| format!("{name}, for {typed}"))
+    };
+    html! {
+        @for name in &fitting { option value=(name) label=[label(name)] {} }
+        @for name in others { option value=(name) {} }
+    }
+}
+
+/// The bots that a field suggests.
+pub(super) fn bots(service: &Service, typed: &str) -> Markup {
+    names(typed, service.usable_bots().map(|bot| bot.name))
+}
+
+/// The benchmarks that a field suggests.
+pub(super) fn benchmarks(service: &Service, typed: &str) -> Markup {
+    names(typed, service.benchmark_names())
 }
 
 /// The stories of a benchmark, as suggestions.

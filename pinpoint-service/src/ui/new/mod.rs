@@ -223,6 +223,21 @@ pub(super) async fn builds(State(service): State<Service>, uri: Uri) -> Result<R
     Ok(fragment(&look_up::builds(&service, &bot).await?))
 }
 
+/// GET `/new/bots`: the bots that a field suggests.
+pub(super) async fn bots(State(service): State<Service>, uri: Uri) -> Result<Response, Problem> {
+    let typed = Query::of(&uri)?.take("typed").unwrap_or_default();
+    Ok(fragment(&look_up::bots(&service, &typed)))
+}
+
+/// GET `/new/benchmarks`: the benchmarks that a field suggests.
+pub(super) async fn benchmarks(
+    State(service): State<Service>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let typed = Query::of(&uri)?.take("typed").unwrap_or_default();
+    Ok(fragment(&look_up::benchmarks(&service, &typed)))
+}
+
 /// GET `/new/stories`: the stories that a field suggests.
 pub(super) async fn stories(State(service): State<Service>, uri: Uri) -> Result<Response, Problem> {
     let benchmark = Query::of(&uri)?.take("benchmark").unwrap_or_default();

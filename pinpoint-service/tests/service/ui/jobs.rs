@@ -1,6 +1,6 @@
 //! The list of jobs, and what its buttons do.
 
-use pinpoint_backends::store::JobId;
+use pinpoint_backends::store::{JobId, NewJob};
 use pinpoint_core::JobState;
 use serde_json::json;
 
@@ -52,6 +52,36 @@ async fn a_list_begins_with_ones_own_jobs_and_its_address_says_so() {
     assert!(list.contains("1 job<"), "{list}");
     let others = get(&world, "/?user=bo@example.org&size=25").await.ok();
     assert!(!others.contains("Since Monday"));
+}
+
+#[tokio::test]
+async fn what_was_not_made_by_a_request_can_not_be_made_again() {
+    let world = World::new("ada").await;
+    let of_command = NewJob {
+        kind: "bisection".into(),
+        name: "By hand".into(),
+        ..NewJob::default()
+    };
+    world.store.create(&of_command).await.unwrap();
+    // A name is no request.
+    let mut of_fields = of_command.clone();
+    of_fields.name = "\"request\":{\"story\":\"small\"}".into();
+    of_fields.config = json!({ "request": null, "name": of_fields.name });
+    world.store.create(&of_fields).await.unwrap();
+    // Chromium's API takes more arguments than ours gives back.
+    let mut of_chromium = of_command.clone();
+    of_chromium.config = json!({ "request": { "extraArgs": "--flag" } });
+    world.store.create(&of_chromium).await.unwrap();
+    let id = made(&world, "Since Monday").await;
+    let list = get(&world, "/?size=25").await.ok();
+    assert_eq!(list.matches("<tr data-job").count(), 4);
+    for (text, path) in [
+        ("Retry", format!("/jobs/{id}/retry")),
+        ("Clone", format!("/new?from={id}")),
+    ] {
+        assert_eq!(list.matches(text).count(), 1, "{list}");
+        assert!(list.contains(&path), "{list}");
+    }
 }
 
 #[tokio::test]

@@ -49,6 +49,21 @@ async fn what_happened_before_the_stream_began_is_told() {
 }
 
 #[tokio::test]
+async fn ages_are_told_that_are_others_than_on_the_page() {
+    let world = World::new("ada").await;
+    let id = made(&world, "Since Monday").await;
+    let events = stream_of(&world, &id).await;
+    let (before, rest) = events.split_once("since=").unwrap();
+    let (since, after) = rest.split_once('&').unwrap();
+    // As if the page had said that the job was made two hours ago.
+    let since: i64 = since.parse::<i64>().unwrap() + 2 * 60 * 60 * 1000;
+    let events = format!("{before}since={since}&{after}");
+    let told = told(&world, &events, "event: ages").await;
+    let expected = format!("event: ages\ndata: {{\"{id}\":\"just now\"}}\n\n");
+    assert!(told.contains(&expected), "{told}");
+}
+
+#[tokio::test]
 async fn a_page_of_another_version_is_told_so() {
     let world = World::new("ada").await;
     let id = made(&world, "Since Monday").await;

@@ -24,6 +24,17 @@ async fn what_can_not_be_looked_up_says_why() {
             r#"<option value="small"></option>"#,
         ),
         ("/new/builds?bot=lab", r#"<option value="HEAD">"#),
+        ("/new/bots", r#"<option value="lab"></option>"#),
+        // Browsers suggest what has the text itself, in its label, too.
+        ("/new/bots?typed=la", r#"<option value="lab"></option>"#),
+        (
+            "/new/bots?typed=%22lb",
+            r#"<option value="lab" label="lab, for &quot;lb"></option>"#,
+        ),
+        (
+            "/new/benchmarks?typed=psng",
+            r#"<option value="parsing" label="parsing, for psng"></option>"#,
+        ),
     ] {
         let shown = part(path).await;
         assert!(shown.contains(expected), "{path}: {shown}");
