@@ -77,7 +77,7 @@ def test_rust(_interpreters, compiled=lambda: None):
     # Cargo runs one program at a time, and each ends with a test that waits.
     with ThreadPoolExecutor(PROGRAMS_AT_ONCE) as threads:
         outputs = [threads.submit(ended_with, *tests, "--doc", "--no-fail-fast")]
-        outputs += [threads.submit(ended_with, program, package=package) for program, package in programs]
+        outputs += [threads.submit(ended_with, program, directory=package) for program, package in programs]
         for output in as_completed(outputs):
             print(output.result()[1], flush=True)
     failed = [output.result()[1].splitlines()[0] for output in outputs if not output.result()[0]]
@@ -98,12 +98,10 @@ def test_programs(tests):
     return sorted(programs, key=lambda program: -os.path.getsize(program[0]))
 
 
-def ended_with(*command, package=ROOT):
-    """Whether a command succeeded, and what it printed, after a line with the command; run as
-    cargo runs the tests of a package."""
+def ended_with(*command, directory=ROOT):
+    """Whether a command succeeded, and what it printed, after a line with the command."""
     started = time.monotonic()
-    environment = {**os.environ, "CARGO_MANIFEST_DIR": str(package)}
-    ended = subprocess.run([str(word) for word in command], cwd=package, env=environment, stdin=subprocess.DEVNULL,
+    ended = subprocess.run([str(word) for word in command], cwd=directory, stdin=subprocess.DEVNULL,
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     heading = " ".join(["$", *map(str, command), f"({time.monotonic() - started:.0f} s)"])
     return ended.returncode == 0, f"{heading}\n{ended.stdout}"

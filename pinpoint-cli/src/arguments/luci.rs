@@ -61,7 +61,7 @@ pub(crate) struct LuciTokens {
     /// Where tokens for LUCI's services come from: key:FILE, the key of a service account;
     /// metadata, the server of a machine in Google Cloud; `command:PROGRAM …`, a program that
     /// prints one for {scopes}; or none [default: command:luci-auth token -scopes {scopes}].
-    /// It is not stored with the job, and is needed again to resume or cancel it.
+    /// It is needed again to resume or cancel the job.
     #[arg(
         long,
         value_name = "SOURCE",
