@@ -384,7 +384,7 @@ impl SearchState {
         let Some(task) = self.actions.get(number).cloned() else {
             return Ok(false);
         };
-        self.last_answer = Subject::of(&task);
+        let subject = Subject::of(&task);
         match (task, event) {
             (
                 Task::List { range, .. },
@@ -450,6 +450,7 @@ impl SearchState {
             (Task::Cancel { .. }, Event::Cancelled { .. } | Event::GaveUp { .. }) => {}
             (task, Event::GaveUp { reason, .. }) => {
                 self.actions.close(number);
+                self.last_answer = subject;
                 self.requeue(task, reason);
                 return Ok(true);
             }
@@ -458,6 +459,7 @@ impl SearchState {
             }
         }
         self.actions.close(number);
+        self.last_answer = subject;
         Ok(true)
     }
 

@@ -56,7 +56,9 @@ async fn callgrind_counts_the_instructions_of_all_processes_once() {
     let work = five - one;
     assert!(work > one, "{five}, {one}");
     for other in [forked, started, background] {
-        assert!(five <= other && other < five + work, "{other}, {five}");
+        // The work of the shell itself differs a little each time.
+        let all = 0.98 * five..five + work;
+        assert!(all.contains(&other), "{other}, {five}");
     }
 }
 
