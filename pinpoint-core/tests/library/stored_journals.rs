@@ -8,6 +8,8 @@
 //! rises, and a journal of the new version joins those that are here; the old
 //! ones stay as they are.
 
+#![expect(clippy::unwrap_used, reason = "a missing value fails the test")]
+
 use std::fmt::Debug;
 
 use pinpoint_core::{
