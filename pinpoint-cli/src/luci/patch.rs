@@ -12,7 +12,7 @@ pub(super) fn at_gerrit(address: &Path) -> Result<Patch, CliError> {
     let text = address.to_string_lossy();
     read(&text).ok_or_else(|| {
         CliError::Input(format!(
-            "--patch: {text} is no address of a patch set; with --executor it is one at Gerrit, \
+            "--patch: {text} is not the address of a patch set; with --executor it is one at Gerrit, \
              such as https://chromium-review.googlesource.com/c/chromium/src/+/6234567/3"
         ))
     })

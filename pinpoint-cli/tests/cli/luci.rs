@@ -304,7 +304,11 @@ fn what_is_wrong_is_said_with_what_helps() {
         ),
         (&["--luci-tokens", "none"], 1, "--luci-tokens SOURCE"),
         (&["--luci-tokens", "key:/nonexistent"], 2, "can't be read"),
-        (&["--patch", "fix.diff"], 2, "no address of a patch set"),
+        (
+            &["--patch", "fix.diff"],
+            2,
+            "not the address of a patch set",
+        ),
         (&["--story", "default"], 2, "has no stories"),
     ];
     for (more, code, expected) in wrong {
