@@ -75,7 +75,8 @@ def test_rust(_interpreters, compiled=lambda: None):
     programs = test_programs(tests)
     compiled()
     # Cargo runs one program at a time, and each ends with a test that waits.
-    with ThreadPoolExecutor(PROGRAMS_AT_ONCE) as threads:
+    # The examples in documents wait for another build to end, and need a place of their own.
+    with ThreadPoolExecutor(PROGRAMS_AT_ONCE + 1) as threads:
         outputs = [threads.submit(ended_with, *tests, "--doc", "--no-fail-fast")]
         outputs += [threads.submit(ended_with, program, directory=package) for program, package in programs]
         for output in as_completed(outputs):
