@@ -210,7 +210,7 @@ fn workers_and_servers_that_are_killed_at_any_moment_change_nothing() {
     let expected = comparable(&reference.ends_with(0));
     assert_eq!(expected["status"], "culprit_found");
 
-    let most = attacks(6);
+    let most = attacks(4);
     let mut kills = [0; 2];
     let worker = |server: &Server, machine| worker_on(&pool, server, OWN, machine).start();
     let mut workers = ["rack-1", "rack-2"].map(|machine| (machine, worker(&server, machine)));

@@ -546,7 +546,7 @@ fn workers_that_are_killed_at_any_moment_find_what_one_process_finds() {
     };
     let expected = found(&reference);
 
-    let most = attacks(12);
+    let most = attacks(8);
     let (mut kills, mut took) = (0, 0);
     let mut workers: Vec<_> = ["rack-1", "rack-2"]
         .map(|machine| (machine, pool.worker(machine)))
