@@ -275,6 +275,9 @@ def rust_beside(others, pythons):
             # The one that the tests of the crates run must not be replaced.
             environment = {COMMAND: str(BUILT), **os.environ}
             beside.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
+            # Beside the tests, the module would take five times as long to build.
+            while beside[0].poll() is None and not any((TARGET / "python").glob("*/*.whl")):
+                time.sleep(1)
 
         try:
             test_rust(None, start)
