@@ -294,20 +294,21 @@ async fn cancel(
     };
     let (jobs, id) = (&storage.jobs, &job.id);
     let config = JobConfig::of(job);
-    let ended = match &config {
-        Ok(config) if config.luci.is_some() => {
-            let executor = luci::open(config, tokens, directory)?;
-            let worker = Worker {
-                executor: &*executor,
-                source: &*executor,
-            };
-            job::cancel_with(
-                worker, jobs, id, &owner, directory, PATIENCE, &request, say_waits,
-            )
-            .await?
+    let executor = match &config {
+        // The addresses of an imported job get no token of a user who has not confirmed them.
+        Ok(config) if config.luci.is_some() && !job.imported => {
+            Some(luci::open(config, tokens, directory)?)
         }
-        _ => job::cancel(jobs, id, &owner, directory, PATIENCE, &request, say_waits).await?,
+        _ => None,
     };
+    let worker = executor.as_ref().map(|executor| Worker {
+        executor: &**executor,
+        source: &**executor,
+    });
+    let ended = job::cancel(
+        jobs, id, &owner, directory, PATIENCE, &request, worker, say_waits,
+    );
+    let ended = ended.await?;
     if let Ok(Some(file)) = config.map(|config| config.report)
         && let Err(error) = report::write(storage, &job.id, &file).await
     {

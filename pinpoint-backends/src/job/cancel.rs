@@ -16,12 +16,14 @@ const SOON: Duration = Duration::from_secs(1);
 
 /// Ends a job of this machine on this request, and returns its state. Another process that
 /// works on it is asked to end it, and waited for with this patience; `waits` is called once with what is
-/// waited for: [`JobError::Locked`] or [`StoreError::Leased`].
+/// waited for: [`JobError::Locked`] or [`StoreError::Leased`]. Builds and runs that go on elsewhere
+/// are ended by `worker`.
 ///
 /// # Errors
 ///
 /// When the other process still works on it, or the job can't be ended. A job in LUCI on which no
-/// process works needs [`cancel_with`].
+/// process works needs a worker, unless it was imported: nothing was asked for here.
+#[expect(clippy::too_many_arguments, reason = "each is of another kind")]
 pub async fn cancel(
     store: &JobStore,
     id: &JobId,
@@ -29,71 +31,9 @@ pub async fn cancel(
     state_dir: &Path,
     patience: Duration,
     request: &CancelRequest,
+    worker: Option<Worker<'_>>,
     waits: impl FnOnce(&JobError),
 ) -> Result<JobState, JobError> {
-    let taken = match released(store, id, owner, state_dir, patience, request, waits).await? {
-        Released::Ended(state) => return Ok(state),
-        Released::Taken(taken) => taken,
-    };
-    let ended = match JobConfig::of(taken.job()) {
-        Ok(JobConfig { luci: Some(_), .. }) => Err(JobError::InLuci { job: id.clone() }),
-        config => {
-            // Its commits have names only where its repository is; ending it needs none.
-            let local = config.ok().and_then(|it| it.local);
-            let local = local.and_then(|local| open_local(&local, state_dir, id).ok());
-            let source = local.as_ref().map(|local| local as &dyn ResultSource);
-            taken.cancel(source).await
-        }
-    };
-    taken.release().await;
-    ended
-}
-
-/// As [`cancel`], of a job whose builds and runs go on elsewhere: this executor ends them.
-///
-/// # Errors
-///
-/// As [`cancel`], and when the executor can't end them.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "those of `cancel`, and the executor"
-)]
-pub async fn cancel_with(
-    worker: Worker<'_>,
-    store: &JobStore,
-    id: &JobId,
-    owner: &str,
-    state_dir: &Path,
-    patience: Duration,
-    request: &CancelRequest,
-    waits: impl FnOnce(&JobError),
-) -> Result<JobState, JobError> {
-    let taken = match released(store, id, owner, state_dir, patience, request, waits).await? {
-        Released::Ended(state) => return Ok(state),
-        Released::Taken(taken) => taken,
-    };
-    let ended = taken.cancel_with(worker).await;
-    taken.release().await;
-    ended
-}
-
-/// A job on which no other process works.
-enum Released {
-    /// It was ended by the one that did.
-    Ended(JobState),
-    /// It is ended here.
-    Taken(Box<TakenJob>),
-}
-
-async fn released(
-    store: &JobStore,
-    id: &JobId,
-    owner: &str,
-    state_dir: &Path,
-    patience: Duration,
-    request: &CancelRequest,
-    waits: impl FnOnce(&JobError),
-) -> Result<Released, JobError> {
     let asked = Instant::now();
     let job_dir = job_dir(state_dir, id.as_str());
     let mut waits = Some(waits);
@@ -124,15 +64,33 @@ async fn released(
             taken => break taken?,
         }
     };
-    match taken.job().state {
+    let ended = match taken.job().state {
         // By the process that was asked to.
-        state @ (JobState::Canceled | JobState::Completed) => {
-            taken.release().await;
-            Ok(Released::Ended(state))
-        }
+        state @ (JobState::Canceled | JobState::Completed) => Ok(state),
         JobState::Pending | JobState::Running | JobState::Failed => {
             store.request_cancel(id, request, None).await?;
-            Ok(Released::Taken(Box::new(taken)))
+            match worker {
+                Some(worker) => taken.cancel_with(worker).await,
+                None => cancel_here(&taken, state_dir).await,
+            }
         }
+    };
+    taken.release().await;
+    ended
+}
+
+/// Ends a job without any builds and runs elsewhere.
+async fn cancel_here(taken: &TakenJob, state_dir: &Path) -> Result<JobState, JobError> {
+    let job = taken.job();
+    let config = JobConfig::of(job).unwrap_or_default();
+    if config.luci.is_some() && !job.imported {
+        return Err(JobError::InLuci {
+            job: job.id.clone(),
+        });
     }
+    // Its commits have names only where its repository is; ending it needs none.
+    let local = config.local;
+    let local = local.and_then(|local| open_local(&local, state_dir, &job.id).ok());
+    let source = local.as_ref().map(|local| local as &dyn ResultSource);
+    taken.cancel(source).await
 }

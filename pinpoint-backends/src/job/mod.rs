@@ -126,7 +126,7 @@ mod waiting;
 #[cfg(feature = "api")]
 pub use asked::Question;
 #[cfg(feature = "local")]
-pub use cancel::{cancel, cancel_with};
+pub use cancel::cancel;
 #[cfg(feature = "local")]
 pub use config::{CommandLine, JobConfig, inherited_values, new_job, open_local, open_provided};
 pub use error::JobError;

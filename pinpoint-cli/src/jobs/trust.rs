@@ -20,7 +20,7 @@ pub(super) enum Asked {
     Signed,
 }
 
-/// Shows what the job runs, and asks whether it may.
+/// Shows what the job runs, or where it has it run, and asks whether it may.
 ///
 /// # Errors
 ///
@@ -29,7 +29,10 @@ pub(super) async fn ask(job: &Job, asked: Asked, yes: bool) -> Result<(), CliErr
     let config = JobConfig::of(job)?;
     let (heading, refusal, question) = match asked {
         Asked::Imported => (
-            "was imported. It runs on this machine:",
+            match config.luci {
+                Some(_) => "was imported. It asks these services, with your tokens:",
+                None => "was imported. It runs on this machine:",
+            },
             "an imported job runs only when this is confirmed: add --yes",
             "run it?",
         ),

@@ -286,6 +286,35 @@ fn cancel_ends_what_goes_on_in_luci() {
     }
 }
 
+/// Its addresses may be anybody's.
+#[test]
+fn the_services_of_an_imported_job_hear_nothing_until_it_is_resumed() {
+    let scene = Scene::new(&IN_MAIN, 200);
+    let running = scene
+        .job("bisect", &[scene.main(0), scene.main(23)])
+        .start();
+    let job = running.job();
+    until("builds", || scene.luci.all_builds().len() >= 2);
+    running.signal(SIGKILL);
+    running.wait();
+    let [file, other] = ["job.jsonl", "other"].map(|it| scene.world.path(it).display().to_string());
+    scene.pinpoint(&["jobs", "export", &file]).ends_with(0);
+    let there = ["--state-dir", &other];
+    let requests = scene.luci.requests();
+    for (command, code) in [
+        (&["jobs", "import", &file][..], 0),
+        (&["jobs", "resume", &job], 2),
+        (&["jobs", "cancel", &job], 0),
+    ] {
+        let ended = scene.pinpoint(&[&there, command].concat());
+        ended.ends_with(code);
+    }
+    assert_eq!(scene.luci.requests(), requests);
+    assert!(!scene.luci.left_over().is_empty());
+    scene.pinpoint(&["jobs", "cancel", &job]).ends_with(0);
+    scene.nothing_is_left();
+}
+
 #[test]
 fn what_is_wrong_is_said_with_what_helps() {
     let scene = Scene::new(&IN_MAIN, FAST);

@@ -222,7 +222,18 @@ pub(crate) async fn try_to_cancel(
         ..CancelRequest::default()
     };
     let patience = Duration::ZERO;
-    match job::cancel(store, &id, &owner, state_dir, patience, &request, |_| {}).await {
+    match job::cancel(
+        store,
+        &id,
+        &owner,
+        state_dir,
+        patience,
+        &request,
+        None,
+        |_| {},
+    )
+    .await
+    {
         Err(
             JobError::Locked(LockError::Held { .. }) | JobError::Store(StoreError::Leased { .. }),
         ) => Ok(None),

@@ -371,6 +371,7 @@ impl Service {
                 state_dir,
                 Duration::ZERO,
                 &request,
+                None,
                 |_| {},
             )
             .await

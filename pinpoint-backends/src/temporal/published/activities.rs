@@ -179,7 +179,17 @@ impl Following {
             ..CancelRequest::default()
         };
         let owner = &self.owner;
-        let canceled = job::cancel(store, &id, owner, state_dir, PATIENCE, &request, |_| {}).await;
+        let canceled = job::cancel(
+            store,
+            &id,
+            owner,
+            state_dir,
+            PATIENCE,
+            &request,
+            None,
+            |_| {},
+        )
+        .await;
         canceled.map_err(|error| match error {
             JobError::Locked(LockError::Held { .. })
             | JobError::Store(StoreError::Leased { .. }) => again(message(&error)),
