@@ -16,7 +16,8 @@ use pinpoint_backends::luci::{
 use pinpoint_backends::swarming::CasReference;
 use pinpoint_core::bots::{Dimension, Swarming};
 use pinpoint_core::{
-    Bisection, BisectionSpec, CombinedCommit, Commit, Direction, Range, RetryPolicy, Series,
+    Bisection, BisectionSpec, CombinedCommit, Commit, Direction, Magnitude, Range, RetryPolicy,
+    Series,
 };
 use tempfile::TempDir;
 
@@ -193,6 +194,9 @@ impl Fixture {
         BisectionSpec {
             chart: Some("Score".into()),
             direction: Direction::Down,
+            // Half of the change, and ten times the scatter: faults are what is tested here, not
+            // chance, whose probability each answer states.
+            magnitude: Some(Magnitude::Absolute(10.0)),
             retry: RetryPolicy {
                 tries: 6,
                 ..RetryPolicy::default()
