@@ -276,8 +276,13 @@ impl Bisection {
             Ok(culprits) => (culprits, stopped),
             Err(error) => (Vec::new(), Stopped::failed(error)),
         };
-        let candidates = self.strategy.get().candidates();
-        let says_nothing = self.says_nothing(&candidates);
+        // Of a search that ends before its commits are listed, each of them is one.
+        let is_listed = !self.state.is_being_listed(0);
+        let candidates = match is_listed {
+            true => self.strategy.get().candidates(),
+            false => Vec::new(),
+        };
+        let says_nothing = !is_listed || self.says_nothing(&candidates);
         let unmeasured = match &culprits[..] {
             [] => self.unmeasured(),
             _ => Vec::new(),

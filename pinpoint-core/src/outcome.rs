@@ -26,7 +26,8 @@ pub struct Outcome {
     /// The commits that changed the benchmark, oldest first.
     pub culprits: Vec<Culprit>,
     /// Commits that may hold a culprit but could not be distinguished, oldest
-    /// first. Empty when every difference was traced to one commit.
+    /// first. Empty when every difference was traced to one commit, and when the search ended
+    /// before its commits were listed.
     pub candidates: Vec<Position>,
     /// The probability of each commit to be a culprit that is not among those above; the
     /// `pinpoint` strategy does not give it.

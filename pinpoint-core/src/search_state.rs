@@ -271,6 +271,11 @@ impl SearchState {
         }
     }
 
+    /// The commits of a range are not known yet.
+    pub(crate) fn is_being_listed(&self, range: u32) -> bool {
+        self.ranges.get(range as usize) == Some(&RangeState::Pending)
+    }
+
     /// The reason why a range could not be listed.
     pub(crate) fn unlisted(&self, range: u32) -> Option<&str> {
         match self.ranges.get(range as usize) {
