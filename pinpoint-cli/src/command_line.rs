@@ -44,6 +44,7 @@ fn words_of_this_process() -> Vec<String> {
         "pinpoint".clone_into(program);
     }
     // The words are kept, and shown to everyone who may see the job.
+    leave_out_tokens(&mut words);
     let mut is_store = false;
     for word in words.iter_mut().take_while(|word| *word != "--") {
         if is_store {
@@ -54,6 +55,22 @@ fn words_of_this_process() -> Vec<String> {
         is_store = word == "--store";
     }
     words
+}
+
+/// The command that gives tokens is nobody else's business, and may hold one.
+fn leave_out_tokens(words: &mut Vec<String>) {
+    const OPTION: &str = "--luci-tokens";
+    let mut is_source = false;
+    let mut are_options = true;
+    words.retain(|word| {
+        are_options &= word != "--";
+        let is_value = std::mem::take(&mut is_source);
+        is_source = are_options && !is_value && word == OPTION;
+        let is_joined = word
+            .strip_prefix(OPTION)
+            .is_some_and(|rest| rest.starts_with('='));
+        !(is_value || is_source || are_options && is_joined)
+    });
 }
 
 /// Are these two words the ends? The value of an option may look like one.
@@ -89,5 +106,16 @@ mod tests {
             words("pinpoint bisect --env A --env a a b -- a b")
         );
         assert_eq!(line.ends, Some((6, 7)));
+    }
+
+    #[test]
+    fn the_source_of_tokens_is_not_kept() {
+        let mut words: Vec<String> =
+            "pinpoint bisect --luci-tokens command:x --luci-tokens=none a b -- --luci-tokens c"
+                .split(' ')
+                .map(str::to_owned)
+                .collect();
+        leave_out_tokens(&mut words);
+        assert_eq!(words.join(" "), "pinpoint bisect a b -- --luci-tokens c");
     }
 }

@@ -309,7 +309,9 @@ async fn cancel(
         jobs, id, &owner, directory, PATIENCE, &request, worker, say_waits,
     );
     let ended = ended.await?;
-    if let Ok(Some(file)) = config.map(|config| config.report)
+    // The file of an imported job is whatever its author wrote.
+    if !job.imported
+        && let Ok(Some(file)) = config.map(|config| config.report)
         && let Err(error) = report::write(storage, &job.id, &file).await
     {
         report::say_unwritten(&error, &job.id);

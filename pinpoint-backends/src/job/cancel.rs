@@ -68,25 +68,30 @@ pub async fn cancel(
         // By the process that was asked to.
         state @ (JobState::Canceled | JobState::Completed) => Ok(state),
         JobState::Pending | JobState::Running | JobState::Failed => {
-            store.request_cancel(id, request, None).await?;
-            match worker {
-                Some(worker) => taken.cancel_with(worker).await,
-                None => cancel_here(&taken, state_dir).await,
-            }
+            cancel_taken(store, &taken, state_dir, request, worker).await
         }
     };
     taken.release().await;
     ended
 }
 
-/// Ends a job without any builds and runs elsewhere.
-async fn cancel_here(taken: &TakenJob, state_dir: &Path) -> Result<JobState, JobError> {
+async fn cancel_taken(
+    store: &JobStore,
+    taken: &TakenJob,
+    state_dir: &Path,
+    request: &CancelRequest,
+    worker: Option<Worker<'_>>,
+) -> Result<JobState, JobError> {
     let job = taken.job();
     let config = JobConfig::of(job).unwrap_or_default();
-    if config.luci.is_some() && !job.imported {
+    if worker.is_none() && config.luci.is_some() && !job.imported {
         return Err(JobError::InLuci {
             job: job.id.clone(),
         });
+    }
+    store.request_cancel(&job.id, request, None).await?;
+    if let Some(worker) = worker {
+        return taken.cancel_with(worker).await;
     }
     // Its commits have names only where its repository is; ending it needs none.
     let local = config.local;

@@ -78,7 +78,7 @@ impl JobConfig {
     ///
     /// # Errors
     ///
-    /// When it is not a valid configuration.
+    /// When it is not a valid configuration, or one of two executors.
     pub fn of(job: &Job) -> Result<Self, JobError> {
         let config = Option::<Self>::deserialize(&job.config);
         let config = config.map_err(|source| JobError::Unreadable {
@@ -86,7 +86,14 @@ impl JobConfig {
             what: "configuration",
             source,
         })?;
-        Ok(config.unwrap_or_default())
+        let config = config.unwrap_or_default();
+        match (&config.local, &config.luci) {
+            // Only one of them would be carried out: a user who is shown the other is misled.
+            (Some(_), Some(_)) => Err(JobError::TwoPlaces {
+                job: job.id.clone(),
+            }),
+            _ => Ok(config),
+        }
     }
 
     /// Does the job need functions that only its creator has?

@@ -66,6 +66,14 @@ pub enum JobError {
         /// The job.
         job: JobId,
     },
+    /// It would be carried out in two places.
+    #[error(
+        "job {job} names commands of a machine and services of LUCI, and has to be carried out by one of the two"
+    )]
+    TwoPlaces {
+        /// The job.
+        job: JobId,
+    },
     /// It inherits a variable that can't be had here.
     #[error(
         "the job inherits the variable {name} of the environment: {source}; set it where the job is carried out"

@@ -6,6 +6,8 @@ use clap::{Args, ValueEnum};
 
 use super::LUCI;
 
+const TOKENS_VARIABLE: &str = "PINPOINT_LUCI_TOKENS";
+
 // Where commits are built and run, if not on machines of one's own.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Luci {
@@ -65,7 +67,7 @@ pub(crate) struct LuciTokens {
     #[arg(
         long,
         value_name = "SOURCE",
-        env = "PINPOINT_LUCI_TOKENS",
+        env = TOKENS_VARIABLE,
         hide_env_values = true,
         help_heading = LUCI
     )]
@@ -73,10 +75,13 @@ pub(crate) struct LuciTokens {
 }
 
 impl LuciTokens {
-    /// These options, for a command that resumes the job.
+    /// These options, for a command that resumes the job: what the environment says is the same
+    /// then, and is shown to nobody.
     pub(crate) fn words(&self) -> Vec<String> {
+        let variable = std::env::var(TOKENS_VARIABLE).ok();
         let source = self.luci_tokens.iter();
         source
+            .filter(|source| variable.as_ref() != Some(source))
             .flat_map(|source| ["--luci-tokens".to_owned(), source.clone()])
             .collect()
     }

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use pinpoint_backends::job::JobConfig;
+use pinpoint_backends::local::LocalConfig;
 use pinpoint_backends::store::Job;
 use pinpoint_report::command_line::quoted;
 use serde_json::Value;
@@ -69,13 +70,23 @@ pub(super) async fn ask(job: &Job, asked: Asked, yes: bool) -> Result<(), CliErr
 
 /// All that decides what is executed, and who is given a token.
 fn lines(config: &JobConfig) -> Vec<(&'static str, String)> {
-    let Some(local) = &config.local else {
-        let luci = config.luci.as_ref().and_then(Value::as_object);
-        let parts = ["machines", "benchmark", "settings"].into_iter();
-        return parts
-            .filter_map(|part| Some((part, luci?.get(part)?.to_string())))
-            .collect();
+    let mut lines = match &config.local {
+        Some(local) => lines_of_local(local),
+        None => {
+            let luci = config.luci.as_ref().and_then(Value::as_object);
+            let parts = ["machines", "benchmark", "settings"].into_iter();
+            parts
+                .filter_map(|part| Some((part, luci?.get(part)?.to_string())))
+                .collect()
+        }
     };
+    if let Some(report) = &config.report {
+        lines.push(("report", report.display().to_string()));
+    }
+    lines
+}
+
+fn lines_of_local(local: &LocalConfig) -> Vec<(&'static str, String)> {
     let mut lines = vec![("repository", local.repository.display().to_string())];
     for (url, path) in &local.repositories {
         lines.push(("repository", format!("{url} in {}", path.display())));
@@ -92,9 +103,6 @@ fn lines(config: &JobConfig) -> Vec<(&'static str, String)> {
     }
     for (name, value) in local.env.iter().chain(&local.good_env) {
         lines.push(("environment", format!("{name}={value}")));
-    }
-    if let Some(report) = &config.report {
-        lines.push(("report", report.display().to_string()));
     }
     lines
 }

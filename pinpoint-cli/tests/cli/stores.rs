@@ -302,9 +302,12 @@ fn an_imported_job_runs_only_when_that_is_confirmed() {
         stored
             .pinpoint(&["jobs", "purge", "--older-than", "0s"])
             .ends_with(0);
-        let file = stored.world.path("foreign.jsonl");
-        fs::write(&file, exported.replace("exit 3; ", "")).unwrap();
+        let [file, report] = ["foreign.jsonl", "precious"].map(|name| stored.world.path(name));
+        fs::write(&report, "precious").unwrap();
         let import = ["jobs", "import", file.to_str().unwrap()];
+        let config = format!(r#""config":{{"report":"{}","#, report.display());
+        let foreign = exported.replace("exit 3; ", "");
+        fs::write(&file, foreign.replacen(r#""config":{"#, &config, 1)).unwrap();
         stored.pinpoint(&import).ends_with(0);
 
         let show = stored.pinpoint(&["jobs", "show", job]).ends_with(0);
@@ -319,6 +322,7 @@ fn an_imported_job_runs_only_when_that_is_confirmed() {
         stored.pinpoint(&["jobs", "cancel", job]).ends_with(0);
         stored.pinpoint(&["jobs", "resume", job]).ends_with(2);
         assert!(!stored.world.path("ran").exists(), "it has run");
+        assert_eq!(fs::read_to_string(report).unwrap(), "precious");
         let confirmed = stored
             .pinpoint(&["jobs", "resume", job, "--yes"])
             .start()
@@ -353,6 +357,11 @@ fn what_can_not_be_resumed_is_not_imported() {
             (
                 with("config", json!({ "command_line": 7 })),
                 "the configuration of job",
+            ),
+            // What is shown and confirmed would not be what is carried out.
+            (
+                exported.replacen(r#""config":{"#, r#""config":{"luci":{},"#, 1),
+                "by one of the two",
             ),
             (with("outcome", json!({ "status": 7 })), "its outcome"),
             (deep, "the spec"),

@@ -157,6 +157,10 @@ pub(crate) fn store(error: StoreError) -> Status {
 pub(crate) fn job(error: JobError) -> Status {
     match error {
         JobError::Store(error) => store(error),
+        JobError::InLuci { job } => Status::failed_precondition(format!(
+            "job {job} is carried out in LUCI, and no process works on it: `pinpoint jobs cancel` \
+             ends its builds and runs there; the request to cancel it is kept"
+        )),
         error => {
             tracing::error!(
                 error = &error as &dyn std::error::Error,

@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
+use pinpoint_backends::job::{JobConfig, new_job};
 use pinpoint_backends::store::{AuditFilter, JobFilter, JobId, NewJob, Order, Place};
-use pinpoint_core::{BisectionSpec, CulpritFinderSpec, Magnitude, PairwiseSpec, Strategy};
+use pinpoint_core::{
+    BisectionSpec, CombinedCommit, Commit, CulpritFinderSpec, Magnitude, PairwiseSpec, Range,
+    Strategy,
+};
 use pinpoint_service::SignIn;
 use pinpoint_service::config::LimitsConfig;
 use serde_json::{Value, json};
@@ -547,6 +551,31 @@ async fn bots_workers_and_quotas_are_shown() {
     let told = ["mostJobsAnHour", "mostJobsUnderWay", "mostRunsADay"].map(|name| &quota[name]);
     let expected = [most.jobs_an_hour, most.jobs_under_way, most.runs_a_day].map(|it| json!(it));
     assert_eq!(told.map(Clone::clone), expected);
+}
+
+#[tokio::test]
+async fn a_job_of_no_worker_is_left_to_the_command_that_made_it() {
+    let world = World::new("ada").await;
+    let [good, bad] = ["a", "b"].map(|it| CombinedCommit::from(Commit::new("https://x/src", it)));
+    let spec = BisectionSpec::new(Range::Between { good, bad });
+    let config = JobConfig {
+        luci: Some(json!({})),
+        ..JobConfig::default()
+    };
+    let job = NewJob {
+        user: "ada".into(),
+        ..new_job(&spec.into(), &config).unwrap()
+    };
+    let id = world.store.create(&job).await.unwrap();
+    for (what, why) in [
+        ("pause", "by the command that made it"),
+        ("resume", "by the command that made it"),
+        ("cancel", "carried out in LUCI"),
+    ] {
+        let path = format!("{JOBS}/{id}/{what}");
+        let refused = world.post(&path, &json!({})).await.fails(400, 9);
+        assert!(refused.contains(why), "{refused}");
+    }
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ pub(crate) mod messages {
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
-use pinpoint_backends::job::PATCH;
+use pinpoint_backends::job::{JobConfig, PATCH};
 use pinpoint_backends::store::{AuditEntry, Job, JobId, JobMark, NewJob, StoreError};
 use pinpoint_core::Patch;
 use prost::Message;
@@ -236,6 +236,13 @@ impl Service {
         if let Err(refused) = context.caller()?.may_end(&job.user) {
             self.log_refusal(entry(refused.code())).await?;
             return Err(refused);
+        }
+        if !JobConfig::of(&job).map_err(errors::job)?.by_workers {
+            return Err(Status::failed_precondition(format!(
+                "job {} is not carried out by workers, but by the command that made it: \
+                 `pinpoint jobs resume` goes on with it",
+                job.id
+            )));
         }
         let entry = entry(Code::Ok);
         Ok((job, entry))
