@@ -10,6 +10,7 @@ mod cas;
 mod clock;
 mod crrev;
 mod faults;
+mod folder;
 pub mod git;
 mod gitiles;
 mod prpc;
@@ -33,6 +34,7 @@ pub use cas::INSTANCE;
 use clock::Clock;
 pub use faults::Faults;
 use faults::Random;
+pub use folder::Folder;
 pub use git::Repository;
 pub use swarming::{Bot, Task};
 pub use world::{DEPENDENCY, MAIN, Shape, Slower, World};
@@ -178,6 +180,15 @@ impl FakeLuci {
     /// Lets trouble begin or end.
     pub fn set_faults(&self, faults: Faults) {
         self.state().faults = faults;
+    }
+
+    /// Lets the builds that go on take a day longer.
+    pub fn stall_builds(&self) {
+        let now = self.now();
+        let mut state = self.state();
+        for build in state.builds.iter_mut().filter(|build| build.is_live(now)) {
+            build.ends += 24 * 3_600_000;
+        }
     }
 
     fn repository(&self, url: &str) -> Option<Arc<Repository>> {

@@ -182,6 +182,7 @@ fn is_wrong_for_luci(error: &LuciError) -> bool {
             | LuciError::NoSuchChart { .. }
             | LuciError::ManyCharts { .. }
             | LuciError::NoAggregate { .. }
+            | LuciError::Interval { .. }
     )
 }
 

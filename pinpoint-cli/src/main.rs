@@ -23,6 +23,8 @@ mod jobs;
 mod luci;
 mod midpoint;
 mod new_job;
+#[cfg(feature = "luci")]
+mod notices;
 mod output;
 mod pairwise;
 mod pairwise_summary;
@@ -46,7 +48,7 @@ mod worker_list;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 
 use arguments::{Arguments, Command};
 use error::CliError;
@@ -54,7 +56,7 @@ use output::{Failure, errln};
 use text::{ERROR, Text};
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::of_this_process() {
         Ok(arguments) => arguments,
         Err(answer) => return ExitCode::from(finish(Ok(say(&answer)))),
     };

@@ -8,9 +8,13 @@ use std::fmt::{self, Display};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use indicatif::ProgressBar;
 use pinpoint_report::text::is_unseen;
 
 use crate::text::Text;
+
+/// The live view on standard error, above which lines are printed.
+static LIVE: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// The error after which standard output takes no more.
 static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
@@ -48,7 +52,17 @@ pub(crate) fn print_text(text: &Text) {
 
 /// As [`print_text`], on standard error.
 pub(crate) fn print_error_text(text: &Text) {
-    print_to(&mut stderr(), &mut None, text.as_bytes());
+    let print = || print_to(&mut stderr(), &mut None, text.as_bytes());
+    let bar = LIVE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match bar {
+        Some(bar) => bar.suspend(print),
+        None => print(),
+    }
+}
+
+/// Lines on standard error are printed above this view from here on, if there is one.
+pub(crate) fn keep_above(view: Option<ProgressBar>) {
+    *LIVE.lock().unwrap_or_else(PoisonError::into_inner) = view;
 }
 
 /// Prints a JSON document on standard output, with a line break.

@@ -10,7 +10,7 @@ use pinpoint_core::{DriveEvent, Engine, JobMachine};
 use pinpoint_report::text::plain;
 
 use crate::arguments::Display;
-use crate::output::{errln, is_live};
+use crate::output::{errln, is_live, keep_above};
 use crate::progress::{Terminal, Watch};
 use crate::text::{DIM, Text, text};
 
@@ -41,6 +41,7 @@ impl Reporter {
                 bar.set_style(style);
             }
             bar.enable_steady_tick(Duration::from_millis(120));
+            keep_above(Some(bar.clone()));
             Screen::Live(bar)
         } else {
             Screen::Lines
@@ -75,10 +76,7 @@ impl Reporter {
         look(&mut self.watch);
         let update = self.watch.take();
         for line in update.lines {
-            match &self.screen {
-                Screen::Live(bar) => bar.suspend(|| errln!("{line}")),
-                Screen::Quiet | Screen::Lines => errln!("{line}"),
-            }
+            errln!("{line}");
         }
         if let (Screen::Live(bar), Some(now)) = (&self.screen, update.now) {
             // The bar prints by itself.
@@ -100,5 +98,11 @@ impl Reporter {
         if let Screen::Live(bar) = &self.screen {
             bar.finish_and_clear();
         }
+    }
+}
+
+impl Drop for Reporter {
+    fn drop(&mut self) {
+        keep_above(None);
     }
 }

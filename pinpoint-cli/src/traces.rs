@@ -5,6 +5,12 @@ pub(crate) use self::with::export;
 #[cfg(not(feature = "otlp"))]
 pub(crate) use self::without::export;
 
+/// Without traces there are the warnings of services alone.
+#[cfg(feature = "luci")]
+use crate::notices::show as without_traces;
+#[cfg(not(feature = "luci"))]
+fn without_traces(_: &crate::arguments::Display) {}
+
 #[cfg(feature = "otlp")]
 mod with {
     use std::cell::{Cell, RefCell};
@@ -47,7 +53,10 @@ mod with {
 
     /// Sends the spans of this process, if the environment says where.
     pub(crate) fn export(arguments: &Arguments) -> Option<Export> {
-        let endpoint = endpoint()?;
+        let Some(endpoint) = endpoint() else {
+            super::without_traces(&arguments.display);
+            return None;
+        };
         let machine = match &arguments.command {
             Command::Worker(worker) => worker.machine.clone(),
             _ => None,
@@ -56,11 +65,14 @@ mod with {
             Ok(provider) => {
                 let tracer = provider.tracer("pinpoint");
                 let registry = tracing_subscriber::registry().with(layers(tracer));
+                #[cfg(feature = "luci")]
+                let registry = registry.with(crate::notices::notices(&arguments.display));
                 // There is no other: this is the program.
                 let _ = tracing::subscriber::set_global_default(registry);
                 Some(Export(provider))
             }
             Err(error) => {
+                super::without_traces(&arguments.display);
                 errln!("{WARNING}warning:{WARNING:#} traces can't be sent: {error}");
                 None
             }
@@ -252,7 +264,8 @@ mod with {
 mod without {
     use crate::arguments::Arguments;
 
-    pub(crate) fn export(_: &Arguments) -> Option<()> {
+    pub(crate) fn export(arguments: &Arguments) -> Option<()> {
+        super::without_traces(&arguments.display);
         None
     }
 }

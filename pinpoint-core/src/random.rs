@@ -5,7 +5,7 @@
 /// Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
 /// OOPSLA 2014. Written out here because a search must give the same order on
 /// every platform and with every version of every dependency. An executor uses it for
-/// what must be the same again when a job is resumed. It is nothing for secrets.
+/// what must be the same again when a job is resumed. Don't use it for secrets.
 ///
 /// ```
 /// # use pinpoint_core::SplitMix64;

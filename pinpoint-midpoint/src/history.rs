@@ -119,7 +119,7 @@ pub enum HistoryError {
         hint: String,
     },
     /// No commit has this name, or several have.
-    #[error("{repository} has no commit {revision}; {hint}")]
+    #[error("{repository} has no commit {revision:?}; {hint}")]
     UnknownRevision {
         /// The repository.
         repository: String,

@@ -512,7 +512,7 @@ def test_an_exception_ends_what_goes_on_beside_it(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("gives", [None, float("nan"), [], {}])
 def test_a_good_end_that_gives_no_value_is_an_error(bisect: Any, tmp_path: Any, gives: Any) -> None:
-    with pytest.raises(pinpoint.ExecutionError, match="no value at the good end .*, 3 times of 3: the run gave"):
+    with pytest.raises(pinpoint.ExecutionError, match="no value at the good end .*, 3 of 3 times: the run gave"):
         bisect(run=lambda checkout: gives)
     (job,) = pinpoint.jobs(state_dir=tmp_path / "state")
     assert job.state == "failed" and "no value at the good end" in str(job.error)

@@ -9,6 +9,9 @@ use super::messages::{Build, BuildStatus};
 use super::plan::BuildPlan;
 use crate::google::unix_milliseconds;
 
+/// A build that takes longer is trouble, and not waited for.
+pub const LONGEST: Duration = Duration::from_secs(4 * 3600);
+
 /// How long after its end a build is used: CAS keeps what it made for 32 days.
 pub const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
@@ -25,18 +28,23 @@ pub fn build_of<'a>(
 
 fn fits(plan: &BuildPlan, target: &str, build: &Build, now: u64) -> bool {
     let is_usable = match build.status {
-        BuildStatus::Scheduled | BuildStatus::Started => true,
-        BuildStatus::Success => is_kept(build, now) && targets(build).contains_key(target),
+        BuildStatus::Scheduled | BuildStatus::Started => {
+            is_within(&build.create_time, LONGEST, now)
+        }
+        // One that does not say when it ended may have been forgotten by CAS.
+        BuildStatus::Success => {
+            is_within(&build.end_time, KEPT, now) && targets(build).contains_key(target)
+        }
         _ => false,
     };
     let changes: BTreeSet<_> = build.input.gerrit_changes.iter().collect();
     is_usable && overrides(build) == plan.overrides && changes == plan.changes.iter().collect()
 }
 
-/// A build that does not say when it ended may have been forgotten by CAS.
-fn is_kept(build: &Build, now: u64) -> bool {
-    let ended = build.end_time.as_deref().and_then(unix_milliseconds);
-    ended.is_some_and(|ended| now.saturating_sub(ended) <= KEPT.as_millis() as u64)
+/// Is this time known, and no longer ago than that?
+fn is_within(time: &Option<String>, longest: Duration, now: u64) -> bool {
+    let time = time.as_deref().and_then(unix_milliseconds);
+    time.is_some_and(|time| now.saturating_sub(time) <= longest.as_millis() as u64)
 }
 
 /// The dependencies that a build held elsewhere: hashes by URL.
@@ -112,6 +120,10 @@ mod tests {
         })
     }
 
+    fn live(status: &str, create_time: &str) -> Value {
+        json!({"id": "1", "status": status, "createTime": create_time})
+    }
+
     #[test]
     fn only_a_build_of_the_same_fits() {
         let recent = "2023-11-01T00:00:00.123456789Z";
@@ -123,8 +135,12 @@ mod tests {
         let change = |change, patchset| json!({"host": "h", "project": "p", "change": change, "patchset": patchset});
         let cases: Vec<(Value, bool)> = vec![
             (made("SUCCESS", recent), true),
-            (made("STARTED", recent), true),
-            (json!({"id": "1", "status": "SCHEDULED"}), true),
+            // It takes too long, and nobody knows since when.
+            (live("STARTED", "2023-11-14T18:13:21Z"), true),
+            (live("STARTED", "2023-11-14T18:13:19Z"), false),
+            (live("SCHEDULED", "2023-11-14T18:13:21Z"), true),
+            (live("SCHEDULED", "2023-11-10T18:13:21Z"), false),
+            (json!({"id": "1", "status": "SCHEDULED"}), false),
             (made("FAILURE", recent), false),
             (made("INFRA_FAILURE", recent), false),
             (made("CANCELED", recent), false),
@@ -175,7 +191,9 @@ mod tests {
         let one = json!({"host": "h", "project": "p", "change": "7", "patchset": 1});
         let other = json!({"host": "h", "project": "p", "change": "8", "patchset": "1"});
         let with = |changes: Value| {
-            build(json!({"status": "STARTED", "input": {"gerritChanges": changes}}))
+            let mut live = live("STARTED", "2023-11-14T22:00:00Z");
+            live["input"] = json!({"gerritChanges": changes});
+            build(live)
         };
         let builds = [
             with(json!([])),

@@ -15,9 +15,10 @@ mod messages;
 mod plan;
 
 pub use client::{ADDRESS, Buildbucket};
-pub use found::{KEPT, build_of, targets};
+pub use found::{KEPT, LONGEST, build_of, targets};
 pub use messages::{
     Build, BuildStatus, BuilderId, CancelBuildRequest, GerritChange, GitilesCommit,
     ScheduleBuildRequest, SearchBuilds, Tag,
 };
+pub(crate) use plan::KEY_TAG;
 pub use plan::{BuildPlan, PlanError};

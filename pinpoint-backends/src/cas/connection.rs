@@ -16,7 +16,7 @@ use super::proto::capabilities_client::CapabilitiesClient;
 use super::proto::content_addressable_storage_client::ContentAddressableStorageClient;
 use super::tries::{Fault, Tries};
 use super::{CasError, CasOptions};
-use crate::google::{Secret, Tokens, is_loopback};
+use crate::google::{Secret, Tokens, check_address};
 
 /// The longest message that is read. Some servers send a tree in one.
 const LONGEST_MESSAGE: usize = 16 << 20;
@@ -137,22 +137,14 @@ impl Call<'_> {
 }
 
 fn endpoint(options: &CasOptions, tokens: &Tokens) -> Result<Endpoint, CasError> {
-    let refuse = |problem: String| CasError::Address {
+    check_address(&options.address, !tokens.are_none())?;
+    let refuse = |problem: String| CasError::Connection {
         address: options.address.clone(),
         problem,
     };
     let endpoint =
         Endpoint::from_shared(options.address.clone()).map_err(|error| refuse(chain(&error)))?;
-    let host = endpoint.uri().host().unwrap_or_default();
-    let is_encrypted = match options.address.split_once("://") {
-        _ if host.is_empty() => return Err(refuse("it names no host".into())),
-        Some(("https", _)) => true,
-        Some(("http", _)) => false,
-        _ => return Err(refuse("it is neither https nor http".into())),
-    };
-    if !is_encrypted && !is_loopback(host) && !tokens.are_none() {
-        return Err(CasError::Unencrypted(options.address.clone()));
-    }
+    let is_encrypted = endpoint.uri().scheme_str() == Some("https");
     let endpoint = endpoint
         .connect_timeout(options.patience)
         .tcp_nodelay(true)

@@ -10,22 +10,22 @@ use pinpoint_core::results::ReadError;
 use tonic::Status;
 
 use super::Digest;
-use crate::google::{Code, TokenError};
+use crate::google::{AddressError, Code, TokenError};
 
 /// A blob or a tree can't be had. No secret is in it.
 #[derive(Debug, thiserror::Error)]
 pub enum CasError {
-    /// The address is none.
-    #[error("{address:?} is not an address of a store ({problem}); write it as https://HOST:PORT")]
-    Address {
+    /// The address can't be used.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// No connection can be made to the address.
+    #[error("no connection can be made to {address:?}: {problem}")]
+    Connection {
         /// The address as given.
         address: String,
         /// The problem.
         problem: String,
     },
-    /// Anybody on the network path could read the token.
-    #[error("{0} is not encrypted, so no token is sent to it; use https, or no tokens")]
-    Unencrypted(String),
     /// There is no token.
     #[error("the store can't be asked: {0}")]
     Token(#[source] Arc<TokenError>),

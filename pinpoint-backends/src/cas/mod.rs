@@ -125,7 +125,7 @@ impl Cas {
     ///
     /// # Errors
     ///
-    /// [`CasError::Address`] and [`CasError::Unencrypted`].
+    /// [`CasError::Address`] and [`CasError::Connection`].
     ///
     /// # Panics
     ///

@@ -5,17 +5,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::header::{AUTHORIZATION, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use tokio::time::{sleep, timeout};
 use tracing::Instrument as _;
 
+use super::address::{AddressError, check};
 use super::backoff::Backoff;
 use super::error::{ServiceError, quoted};
 use super::pace::Pace;
 use super::random::random_seed;
 use super::secret::Secret;
 use super::tokens::Tokens;
-use super::transport::{Transport, TransportError, is_loopback};
+use super::transport::{Transport, TransportError};
 
 /// The time for one try, as in the original's pRPC client.
 const DEADLINE: Duration = Duration::from_secs(90);
@@ -26,19 +27,11 @@ const MOST_BYTES: usize = 64 << 20;
 /// The requests under way at once.
 const AT_ONCE: usize = 64;
 
+/// Answers of the wrong form until a request is given up: it is not the service that answers.
+const MOST_UNREADABLE: u32 = 3;
+
 /// The longest wait that a service may ask for.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
-
-/// The address of a service can't be used.
-#[derive(Debug, thiserror::Error)]
-pub enum AddressError {
-    /// It is none.
-    #[error("{0:?} is not an address of a service: it begins with https://")]
-    NotAnAddress(String),
-    /// Tokens would cross the network unprotected.
-    #[error("{0:?} would get a token without HTTPS: only addresses of this machine may")]
-    Unprotected(String),
-}
 
 /// A request, as often as it has to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -160,7 +153,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When the address is none, or tokens would cross the network without HTTPS.
+    /// When the address is none, has a user name or a query, or tokens would cross the network
+    /// without HTTPS.
     pub fn new(
         service: &'static str,
         address: &str,
@@ -168,18 +162,7 @@ impl Client {
         transport: Arc<dyn Transport>,
     ) -> Result<Self, AddressError> {
         let address = address.trim_end_matches('/');
-        let none = || AddressError::NotAnAddress(address.into());
-        let uri: Uri = address.parse().map_err(|_| none())?;
-        let (scheme, host) = (uri.scheme_str(), uri.host().ok_or_else(none)?);
-        if uri.query().is_some() || address.contains(['@', '#']) {
-            return Err(none());
-        }
-        match scheme {
-            Some("https") => {}
-            Some("http") if tokens.are_none() || is_loopback(host) => {}
-            Some("http") => return Err(AddressError::Unprotected(address.into())),
-            _ => return Err(none()),
-        }
+        check(address, !tokens.are_none())?;
         Ok(Self {
             service,
             address: address.into(),
@@ -281,7 +264,7 @@ impl Client {
             path = request.place()
         );
         async {
-            let (mut retry, mut renewed) = (0, false);
+            let (mut retry, mut unreadable, mut renewed) = (0, 0, false);
             loop {
                 let (token, result) = self.attempt(request).await;
                 let error = match result.and_then(&read) {
@@ -294,13 +277,20 @@ impl Client {
                     renewed = true;
                     continue;
                 }
-                let again = error.is_transient() && (request.is_repeatable || error.is_refusal());
+                unreadable += u32::from(error.is_unreadable());
+                let again = error.is_transient()
+                    && (request.is_repeatable || error.is_refusal())
+                    && unreadable < MOST_UNREADABLE;
                 let Some(wait) = self.backoff.wait(retry, seed).filter(|_| again) else {
                     return Err(error);
                 };
                 let asked = error.retry_after().unwrap_or_default();
                 let wait = wait.max(asked.min(LONGEST_RETRY_AFTER));
-                tracing::debug!(%error, retry, ?wait, "the request is sent again");
+                match retry {
+                    // A user who waits has to know for what.
+                    0 => tracing::warn!(%error, "the request is sent again"),
+                    _ => tracing::debug!(%error, retry, ?wait, "the request is sent again"),
+                }
                 sleep(wait).await;
                 retry += 1;
             }

@@ -155,6 +155,15 @@ impl ServiceError {
         }
     }
 
+    /// Is the answer of the wrong form, so that another server may have given it?
+    pub(super) fn is_unreadable(&self) -> bool {
+        match self {
+            Self::Token { source, .. } => matches!(**source, TokenError::Unreadable(_)),
+            Self::Unreadable { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Did the service refuse before it did anything?
     pub(super) fn is_refusal(&self) -> bool {
         matches!(self, Self::Token { .. } | Self::Status { status: 429, .. })

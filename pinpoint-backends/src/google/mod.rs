@@ -23,6 +23,7 @@
 //! # }
 //! ```
 
+mod address;
 mod backoff;
 mod client;
 mod error;
@@ -36,8 +37,9 @@ mod token_source;
 mod tokens;
 mod transport;
 
+pub use address::AddressError;
 pub use backoff::Backoff;
-pub use client::{AddressError, Answer, Client, Request};
+pub use client::{Answer, Client, Request};
 pub use error::{Code, ServiceError};
 pub use json::{int64, timestamp, unix_milliseconds};
 pub use pace::Pace;
@@ -48,10 +50,10 @@ pub use token_source::{TokenSource, UnknownTokenSource};
 pub use tokens::{TokenError, Tokens};
 pub use transport::{Transport, TransportError, Web};
 
+#[cfg(feature = "cas")]
+pub(crate) use address::check as check_address;
 #[cfg(any(feature = "bigquery", feature = "cas", feature = "issue-tracker"))]
 pub(crate) use random::random_seed;
-#[cfg(feature = "cas")]
-pub(crate) use transport::is_loopback;
 
 /// What a token allows.
 pub mod scope {

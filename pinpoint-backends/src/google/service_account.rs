@@ -18,6 +18,7 @@ use rustls::pki_types::pem::PemObject;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::address::check;
 use super::tokens::TokenError;
 
 /// An assertion is good for this time, the longest that is allowed.
@@ -69,6 +70,11 @@ impl ServiceAccountKey {
         if file.r#type != "service_account" {
             return Err(TokenError::Key("it is not the key of a service account"));
         }
+        check(&file.token_uri, true).map_err(|_| {
+            TokenError::Key(
+                "`token_uri` is no address with HTTPS, and the key is good for a token there",
+            )
+        })?;
         let key = PrivatePkcs8KeyDer::from_pem_slice(file.private_key.as_bytes())
             .map_err(|_| TokenError::Key("`private_key` is no PKCS #8 key in PEM"))?;
         let key = RsaKeyPair::from_pkcs8(key.secret_pkcs8_der())
@@ -177,6 +183,14 @@ mod tests {
             ),
             (whole.replace("BEGIN", "secret-text"), "no PKCS #8"),
             (whole.replace("MII", "AAA"), "no "),
+            (
+                whole.replace("https://", "http://secret-text."),
+                "`token_uri`",
+            ),
+            (
+                whole.replace("https://", "https://secret-text@"),
+                "`token_uri`",
+            ),
         ] {
             let error = ServiceAccountKey::read(json.as_bytes())
                 .unwrap_err()

@@ -6,7 +6,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::Request;
 use serde::Deserialize;
+use tokio::io::AsyncReadExt as _;
 use tokio::process::Command;
+use tokio::time::timeout;
 
 use super::secret::Secret;
 use super::service_account::ServiceAccountKey;
@@ -17,7 +19,13 @@ use super::transport::Transport;
 const METADATA: &str = "http://metadata.google.internal";
 
 /// The longest text of a token and of what comes with it.
-pub(super) const MOST_BYTES: usize = 64 << 10;
+const MOST_BYTES: usize = 64 << 10;
+
+/// The longest that making a token may take. A person may have to confirm it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often a command is run that does not end. A person may have been away the first time.
+const MOST_HANGS: u32 = 2;
 
 /// A command that does not say when its token ends is asked again after this time: `luci-auth
 /// token` promises no longer life of its own accord.
@@ -151,7 +159,7 @@ impl TokenSource {
                 let request = request.body(Vec::new()).map_err(TokenError::Request)?;
                 answer(transport, request, "the metadata server").await
             }
-            Self::Command(words) => run(words, scopes).await.map(Some),
+            Self::Command(words) => patiently(words, scopes).await.map(Some),
         }
     }
 }
@@ -167,7 +175,9 @@ async fn answer(
     server: &'static str,
 ) -> Result<Option<Fresh>, TokenError> {
     let failed = |source| TokenError::Unreachable { server, source };
-    let answer = transport.send(request, MOST_BYTES).await.map_err(failed)?;
+    let answer = timeout(PATIENCE, transport.send(request, MOST_BYTES)).await;
+    let answer = answer.map_err(|_| TokenError::TimedOut(PATIENCE))?;
+    let answer = answer.map_err(failed)?;
     if !answer.status().is_success() {
         return Err(TokenError::Refused {
             server,
@@ -177,8 +187,12 @@ async fn answer(
     }
     let read: Answer =
         serde_json::from_slice(answer.body()).map_err(|_| TokenError::Unreadable(server))?;
+    if read.expires_in == 0 {
+        return Err(TokenError::Expired(server.into()));
+    }
+    let token = usable(&read.access_token).ok_or(TokenError::Unreadable(server))?;
     Ok(Some(Fresh {
-        token: usable(&read.access_token, server)?,
+        token,
         life: Duration::from_secs(read.expires_in),
     }))
 }
@@ -204,10 +218,34 @@ fn reason(body: &[u8]) -> String {
     }
 }
 
+/// Runs a command, and again if it does not end.
+async fn patiently(words: &[String], scopes: &[String]) -> Result<Fresh, TokenError> {
+    let (program, _) = split(words)?;
+    for tried in 1..=MOST_HANGS {
+        match timeout(PATIENCE, run(words, scopes)).await {
+            Ok(ended) => return ended,
+            Err(_) if tried < MOST_HANGS => {
+                tracing::warn!("{program:?}, which prints tokens, does not end; it is run again");
+            }
+            Err(_) => {}
+        }
+    }
+    Err(TokenError::Hangs {
+        program: program.clone(),
+        after: PATIENCE,
+        tries: MOST_HANGS,
+    })
+}
+
+/// The program and its arguments.
+fn split(words: &[String]) -> Result<(&String, &[String]), TokenError> {
+    words
+        .split_first()
+        .ok_or(TokenError::Unreadable("the command"))
+}
+
 async fn run(words: &[String], scopes: &[String]) -> Result<Fresh, TokenError> {
-    let Some((program, arguments)) = words.split_first() else {
-        return Err(TokenError::Unreadable("the command"));
-    };
+    let (program, arguments) = split(words)?;
     let scopes = scopes.join(" ");
     let arguments = arguments
         .iter()
@@ -224,40 +262,50 @@ async fn run(words: &[String], scopes: &[String]) -> Result<Fresh, TokenError> {
         .stderr(Stdio::inherit())
         .kill_on_drop(true)
         .spawn();
-    let output = child.map_err(failed)?.wait_with_output();
-    let output = output.await.map_err(failed)?;
-    if !output.status.success() {
-        return Err(TokenError::Failed {
-            program: program.clone(),
-            status: output.status,
-        });
+    let mut child = child.map_err(failed)?;
+    let mut output = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        let mut stdout = stdout.take(MOST_BYTES as u64 + 1);
+        stdout.read_to_end(&mut output).await.map_err(failed)?;
     }
-    let text = String::from_utf8_lossy(&output.stdout);
-    printed(&text, since_1970())
+    if output.len() > MOST_BYTES {
+        let program = program.clone();
+        return Err(TokenError::NotPrinted { program });
+    }
+    let status = child.wait().await.map_err(failed)?;
+    if !status.success() {
+        let program = program.clone();
+        return Err(TokenError::Failed { program, status });
+    }
+    printed(program, &String::from_utf8_lossy(&output), since_1970())
 }
 
-fn printed(text: &str, now: Duration) -> Result<Fresh, TokenError> {
-    let server = "the command";
+fn printed(program: &str, text: &str, now: Duration) -> Result<Fresh, TokenError> {
+    let none = || TokenError::NotPrinted {
+        program: program.into(),
+    };
     if text.trim_start().starts_with('{') {
-        let Printed { token, expiry } =
-            serde_json::from_str(text).map_err(|_| TokenError::Unreadable(server))?;
+        let Printed { token, expiry } = serde_json::from_str(text).map_err(|_| none())?;
+        let life = Duration::from_secs(expiry).saturating_sub(now);
+        if life.is_zero() {
+            return Err(TokenError::Expired(format!("{program:?}")));
+        }
         return Ok(Fresh {
-            token: usable(&token, server)?,
-            life: Duration::from_secs(expiry).saturating_sub(now),
+            token: usable(&token).ok_or_else(none)?,
+            life,
         });
     }
+    let first = text.lines().next().unwrap_or_default().trim();
     Ok(Fresh {
-        token: usable(text.lines().next().unwrap_or_default().trim(), server)?,
+        token: usable(first).ok_or_else(none)?,
         life: ASSUMED_LIFE,
     })
 }
 
 /// A token can stand in a header: visible ASCII without spaces.
-fn usable(token: &str, server: &'static str) -> Result<Secret, TokenError> {
-    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(TokenError::Unreadable(server));
-    }
-    Ok(Secret::new(token))
+fn usable(token: &str) -> Option<Secret> {
+    let is_usable = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+    is_usable.then(|| Secret::new(token))
 }
 
 #[cfg(test)]
@@ -284,18 +332,47 @@ mod tests {
 
     #[test]
     fn a_command_prints_a_token_alone_or_as_json() {
-        let now = Duration::from_secs(1_000);
-        let plain = printed("ya29.a\n", now).unwrap();
+        let read = |text| printed("auth", text, Duration::from_secs(1_000));
+        let plain = read("ya29.a\n").unwrap();
         assert_eq!((plain.token.reveal(), plain.life), ("ya29.a", ASSUMED_LIFE));
-        let json = printed(r#"{"token": "ya29.b", "expiry": 1090}"#, now).unwrap();
+        let json = read(r#"{"token": "ya29.b", "expiry": 1090}"#).unwrap();
         let life = Duration::from_secs(90);
         assert_eq!((json.token.reveal(), json.life), ("ya29.b", life));
-        let over = printed(r#"{"token": "ya29.b", "expiry": 990}"#, now).unwrap();
-        assert_eq!(over.life, Duration::ZERO);
-        for text in ["", "\n", "not logged in", "{\"token\": 3}", "ya29.\u{e9}"] {
-            let error = printed(text, now).unwrap_err();
-            assert!(!error.to_string().contains("ya29"), "{text}");
+        assert!(read(r#"{"token": "ya29.b", "expiry": 18446744073709551615}"#).is_ok());
+        for (text, expected) in [
+            ("", "prints no token"),
+            ("\n", "prints no token"),
+            ("not logged in", "prints no token"),
+            ("{\"token\": 3}", "prints no token"),
+            ("ya29.\u{e9}", "prints no token"),
+            (r#"{"token": "ya29.b", "expiry": 990}"#, "has expired"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(!error.is_transient(), "{text}");
+            let error = error.to_string();
+            assert!(error.contains("\"auth\""), "{error}");
+            assert!(
+                error.contains(expected) && !error.contains("ya29"),
+                "{error}"
+            );
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_command_that_does_not_end_is_run_twice() {
+        let words = ["sleep", "1000"].map(str::to_owned);
+        let error = patiently(&words, &[]).await.unwrap_err();
+        assert!(!error.is_transient());
+        assert!(
+            error.to_string().contains("within 60 s, 2 times"),
+            "{error}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_command_that_prints_without_end_is_ended() {
+        let error = run(&["yes".to_owned()], &[]).await.unwrap_err();
+        assert!(matches!(error, TokenError::NotPrinted { .. }), "{error}");
     }
 
     #[tokio::test]

@@ -6,14 +6,14 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use tokio::sync::Mutex;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use super::secret::Secret;
 use super::token_source::TokenSource;
 use super::transport::{Transport, TransportError};
 
-/// The longest that making a token may take. A person may have to confirm it.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// A token is renewed after this time, however long it is said to live.
+const LONGEST_LIFE: Duration = Duration::from_secs(24 * 3600);
 
 /// A token is renewed when it has less than this left, and less than a quarter of its life.
 const MARGIN: Duration = Duration::from_secs(300);
@@ -48,6 +48,9 @@ pub enum TokenError {
     /// The answer holds no token.
     #[error("{0} does not answer with a token")]
     Unreadable(&'static str),
+    /// The token is of no use any more.
+    #[error("{0} gives a token that has expired; sign in again, and check this machine's clock")]
+    Expired(String),
     /// The command can't be run.
     #[error("{program:?}, which prints tokens, can't be run: {source}")]
     Command {
@@ -64,7 +67,30 @@ pub enum TokenError {
         /// How it ended.
         status: std::process::ExitStatus,
     },
-    /// It takes too long.
+    /// The command prints something else than a token.
+    #[error(
+        "{program:?} prints no token: run it by hand; its first line must be a token and nothing \
+         else, or its output JSON with `token` and `expiry`"
+    )]
+    NotPrinted {
+        /// The program.
+        program: String,
+    },
+    /// The command does not end.
+    #[error(
+        "{program:?}, which prints tokens, did not end within {} s, {tries} times: run it by hand \
+         to see what it waits for",
+        .after.as_secs()
+    )]
+    Hangs {
+        /// The program.
+        program: String,
+        /// The limit of a try.
+        after: Duration,
+        /// How often it was run.
+        tries: u32,
+    },
+    /// A server takes too long.
     #[error("there is no token after {} s", .0.as_secs())]
     TimedOut(Duration),
 }
@@ -76,7 +102,13 @@ impl TokenError {
             Self::Unreachable { source, .. } => matches!(source, TransportError::Broken(_)),
             Self::Refused { status, .. } => *status >= 500 || *status == 429,
             Self::TimedOut(_) | Self::Unreadable(_) => true,
-            Self::Key(_) | Self::Request(_) | Self::Command { .. } | Self::Failed { .. } => false,
+            Self::Key(_)
+            | Self::Request(_)
+            | Self::Expired(_)
+            | Self::Command { .. }
+            | Self::Failed { .. }
+            | Self::NotPrinted { .. }
+            | Self::Hangs { .. } => false,
         }
     }
 }
@@ -204,19 +236,18 @@ impl Shared {
 
     async fn renew(&self) -> Result<Option<Secret>, TokenError> {
         let asked = Instant::now();
-        let fetched = self.source.fetch(&self.scopes, &*self.transport);
-        let fetched = timeout(PATIENCE, fetched).await;
-        let Some(fresh) = fetched.unwrap_or(Err(TokenError::TimedOut(PATIENCE)))? else {
+        let Some(fresh) = self.source.fetch(&self.scopes, &*self.transport).await? else {
             return Ok(None);
         };
+        let life = fresh.life.min(LONGEST_LIFE);
         let kept = Kept {
             token: fresh.token.clone(),
             // Its life began before the answer came.
-            renewed_from: asked + fresh.life.saturating_sub(MARGIN.min(fresh.life / 4)),
-            expires: asked + fresh.life,
+            renewed_from: asked + life.saturating_sub(MARGIN.min(life / 4)),
+            expires: asked + life,
         };
         *self.kept.write().unwrap_or_else(|it| it.into_inner()) = Some(kept);
-        tracing::debug!(seconds = fresh.life.as_secs(), "a token was made");
+        tracing::debug!(seconds = life.as_secs(), "a token was made");
         Ok(Some(fresh.token))
     }
 }
@@ -228,15 +259,26 @@ mod tests {
     use async_trait::async_trait;
     use futures_util::future::join_all;
     use http::{Request, Response};
-    use tokio::time::{advance, sleep};
+    use tokio::time::{advance, sleep, timeout};
 
     use super::*;
 
-    /// A metadata server whose tokens are numbered and live for an hour.
-    #[derive(Default)]
+    /// A metadata server whose tokens are numbered.
     struct Server {
         asked: AtomicUsize,
         fails: std::sync::atomic::AtomicBool,
+        /// Seconds that its tokens live.
+        life: u64,
+    }
+
+    impl Server {
+        fn with_life(life: u64) -> Self {
+            Self {
+                asked: AtomicUsize::new(0),
+                fails: false.into(),
+                life,
+            }
+        }
     }
 
     #[async_trait]
@@ -255,13 +297,14 @@ mod tests {
                 let answer = Response::builder().status(503);
                 return Ok(answer.body(refusal.into()).unwrap());
             }
-            let body = format!(r#"{{"access_token": "token-{number}", "expires_in": 3600}}"#);
+            let life = self.life;
+            let body = format!(r#"{{"access_token": "token-{number}", "expires_in": {life}}}"#);
             Ok(Response::new(body.into()))
         }
     }
 
     fn tokens() -> (Arc<Server>, Tokens) {
-        let server = Arc::new(Server::default());
+        let server = Arc::new(Server::with_life(3600));
         let source = TokenSource::Metadata("http://metadata".into());
         let tokens = Tokens::new(source, &["a", "b"], server.clone());
         (server, tokens)
@@ -339,6 +382,26 @@ mod tests {
         assert!(short.is_err());
         assert_eq!(text(&tokens).await, "token-1");
         assert_eq!(server.asked.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_token_lives_for_longer_than_a_day() {
+        let server = Arc::new(Server::with_life(u64::MAX));
+        let source = TokenSource::Metadata("http://metadata".into());
+        let tokens = Tokens::new(source, &["a", "b"], server.clone());
+        assert_eq!(text(&tokens).await, "token-0");
+        advance(LONGEST_LIFE).await;
+        assert_eq!(text(&tokens).await, "token-1");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_token_that_has_expired_is_none() {
+        let server = Arc::new(Server::with_life(0));
+        let source = TokenSource::Metadata("http://metadata".into());
+        let tokens = Tokens::new(source, &["a", "b"], server.clone());
+        let error = tokens.get().await.unwrap_err();
+        assert!(!error.is_transient());
+        assert!(error.to_string().contains("has expired"), "{error}");
     }
 
     #[tokio::test]

@@ -171,7 +171,7 @@ pub enum LocalError {
         reason: String,
     },
     /// The good end failed in every try.
-    #[error("the benchmark fails at the good end {commit}, {attempts} times of {attempts}: {reason}; make it pass there, or choose another good commit{}", quoted(.tail))]
+    #[error("the benchmark fails at the good end {commit}, {attempts} of {attempts} times: {reason}; make it pass there, or choose another good commit{}", quoted(.tail))]
     GoodFails {
         /// The good end.
         commit: String,

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-use std::time::Duration;
 
 use pinpoint_core::{Artifact, BuildReport, CombinedCommit, Heartbeat};
 use serde::Deserialize;
@@ -12,12 +11,11 @@ use super::error::LuciError;
 use super::executor::LuciExecutor;
 use super::handle::Handle;
 use super::once::Tries;
-use crate::buildbucket::{Build, BuildPlan, BuildStatus, BuilderId, build_of, targets};
+use crate::buildbucket::{
+    Build, BuildPlan, BuildStatus, BuilderId, KEY_TAG, LONGEST, Tag, build_of, targets,
+};
 use crate::google::unix_milliseconds;
 use crate::swarming::{CasReference, uuid};
-
-/// A build that takes longer is trouble.
-const LONGEST: Duration = Duration::from_secs(4 * 3600);
 
 /// Builders of the continuous build, by the builders of the try jobs.
 #[derive(Deserialize)]
@@ -133,11 +131,12 @@ impl LuciExecutor {
         Ok(None)
     }
 
-    /// Waits for the end of a build that says something about its commit.
+    /// Waits for the end of a build that says something about its commit. One that takes too
+    /// long is ended if the action of this key has asked for it, and else left alone.
     pub(super) async fn build_ended(
         &self,
         id: i64,
-        is_ours: bool,
+        key: &str,
         heartbeat: &Heartbeat,
     ) -> Result<Build, LuciError> {
         let mut first = None;
@@ -150,7 +149,7 @@ impl LuciExecutor {
                     let created = build.create_time.as_deref().and_then(unix_milliseconds);
                     let since = *first.get_or_insert(created.unwrap_or(now));
                     if now.saturating_sub(since) > LONGEST.as_millis() as u64 {
-                        if is_ours {
+                        if build.tags.contains(&Tag::new(KEY_TAG, key)) {
                             self.cancel_build(id).await?;
                         }
                         return Err(LuciError::BuildTooLong(id));

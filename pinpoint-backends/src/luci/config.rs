@@ -1,10 +1,12 @@
 //! What is measured, and where the services are.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use pinpoint_core::bots::Swarming as Machines;
 use serde::{Deserialize, Serialize};
 
+use super::error::LuciError;
 use super::services::Addresses;
 use crate::buildbucket::{BuilderId, PlanError};
 use crate::swarming::{BenchmarkRun, CommandError, TaskSettings};
@@ -38,7 +40,7 @@ pub struct LuciConfig {
     /// The charts that a job looks for which finds its metric by a run.
     #[serde(default)]
     pub charts: WantedCharts,
-    /// Where the services are, and what they are told.
+    /// Where the services are, and what is the same for all jobs there.
     #[serde(default)]
     pub settings: LuciSettings,
     /// Decides the order of the bots.
@@ -136,7 +138,7 @@ impl LuciConfig {
     }
 }
 
-/// How often the services are asked.
+/// How often the services are asked: from 1 ms to 10 minutes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Intervals {
@@ -158,7 +160,28 @@ impl Default for Intervals {
     }
 }
 
+/// The bounds of an interval, in milliseconds. A longer one would pass for the silence of
+/// the services.
+const BOUNDS: RangeInclusive<u64> = 1..=600_000;
+
 impl Intervals {
+    /// Are these intervals of use?
+    pub(super) fn check(self) -> Result<(), LuciError> {
+        let named = [
+            ("tasks", self.tasks),
+            ("builds", self.builds),
+            ("first_of_pair", self.first_of_pair),
+        ];
+        match named.into_iter().find(|(_, it)| !BOUNDS.contains(it)) {
+            None => Ok(()),
+            Some((name, milliseconds)) => Err(LuciError::Interval {
+                name,
+                milliseconds,
+                bounds: BOUNDS,
+            }),
+        }
+    }
+
     pub(super) fn tasks(self) -> Duration {
         Duration::from_millis(self.tasks)
     }
@@ -169,5 +192,30 @@ impl Intervals {
 
     pub(super) fn first_of_pair(self) -> Duration {
         Duration::from_millis(self.first_of_pair)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_is_neither_nothing_nor_endless() {
+        assert!(Intervals::default().check().is_ok());
+        let usual = Intervals::default();
+        for (wrong, name) in [
+            (Intervals { tasks: 0, ..usual }, "intervals.tasks"),
+            (Intervals { builds: 0, ..usual }, "intervals.builds"),
+            (
+                Intervals {
+                    first_of_pair: u64::MAX,
+                    ..usual
+                },
+                "intervals.first_of_pair",
+            ),
+        ] {
+            let error = wrong.check().unwrap_err().to_string();
+            assert!(error.contains(name), "{error}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The requests of a job, sent by nobody.
 
-use pinpoint_core::CombinedCommit;
+use pinpoint_core::Variant;
 use serde_json::{Value, json};
 
 use super::error::LuciError;
@@ -16,16 +16,31 @@ const A_TASK: &str = "TASK";
 const A_BOT: &str = "BOT";
 
 impl LuciExecutor {
-    /// The requests by which a commit is built and run once, in their order, without tokens.
-    /// What only an answer would show, such as the digest of the build, is made up.
+    /// The requests by which each of these variants is built and run once, in their order,
+    /// without tokens. What only an answer would show, such as the digest of the build, is made
+    /// up.
     ///
     /// # Errors
     ///
-    /// When the commit can't be built, or the benchmark can't be run.
-    pub fn rendered(&self, commit: &CombinedCommit, job: &str) -> Result<Vec<String>, LuciError> {
+    /// When a commit can't be built, or the benchmark can't be run.
+    pub fn rendered(&self, variants: &[Variant], job: &str) -> Result<Vec<String>, LuciError> {
+        let mut requests = Vec::new();
+        for (index, variant) in variants.iter().enumerate() {
+            let keys = [1, 2].map(|action| format!("{job}/{}", 2 * index + action));
+            requests.extend(self.rendered_variant(variant, job, &keys)?);
+        }
+        Ok(requests)
+    }
+
+    fn rendered_variant(
+        &self,
+        variant: &Variant,
+        job: &str,
+        [build_key, run_key]: &[String; 2],
+    ) -> Result<Vec<String>, LuciError> {
+        let commit = &variant.commit;
         let (plan, builder) = (BuildPlan::new(commit)?, self.config.builder()?);
-        let (build_key, run_key) = (format!("{job}/1"), format!("{job}/2"));
-        let id = uuid(&["build", &build_key, "0"]);
+        let id = uuid(&["build", build_key, "0"]);
         let (buildbucket, swarming) = (&self.services.buildbucket, &self.services.swarming);
         let dimensions = &self.config.machines.dimensions;
         let build = CasReference {
@@ -37,21 +52,23 @@ impl LuciExecutor {
         };
         let task = TaskPlan {
             job,
-            key: &run_key,
+            key: run_key,
             part: "1",
             build: &build,
-            command: &self.config.command(&commit.main.git_hash, &[])?,
+            command: &self
+                .config
+                .command(&commit.main.git_hash, &variant.arguments)?,
             dimensions,
             bot: Some(A_BOT),
         };
-        let mut requests = vec![buildbucket.rendered_asked_for(&builder, &build_key)?];
+        let mut requests = vec![buildbucket.rendered_asked_for(&builder, build_key)?];
         for builder in self.builders_of(&plan, &builder) {
             requests.push(buildbucket.rendered_search(&plan.search(&builder))?);
         }
         requests.extend([
-            buildbucket.rendered(&plan.schedule(&builder, job, &build_key, &id))?,
+            buildbucket.rendered(&plan.schedule(&builder, job, build_key, &id))?,
             buildbucket.rendered_get(A_BUILD)?,
-            swarming.rendered_tagged(&self.tags_of(&run_key))?,
+            swarming.rendered_tagged(&self.tags_of(run_key))?,
             swarming.rendered_bots(dimensions)?,
             swarming.rendered(&task.request(&self.config.settings.tasks))?,
             swarming.rendered_results(&[A_TASK.to_owned()])?,

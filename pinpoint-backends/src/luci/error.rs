@@ -1,5 +1,7 @@
 //! Why an action has no answer.
 
+use std::ops::RangeInclusive;
+
 use pinpoint_core::{Aggregate, ExecutorError};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 
@@ -54,10 +56,10 @@ pub enum LuciError {
         state: TaskState,
     },
     /// A task can't be run, now or later.
-    #[error("task {id} can't be run: its request is at fault; see its page")]
+    #[error("the task can't be run: its request is at fault; see {page}")]
     TaskRefused {
-        /// Which.
-        id: String,
+        /// The address of its page.
+        page: String,
     },
     /// No bot takes the task.
     #[error("no bot takes the run: {0} tasks ended with NO_RESOURCE")]
@@ -83,7 +85,7 @@ pub enum LuciError {
     },
     /// The benchmark fails where the metric is looked for.
     #[error(
-        "the benchmark fails at the good end {commit}, {attempts} times of {attempts}: {reason}; choose a good commit where it passes"
+        "the benchmark fails at the good end {commit}, {attempts} of {attempts} times: {reason}; choose a good commit where it passes"
     )]
     GoodFails {
         /// Its hash.
@@ -116,6 +118,18 @@ pub enum LuciError {
         count: usize,
         /// What was asked for.
         aggregate: Aggregate,
+    },
+    /// An interval is out of its bounds.
+    #[error(
+        "intervals.{name} is {milliseconds}; it must be from {} to {} ms", .bounds.start(), .bounds.end()
+    )]
+    Interval {
+        /// Its name in the settings.
+        name: &'static str,
+        /// What it is.
+        milliseconds: u64,
+        /// What it may be.
+        bounds: RangeInclusive<u64>,
     },
     /// The address of a service can't be used.
     #[error(transparent)]
@@ -160,6 +174,7 @@ impl LuciError {
             | Self::NoSuchChart { .. }
             | Self::ManyCharts { .. }
             | Self::NoAggregate { .. }
+            | Self::Interval { .. }
             | Self::Address(_)
             | Self::Transport(_)
             | Self::Cas(_)

@@ -68,8 +68,10 @@ impl LuciExecutor {
     ///
     /// # Errors
     ///
-    /// When the target can't be run, or the bucket has no name of the usual form.
+    /// When the target can't be run, the bucket has no name of the usual form, or an interval is
+    /// out of its bounds.
     pub fn new(config: LuciConfig, services: LuciServices) -> Result<Self, LuciError> {
+        config.settings.intervals.check()?;
         config.builder()?;
         config.command("", &[])?;
         Ok(Self {
@@ -92,8 +94,7 @@ impl LuciExecutor {
     ///
     /// # Errors
     ///
-    /// When an address can't be used, the target can't be run, or the bucket has no name of the
-    /// usual form.
+    /// When an address can't be used, and as [`new`](Self::new).
     ///
     /// # Panics
     ///
@@ -171,7 +172,8 @@ impl LuciExecutor {
             (Request::List(request), _) => Report::Listed(self.sources.list(request).await?),
             (Request::Build(request), Some(handle @ (Handle::Build(id) | Handle::Reused(id)))) => {
                 let is_ours = matches!(handle, Handle::Build(_));
-                let build = self.build_ended(id, is_ours, heartbeat).await?;
+                let key = key_of(&request.key);
+                let build = self.build_ended(id, &key, heartbeat).await?;
                 let commit = self.resolve(&request.commit).await?;
                 Report::Built(self.built(&build, commit, !is_ours))
             }

@@ -11,7 +11,7 @@ use super::config::WantedCharts;
 use super::error::LuciError;
 use super::executor::{LuciExecutor, key_of};
 use super::handle::Handle;
-use super::runs::{MOST_TASKS, is_answer, lost_builds};
+use super::runs::{MOST_TASKS, is_answer};
 use crate::buildbucket::BuildStatus;
 use crate::swarming::{CasReference, build_tag};
 
@@ -25,7 +25,7 @@ impl LuciExecutor {
         request: &FindMetricRequest,
     ) -> Result<Handle, LuciError> {
         let (commit, key) = (&request.commit, key_of(&request.key));
-        let lost = lost_builds(&self.tasks_of(&key).await?)?;
+        let lost = self.lost_builds(&self.tasks_of(&key).await?)?;
         let build = match lost.is_empty() {
             true => self.start_build(commit, &key).await?,
             false => self.start_rebuild(commit, &key, &lost).await?,
@@ -44,7 +44,8 @@ impl LuciExecutor {
         heartbeat: &Heartbeat,
     ) -> Result<Metric, LuciError> {
         let commit = &request.commit;
-        let build = self.build_ended(build, false, heartbeat).await?;
+        let key = key_of(&request.key);
+        let build = self.build_ended(build, &key, heartbeat).await?;
         if build.status == BuildStatus::Failure {
             return Err(LuciError::GoodDoesNotBuild {
                 commit: commit.main.git_hash.clone(),
@@ -54,7 +55,7 @@ impl LuciExecutor {
         let artifact = self.artifact(&build)?;
         let run = run_of(request, &artifact);
         loop {
-            let mut tasks = self.tasks_of(&key_of(&request.key)).await?;
+            let mut tasks = self.tasks_of(&key).await?;
             tasks.retain(|task| task.tags.contains(&build_tag(&artifact)));
             let mut reason = String::new();
             let answers: Vec<_> = tasks.iter().filter(|task| is_answer(task)).collect();

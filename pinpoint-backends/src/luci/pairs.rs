@@ -18,9 +18,6 @@ use crate::swarming::{TaskResult, TaskState};
 /// Looks at the first task before the second is asked for, at most.
 const LOOKS: usize = 5;
 
-/// The pairs that an action may make.
-const MOST_PAIRS: usize = 6;
-
 /// The two tasks of one attempt, as far as they are there.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Attempt {
@@ -80,9 +77,6 @@ impl LuciExecutor {
                         ..Attempt::default()
                     };
                 }
-            }
-            if attempt.number > MOST_PAIRS {
-                return Err(LuciError::NoResource(refused));
             }
         }
     }

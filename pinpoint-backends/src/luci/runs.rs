@@ -11,9 +11,10 @@ use super::executor::{LuciExecutor, key_of};
 use super::handle::Handle;
 use super::once::Tries;
 use super::outputs::OutputError;
-use crate::google::unix_milliseconds;
+use crate::google::{Code, ServiceError, unix_milliseconds};
 use crate::swarming::{
-    BUILD_TAG, CasReference, PART_TAG, TaskPlan, TaskResult, TaskState, build_tag, key_tag,
+    BUILD_TAG, CasReference, PART_TAG, ResultOrError, TaskPlan, TaskResult, TaskState, build_tag,
+    key_tag,
 };
 
 /// Tasks of a run that end with `NO_RESOURCE`, at most.
@@ -63,7 +64,7 @@ impl LuciExecutor {
             return Ok(Handle::Task(task.task_id.clone()));
         }
         let build = build_of(&request.variant)?;
-        let lost = lost_builds(&tasks)?;
+        let lost = self.lost_builds(&tasks)?;
         if !lost.is_empty() {
             let commit = &request.variant.commit;
             return self.start_rebuild(commit, &key, &lost).await;
@@ -171,9 +172,9 @@ impl LuciExecutor {
         build: i64,
         heartbeat: &Heartbeat,
     ) -> Result<RunReport, LuciError> {
-        let build = self.build_ended(build, false, heartbeat).await?;
-        let artifact = self.artifact(&build)?;
         let key = key_of(&request.key);
+        let build = self.build_ended(build, &key, heartbeat).await?;
+        let artifact = self.artifact(&build)?;
         let all = self.tasks_of(&key).await?;
         let of_build = build_tag(&artifact);
         let is_of_use = |task: &&TaskResult| {
@@ -205,7 +206,7 @@ impl LuciExecutor {
             TaskState::Completed | TaskState::TimedOut => {}
             TaskState::NoResource => return Err(LuciError::Lost),
             TaskState::ClientError => {
-                missing_build(task)?;
+                self.missing_build(task)?;
                 return Err(LuciError::Lost);
             }
             state => {
@@ -267,6 +268,24 @@ impl LuciExecutor {
         }
     }
 
+    /// The digests of the builds of tasks whose files were not there.
+    pub(super) fn lost_builds(&self, tasks: &[TaskResult]) -> Result<Vec<String>, LuciError> {
+        let lost = { tasks.iter() }.filter(|task| task.state == TaskState::ClientError);
+        lost.map(|task| self.missing_build(task)).collect()
+    }
+
+    /// The digest of the build of a task whose files were not there.
+    fn missing_build(&self, task: &TaskResult) -> Result<String, LuciError> {
+        let build = task.tags.iter().find_map(|tag| tag.strip_prefix(BUILD_TAG));
+        // What is missing may be a file of the build.
+        match build.filter(|_| !task.missing_cas.is_empty()) {
+            Some(build) => Ok(build.to_owned()),
+            None => Err(LuciError::TaskRefused {
+                page: self.services.swarming.page_of(&task.task_id),
+            }),
+        }
+    }
+
     /// The tasks of an action, newest first.
     pub(super) async fn tasks_of(&self, key: &str) -> Result<Vec<TaskResult>, LuciError> {
         Ok(self.services.swarming.tagged(&self.tags_of(key)).await?)
@@ -298,10 +317,11 @@ impl LuciExecutor {
         }
         let mut live: Vec<String> = ids.iter().map(|&id| id.to_owned()).collect();
         while !live.is_empty() {
-            let results = self.services.swarming.results(&live).await?;
-            let is_live = |result: &TaskResult| !result.state.is_final();
-            let left = results.into_iter().filter_map(|answer| answer.result);
-            live = left.filter(is_live).map(|task| task.task_id).collect();
+            for answer in self.services.swarming.results(&live).await? {
+                if has_ended(&answer)? {
+                    live.retain(|id| *id != answer.task_id);
+                }
+            }
             if !live.is_empty() {
                 sleep(self.config.settings.intervals.first_of_pair()).await;
             }
@@ -310,21 +330,17 @@ impl LuciExecutor {
     }
 }
 
-/// The digests of the builds of tasks whose files were not there.
-pub(super) fn lost_builds(tasks: &[TaskResult]) -> Result<Vec<String>, LuciError> {
-    let lost = { tasks.iter() }.filter(|task| task.state == TaskState::ClientError);
-    lost.map(missing_build).collect()
-}
-
-/// The digest of the build of a task whose files were not there.
-fn missing_build(task: &TaskResult) -> Result<String, LuciError> {
-    let build = task.tags.iter().find_map(|tag| tag.strip_prefix(BUILD_TAG));
-    // What is missing may be a file of the build.
-    match build.filter(|_| !task.missing_cas.is_empty()) {
-        Some(build) => Ok(build.to_owned()),
-        None => Err(LuciError::TaskRefused {
-            id: task.task_id.clone(),
+/// Has a task ended, or is it not known any more?
+fn has_ended(answer: &ResultOrError) -> Result<bool, ServiceError> {
+    match (&answer.result, &answer.error) {
+        (Some(result), _) => Ok(result.state.is_final()),
+        (None, Some(error)) if Code(error.code) == Code::NOT_FOUND => Ok(true),
+        (None, Some(error)) if !Code(error.code).is_transient() => Err(ServiceError::Code {
+            service: "Swarming",
+            code: Code(error.code),
+            text: format!(": task {}: {}", answer.task_id, error.message),
         }),
+        (None, _) => Ok(false),
     }
 }
 
@@ -334,4 +350,24 @@ fn kept(mut charts: BTreeMap<String, Series>, wanted: &Charts) -> BTreeMap<Strin
         charts.retain(|chart, _| chart == wanted);
     }
     charts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_whose_state_can_not_be_read_has_not_ended() {
+        let ended = |json: &str| has_ended(&serde_json::from_str(json).unwrap()).ok();
+        for (json, expected) in [
+            (r#"{"result": {"state": "KILLED"}}"#, Some(true)),
+            (r#"{"result": {"state": "RUNNING"}}"#, Some(false)),
+            (r#"{"error": {"code": 5}}"#, Some(true)),
+            (r#"{"error": {"code": 14}}"#, Some(false)),
+            ("{}", Some(false)),
+            (r#"{"error": {"code": 7}}"#, None),
+        ] {
+            assert_eq!(ended(json), expected, "{json}");
+        }
+    }
 }

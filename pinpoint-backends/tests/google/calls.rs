@@ -8,8 +8,9 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::IntoResponse as _;
 use futures_util::future::join_all;
 use pinpoint_backends::google::{
-    AddressError, Backoff, Client, Pace, Request, ServiceError, TokenSource, Tokens, Web,
+    AddressError, Backoff, Client, Pace, Prpc, Request, ServiceError, TokenSource, Tokens, Web,
 };
+use serde_json::{Value, json};
 
 use crate::server::{Server, raw};
 
@@ -72,6 +73,23 @@ async fn the_last_error_remains_when_tries_are_used_up() {
         ServiceError::Status { status: 502, .. }
     ));
     assert_eq!(server.arrived().len(), 4);
+}
+
+#[tokio::test]
+async fn an_answer_of_the_wrong_form_is_asked_for_three_times_in_all() {
+    let server = Server::answering(|_| "<html>Sign in</html>".into_response()).await;
+    let ten = Backoff {
+        retries: 10,
+        ..SHORT
+    };
+    let client = client(&server.address).with_backoff(ten);
+    let prpc = Prpc::new(client, "Builds");
+    let error = prpc
+        .call::<Value>("GetBuild", &json!({}))
+        .await
+        .unwrap_err();
+    assert!(matches!(error, ServiceError::Unreadable { .. }), "{error}");
+    assert_eq!(server.arrived().len(), 3);
 }
 
 #[tokio::test]
@@ -166,14 +184,14 @@ fn tokens_cross_the_network_protected_or_not_at_all() {
     assert!(new("http://127.0.0.1:80/").is_ok());
     let unprotected = new("http://example.org").err();
     assert!(matches!(unprotected, Some(AddressError::Unprotected(_))));
-    for none in [
-        "",
-        "example.org",
-        "ftp://x",
-        "https://a@b",
-        "https://a?b",
-        "https://",
-    ] {
+    for more in ["https://a@b", "https://a?b", "https://a#b"] {
+        let refused = new(more).err();
+        assert!(
+            matches!(refused, Some(AddressError::Superfluous { .. })),
+            "{more}"
+        );
+    }
+    for none in ["", "example.org", "ftp://x", "https://"] {
         let refused = new(none).err();
         assert!(
             matches!(refused, Some(AddressError::NotAnAddress(_))),

@@ -443,7 +443,7 @@ async fn what_cannot_be_laid_out_does_not_build_and_says_why() {
         ("src/DEPS", &head, "leads to a file of the commit"),
         ("src/kept", &head, "leads to a directory of the commit"),
         ("src/outer", &lacking, "git fetch"),
-        ("src/outer", "main", "has no commit refs/tags/main"),
+        ("src/outer", "main", "has no commit \"refs/tags/main\""),
     ];
     let mut executor = None;
     for (action, (path, revision, expected)) in (1..).zip(cases) {

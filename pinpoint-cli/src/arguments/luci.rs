@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, ValueEnum};
 
 use super::LUCI;
 
@@ -49,6 +50,23 @@ pub(crate) struct Luci {
     pub(crate) luci_config: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) tokens: LuciTokens,
+}
+
+/// An option of the command line that says nothing without --executor. In the environment it
+/// may be meant for other commands.
+pub(super) fn option_without_executor(matches: &ArgMatches) -> Option<&'static str> {
+    let is_given = |name: &str| {
+        matches.try_contains_id(name).is_ok()
+            && matches.value_source(name) == Some(ValueSource::CommandLine)
+    };
+    let takes_executor = matches.try_contains_id("executor").is_ok();
+    let options = [
+        ("luci_config", "--luci-config"),
+        ("luci_tokens", "--luci-tokens"),
+    ];
+    let mut given = options.into_iter().filter(|(name, _)| is_given(name));
+    let given = given.next().map(|(_, option)| option);
+    given.filter(|_| takes_executor && !is_given("executor"))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -18,7 +18,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use bytesize::ByteSize;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::benchmark::{Benchmark, DirectionArgument, JobOptions, MeasureArgument};
 pub(crate) use self::bisect::{Bisect, Culprit, PriorArgument, StrategyArgument};
@@ -172,6 +173,29 @@ pub(crate) enum Color {
     Never,
 }
 
+impl Arguments {
+    /// The arguments of this process.
+    pub(crate) fn of_this_process() -> Result<Self, clap::Error> {
+        Self::of(std::env::args_os())
+    }
+
+    fn of(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let mut command = Self::command();
+        let matches = command.try_get_matches_from_mut(words)?;
+        if let Some((name, of_command)) = matches.subcommand()
+            && let Some(option) = luci::option_without_executor(of_command)
+        {
+            let command = command.find_subcommand_mut(name);
+            let message = format!("{option} is about jobs in LUCI; add --executor luci");
+            return Err(match command {
+                Some(command) => command.error(ErrorKind::MissingRequiredArgument, message),
+                None => clap::Error::raw(ErrorKind::MissingRequiredArgument, message),
+            });
+        }
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+}
+
 impl Color {
     pub(crate) fn apply(self) {
         match self {
@@ -223,7 +247,6 @@ pub(crate) fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {
@@ -267,6 +290,25 @@ mod tests {
                 "only --help\n{general}"
             );
         }
+    }
+
+    #[test]
+    fn options_about_luci_need_the_executor() {
+        let of = |words: &[&str]| Arguments::of(words.iter().map(OsString::from));
+        let bisect = ["pinpoint", "bisect", "a", "b"];
+        let luci = ["--executor", "luci", "--bot", "x", "--benchmark", "y"];
+        for option in ["--luci-config", "--luci-tokens"] {
+            let alone = of(&[&bisect[..], &[option, "none", "--", "x"]].concat()).unwrap_err();
+            assert_eq!(alone.exit_code(), 2);
+            let alone = alone.to_string();
+            assert!(
+                alone.contains(option) && alone.contains("--executor luci"),
+                "{alone}"
+            );
+            of(&[&bisect[..], &luci, &[option, "none"]].concat()).unwrap();
+        }
+        of(&["pinpoint", "jobs", "resume", "--luci-tokens", "none"]).unwrap();
+        of(&["pinpoint", "bisect", "a", "b", "--", "x", "--luci-tokens"]).unwrap();
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub(crate) async fn bisect(
     let bad = job.commit(&arguments.bad).await?;
     let ends = [&good, &bad].map(|end| with_patch(end.clone(), patch.as_ref()));
     if job.options.assignment.luci.dry_run {
-        return job.show(&ends, &display);
+        return job.show(&ends.map(Variant::from), &display);
     }
     let command_line = command_line::of_this_process(&arguments.good, &arguments.bad);
     let names = [&*arguments.good, &*arguments.bad];
@@ -135,9 +135,10 @@ pub(crate) async fn pairwise(arguments: Pairwise, display: Display) -> Result<u8
         ));
     }
     if job.options.assignment.luci.dry_run {
-        return job.show(&[base.commit, experiment.commit], &display);
+        return job.show(&[base, experiment], &display);
     }
-    let find = job.find_metric(false);
+    // All pairs are asked for at once: a chart that does not exist would cost all of them.
+    let find = job.find_metric(arguments.chart.is_some());
     let spec = PairwiseSpec {
         chart: arguments.chart,
         aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
@@ -291,16 +292,14 @@ impl NewJob {
         })
     }
 
-    /// Prints the requests by which these states are built and run.
-    fn show(&self, states: &[CombinedCommit; 2], display: &Display) -> Result<u8, CliError> {
+    /// Prints the requests by which these ends are built and run.
+    fn show(&self, ends: &[Variant; 2], display: &Display) -> Result<u8, CliError> {
         let mut requests = Vec::new();
-        let [first, second] = states.each_ref().map(|state| &state.main.git_hash);
+        let [first, second] = ends.each_ref().map(|end| &end.commit.main.git_hash);
         if first != second {
             requests.push(self.history()?.rendered_range(first, second));
         }
-        for state in states {
-            requests.extend(self.executor.rendered(state, DRY_RUN)?);
-        }
+        requests.extend(self.executor.rendered(ends, DRY_RUN)?);
         match display.output {
             Output::Json => print_json(json!({ "requests": requests })),
             Output::Text => outln!("{}", requests.join("\n\n")),

@@ -6,14 +6,17 @@ use pinpoint_core::Patch;
 
 use crate::error::CliError;
 
+/// The domain whose hosts are asked, as for repositories.
+const GERRIT: &str = "-review.googlesource.com";
+
 /// The patch set at an address such as
 /// `https://chromium-review.googlesource.com/c/chromium/src/+/6234567/3`.
 pub(super) fn at_gerrit(address: &Path) -> Result<Patch, CliError> {
     let text = address.to_string_lossy();
     read(&text).ok_or_else(|| {
         CliError::Input(format!(
-            "--patch: {text} is not the address of a patch set; with --executor it is one at Gerrit, \
-             such as https://chromium-review.googlesource.com/c/chromium/src/+/6234567/3"
+            "--patch: {text} is not the address of a patch set; with --executor it is one at \
+             NAME{GERRIT}, such as https://chromium-review.googlesource.com/c/chromium/src/+/6234567/3"
         ))
     })
 }
@@ -26,9 +29,15 @@ fn read(address: &str) -> Option<Patch> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/".contains(&byte);
         !text.is_empty() && text.bytes().all(is_plain)
     };
-    let number = |text: &str| text.parse().ok().filter(|number: &u64| *number > 0);
-    (is_plain(host) && is_plain(project)).then_some(Patch::Gerrit {
-        host: host.to_ascii_lowercase(),
+    // Buildbucket's numbers are signed.
+    let is_number = |number: &u64| (1..=i64::MAX.unsigned_abs()).contains(number);
+    let number = |text: &str| text.parse().ok().filter(is_number);
+    let host = host.to_ascii_lowercase();
+    let is_gerrit = host
+        .strip_suffix(GERRIT)
+        .is_some_and(|name| is_plain(name) && !name.contains(['/', '.']));
+    (is_gerrit && is_plain(project)).then_some(Patch::Gerrit {
+        host,
         project: project.into(),
         change: number(change)?,
         patchset: number(patchset)?,
@@ -59,7 +68,13 @@ mod tests {
             "https://chromium-review.googlesource.com/c/chromium/src/+/6234567",
             "https://chromium-review.googlesource.com/c/chromium/src/+/6234567/0",
             "https://chromium-review.googlesource.com/c/chromium/src/+/6234567/3?tab=comments",
-            "https://user:word@host/c/x/+/1/1",
+            "https://chromium-review.googlesource.com/c/chromium/src/+/9223372036854775808/3",
+            "https://chromium-review.googlesource.com/c/chromium/src/+/6234567/9223372036854775808",
+            "https://user:word@chromium-review.googlesource.com/c/x/+/1/1",
+            "https://gerrit.example.org/c/x/+/1/1",
+            "https://gerrit.example.org/-review.googlesource.com/c/x/+/1/1",
+            "https://chromium-review.googlesource.com.example.org/c/x/+/1/1",
+            "https://-review.googlesource.com/c/x/+/1/1",
             "http://chromium-review.googlesource.com/c/chromium/src/+/6234567/3",
         ] {
             assert_eq!(read(wrong), None, "{wrong}");

@@ -2,12 +2,12 @@
 //! `fake-luci`, over real git, in time that runs faster.
 
 use std::fs;
+use std::path::Path;
 use std::sync::LazyLock;
 
-use fake_luci::{FakeLuci, Faults, Shape, Slower, World as Chrome};
+use fake_luci::{FakeLuci, Faults, Folder, Shape, Slower, World as Chrome};
 use libc::{SIGINT, SIGKILL};
 use serde_json::Value;
-use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::world::{Finished, Pinpoint, World, until};
@@ -18,12 +18,12 @@ const FAST: u64 = 60_000;
 /// The repositories of a small Chrome, and the folder that they are in.
 struct Place {
     chrome: Chrome,
-    _dir: TempDir,
+    _dir: Folder,
 }
 
 impl Place {
     fn new(slower: Slower) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = Folder::new(Path::new(env!("CARGO_TARGET_TMPDIR")), "chrome");
         Self {
             chrome: Chrome::make(dir.path(), &Shape::small(slower)),
             _dir: dir,
@@ -182,7 +182,8 @@ fn two_commits_are_compared() {
     let named = ["--pairs", "8", "--chart", "Score", "--direction", "down"];
     let compared = scene.job("pairwise", &[&named, &ends[..]].concat());
     compared.ends_with(3);
-    assert_eq!(scene.luci.all_tasks().len(), 16);
+    // One shows that there is the chart.
+    assert_eq!(scene.luci.all_tasks().len(), 17);
 }
 
 #[test]
@@ -224,6 +225,18 @@ fn a_dry_run_sends_nothing() {
     assert!(!shown.stdout.contains("Bearer") && !shown.stdout.contains("hidden-"));
     assert_eq!(scene.luci.requests(), 0);
     assert!(!scene.world.state_dir().exists());
+    let variants = [
+        "--dry-run",
+        "--base-arg=--js-flags=--a",
+        "--experiment-arg=--js-flags=--b",
+    ];
+    let pairs = scene.job("pairwise", &[&variants[..], &ends].concat());
+    let pairs = pairs.ends_with(0);
+    pairs
+        .says("--js-flags=--a")
+        .says("--js-flags=--b")
+        .says("dry-run/4");
+    assert_eq!(scene.luci.requests(), 0);
     // A name has to be looked up.
     let named = scene
         .job("bisect", &["--dry-run", "1", ends[1]])
@@ -319,7 +332,7 @@ fn the_services_of_an_imported_job_hear_nothing_until_it_is_resumed() {
 fn what_is_wrong_is_said_with_what_helps() {
     let scene = Scene::new(&IN_MAIN, FAST);
     let ends = [scene.main(0), scene.main(23)];
-    let wrong: [(&[&str], i32, &str); 7] = [
+    let wrong: [(&[&str], i32, &str); 8] = [
         (&["--build", "make"], 2, "cannot be used with"),
         (
             &["--bot-config", "/nonexistent"],
@@ -339,6 +352,11 @@ fn what_is_wrong_is_said_with_what_helps() {
             "not the address of a patch set",
         ),
         (&["--story", "default"], 2, "has no stories"),
+        (
+            &["--luci-tokens", "command:true"],
+            1,
+            "\"true\" prints no token",
+        ),
     ];
     for (more, code, expected) in wrong {
         let finished = scene
@@ -369,5 +387,41 @@ fn what_is_wrong_is_said_with_what_helps() {
         .job("bisect", &["--chart", "score", ends[0], ends[1]])
         .ends_with(2);
     lab.tells("it gives `Score`").tells("--chart NAME");
+    let tasks = scene.luci.all_tasks().len();
+    let named = ["--chart", "score", "--direction", "down", ends[0], ends[1]];
+    scene
+        .job("pairwise", &named)
+        .ends_with(2)
+        .tells("it gives `Score`");
+    // Another build of the same has shown the charts.
+    assert_eq!(scene.luci.all_tasks().len(), tasks + 1);
     scene.nothing_is_left();
+}
+
+#[test]
+fn a_user_who_waits_for_a_service_is_told_which_and_why() {
+    let scene = Scene::new(&IN_MAIN, FAST);
+    scene.luci.set_faults(Faults {
+        garbage: 1000,
+        ..Faults::default()
+    });
+    let stopped = scene.job("bisect", &["1", "24"]).ends_with(1);
+    stopped.tells("warning: the request is sent again: crrev gave an answer that can't be read");
+    assert_eq!(scene.luci.requests(), 3);
+    let settings = scene.world.path("zero.toml");
+    fs::write(&settings, "[intervals]\nbuilds = 0\n").unwrap();
+    let ends = [scene.main(0), scene.main(23)];
+    let named = [
+        "--luci-config",
+        settings.to_str().unwrap(),
+        ends[0],
+        ends[1],
+    ];
+    scene
+        .job("bisect", &named)
+        .ends_with(2)
+        .tells("intervals.builds is 0");
+    // An option that would say nothing is refused; a variable is not.
+    let alone = ["bisect", "--luci-config", "x.toml", "a", "b", "--", "true"];
+    scene.pinpoint(&alone).ends_with(2).tells("--executor luci");
 }

@@ -39,12 +39,12 @@ pub(crate) enum GoodEndError {
     )]
     DoesNotBuild { commit: String, reason: String },
     #[error(
-        "the run gives no value at the good end {commit}, {tries} times of {tries}: {reason}; make it work there and resume the job, or choose another good commit",
+        "the run gives no value at the good end {commit}, {tries} of {tries} times: {reason}; make it work there and resume the job, or choose another good commit",
         tries = ATTEMPTS
     )]
     Fails { commit: String, reason: String },
     #[error(
-        "the run gives no chart `{chart}` at the good end {commit}, {tries} times of {tries}; it gives {existing}: name one of those with `chart`",
+        "the run gives no chart `{chart}` at the good end {commit}, {tries} of {tries} times; it gives {existing}: name one of those with `chart`",
         tries = ATTEMPTS
     )]
     NoChart {

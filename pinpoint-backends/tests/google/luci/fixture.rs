@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
-use fake_luci::{FakeLuci, Faults, MAIN, Shape, Slower, World};
+use fake_luci::{FakeLuci, Faults, Folder, MAIN, Shape, Slower, World};
 use pinpoint_backends::TokioClock;
 use pinpoint_backends::cas::Cas;
 use pinpoint_backends::google::{TokenSource, Transport, Web};
@@ -32,12 +32,12 @@ const TARGET: &str = "performance_test_suite";
 /// A world, and the folder that it is in.
 pub(crate) struct Place {
     pub(crate) world: World,
-    pub(crate) dir: TempDir,
+    pub(crate) dir: Folder,
 }
 
 impl Place {
     fn new(slower: Slower) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = Folder::new(Path::new(env!("CARGO_TARGET_TMPDIR")), "luci");
         let world = World::make(dir.path(), &Shape::small(slower));
         Self { world, dir }
     }

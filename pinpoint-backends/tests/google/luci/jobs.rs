@@ -1,5 +1,6 @@
 //! Whole jobs without trouble.
 
+use std::collections::BTreeSet;
 use std::future::pending;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use pinpoint_core::job::ResultSource as _;
 use pinpoint_core::{
     BuildRequest, CombinedCommit, Commit, CulpritFinder, CulpritFinderSpec, Executor,
     ExecutorError, FindMetricRequest, Heartbeat, Key, Located, MemoryJournal, Pairwise,
-    PairwiseSpec, PairwiseStatus, Patch, Report, Request, Status, Stop, drive,
+    PairwiseSpec, PairwiseStatus, Patch, Report, Request, Status, Stop, Variant, drive,
 };
 use tokio::time::sleep;
 
@@ -166,6 +167,52 @@ async fn what_was_built_already_is_built_by_nobody_again() {
     let builds = fixture.luci.all_builds();
     assert_eq!(builds.len(), 1);
     assert!(!builds[0].canceled_by_request);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_build_of_others_that_takes_too_long_is_left_alone_and_not_waited_for() {
+    let fixture = fixture(&NOWHERE);
+    let (executor, heartbeat) = (fixture.executor(), Heartbeat::default());
+    let theirs = build(&fixture, "other");
+    executor.start(&theirs).await.unwrap();
+    fixture.luci.stall_builds();
+    let request = build(&fixture, "job");
+    let ticket = executor.start(&request).await.unwrap();
+    let waited = executor.wait(&request, &ticket, &heartbeat);
+    too_long(waited.await);
+    let ticket = executor.start(&request).await.unwrap();
+    let waited = executor.wait(&request, &ticket, &heartbeat);
+    assert!(matches!(waited.await, Ok(Report::Built(report)) if !report.cached));
+    let [first, second] = &fixture.luci.all_builds()[..] else {
+        panic!("two builds");
+    };
+    assert!(!first.canceled_by_request && !second.canceled_by_request);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_build_for_the_metric_that_takes_too_long_is_ended_and_made_again() {
+    let fixture = fixture(&NOWHERE);
+    let (executor, heartbeat) = (fixture.executor(), Heartbeat::default());
+    let request = find_metric(&fixture, 0);
+    let ticket = executor.start(&request).await.unwrap();
+    fixture.luci.stall_builds();
+    let waited = executor.wait(&request, &ticket, &heartbeat);
+    too_long(waited.await);
+    assert!(fixture.luci.all_builds()[0].canceled_by_request);
+    let ticket = executor.start(&request).await.unwrap();
+    let waited = executor.wait(&request, &ticket, &heartbeat);
+    assert!(matches!(waited.await, Ok(Report::Metric(_))));
+    assert_eq!(fixture.luci.all_builds().len(), 2);
+}
+
+#[track_caller]
+fn too_long(waited: Result<Report, ExecutorError>) {
+    match waited {
+        Err(ExecutorError::Unavailable(error)) => {
+            assert!(error.to_string().contains("after 4 h"), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -329,12 +376,23 @@ async fn what_no_builder_can_make_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn requests_are_shown_without_being_sent() {
     let fixture = fixture(&NOWHERE);
-    let shown = fixture
-        .executor()
-        .rendered(&fixture.commit(3), "job")
-        .unwrap()
-        .join("\n");
+    let ends = [3, 4].map(|index| Variant {
+        arguments: vec![format!("--js-flags=--{index}")],
+        ..Variant::from(fixture.commit(index))
+    });
+    let shown = fixture.executor().rendered(&ends, "job").unwrap();
+    let asks_for_work = |request: &&String| request.contains("\"request");
+    let ids = { shown.iter() }
+        .filter(asks_for_work)
+        .filter_map(|request| request.lines().find(|line| line.contains("\"request")));
+    let ids: BTreeSet<&str> = ids.collect();
+    assert_eq!(ids.len(), 4, "{ids:?}");
+    let shown = shown.join("\n");
     for expected in [
+        "\"--js-flags=--3\"",
+        "\"--js-flags=--4\"",
+        "\"job/1\"",
+        "pinpoint_key:job/4",
         "POST https://cr-buildbucket.appspot.com/prpc/buildbucket.v2.Builds/ScheduleBuild",
         "POST https://chrome-swarming.example.org/prpc/swarming.v2.Tasks/NewTask",
         "\"git_repo\": \"https://chromium.googlesource.com/chromium/src\"",
