@@ -13,6 +13,7 @@ use pinpoint_compare::{
     compare_pairwise_with, median,
 };
 
+use super::columns::{Columns, Intact};
 use super::outcome::{ChartComparison, PairwiseStatus};
 use super::spec::PairwiseSpec;
 use crate::PairedRun;
@@ -47,24 +48,6 @@ fn value(run: &PairedRun, chart: &str) -> Option<f64> {
     median(run.values.get(chart)?)
 }
 
-/// The values of a run for these charts, which are in order.
-fn values(run: &PairedRun, charts: &[&str]) -> Vec<Option<f64>> {
-    let mut given = run.values.iter().peekable();
-    let value = |chart: &&str| {
-        while given.next_if(|(name, _)| name.as_str() < *chart).is_some() {}
-        let (_, values) = given.next_if(|(name, _)| name.as_str() == *chart)?;
-        median(values).filter(|_| run.failure.is_none())
-    };
-    charts.iter().map(value).collect()
-}
-
-/// A pair in which both runs gave a value for a chart.
-struct Intact {
-    base_first: bool,
-    base: f64,
-    experiment: f64,
-}
-
 /// The findings from a set of pairs.
 #[derive(Default)]
 pub(super) struct Findings {
@@ -75,40 +58,21 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    pub(super) fn of(pairs: &[&Pair], spec: &PairwiseSpec) -> Result<Self, CompareError> {
+    /// Those from these pairs, whose values are in these columns.
+    pub(super) fn of(
+        pairs: &[&Pair],
+        columns: &Columns,
+        spec: &PairwiseSpec,
+    ) -> Result<Self, CompareError> {
         let (base_errors, experiment_errors): (Vec<f64>, Vec<f64>) =
             pairs.iter().map(|pair| pair.errors()).unzip();
         let functional = match pairs {
             [] => None,
             _ => Some(compare_functional(&base_errors, &experiment_errors, 1.0)?),
         };
-        let base = charts(pairs.iter().map(|pair| &pair.base), spec);
-        let experiment = charts(pairs.iter().map(|pair| &pair.experiment), spec);
-        let only = |these: &[&str], others: &[&str]| {
-            let only = these.iter().filter(|it| others.binary_search(it).is_err());
-            only.map(|&chart| chart.to_owned()).collect()
-        };
-        let both = base.iter().copied();
-        let both: Vec<&str> = both
-            .filter(|it| experiment.binary_search(it).is_ok())
-            .collect();
-        let mut intact: Vec<Vec<Intact>> = both.iter().map(|_| Vec::new()).collect();
-        for pair in pairs {
-            let sides = [&pair.base, &pair.experiment].map(|run| values(run, &both));
-            let [base, experiment] = sides.map(Vec::into_iter);
-            for (intact, values) in intact.iter_mut().zip(base.zip(experiment)) {
-                if let (Some(base), Some(experiment)) = values {
-                    intact.push(Intact {
-                        base_first: pair.base_first,
-                        base,
-                        experiment,
-                    });
-                }
-            }
-        }
         let mut scratch = Scratch::new();
-        let mut compared: Vec<ChartComparison> = (both.iter().zip(intact))
-            .map(|(chart, intact)| compare_chart(chart, pairs.len(), &intact, spec, &mut scratch))
+        let mut compared: Vec<ChartComparison> = (columns.of_both())
+            .map(|(chart, intact)| compare_chart(chart, pairs.len(), intact, spec, &mut scratch))
             .collect();
         let p_values: Vec<f64> = (compared.iter())
             .filter_map(|chart| Some(chart.comparison.as_ref()?.p_value))
@@ -122,8 +86,8 @@ impl Findings {
         Ok(Self {
             functional,
             charts: compared,
-            only_base: only(&base, &experiment),
-            only_experiment: only(&experiment, &base),
+            only_base: columns.of_one(true),
+            only_experiment: columns.of_one(false),
         })
     }
 
@@ -140,34 +104,6 @@ impl Findings {
             PairwiseStatus::Unknown
         }
     }
-}
-
-/// The charts that these runs have, of those that are compared, in order.
-fn charts<'a>(runs: impl Iterator<Item = &'a PairedRun>, spec: &PairwiseSpec) -> Vec<&'a str> {
-    runs.filter(|run| run.failure.is_none())
-        .fold(Vec::new(), |known, run| {
-            let given = run.values.iter().filter(|(_, values)| !values.is_empty());
-            let names = given.map(|(chart, _)| chart.as_str());
-            united(
-                known,
-                names.filter(|chart| spec.chart.as_deref().is_none_or(|only| only == *chart)),
-            )
-        })
-}
-
-/// The names of both, which are in order, and each there once.
-fn united<'a>(known: Vec<&'a str>, more: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut all = Vec::with_capacity(known.len());
-    let mut known = known.into_iter().peekable();
-    for name in more {
-        while let Some(before) = known.next_if(|it| *it < name) {
-            all.push(before);
-        }
-        known.next_if_eq(&name);
-        all.push(name);
-    }
-    all.extend(known);
-    all
 }
 
 fn compare_chart(

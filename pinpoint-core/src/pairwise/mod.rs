@@ -4,6 +4,7 @@
 //! while, so that their difference is that of the commits. A difference of 1 %
 //! can be seen where runs of the same commit differ by 10 % from hour to hour.
 
+mod columns;
 mod comparison;
 mod early_stopping;
 mod outcome;
@@ -11,6 +12,7 @@ mod spec;
 
 use pinpoint_compare::CompareError;
 
+use self::columns::Columns;
 use self::comparison::{Findings, Pair};
 use self::early_stopping::EarlyStopping;
 pub use self::outcome::{
@@ -97,6 +99,7 @@ pub struct Pairwise {
     base_first: Vec<bool>,
     /// By index.
     pairs: Vec<Option<Pair>>,
+    columns: Columns,
     builds: u64,
     /// Of the builds that were made or found, where they are known.
     digests: Vec<Option<String>>,
@@ -145,6 +148,7 @@ impl Pairwise {
             actions,
             base_first,
             pairs: vec![None; pairs],
+            columns: Columns::default(),
             builds: 0,
             digests: Vec::new(),
             lost: Lost::default(),
@@ -244,12 +248,16 @@ impl Pairwise {
                 } else {
                     (second, first)
                 };
-                self.pairs[index] = Some(Pair {
+                let pair = Pair {
                     base_first,
                     bot,
                     base,
                     experiment,
-                });
+                };
+                let only = self.spec.chart.as_deref();
+                let is_compared = |chart: &str| only.is_none_or(|only| only == chart);
+                self.columns.add(index, &pair, is_compared);
+                self.pairs[index] = Some(pair);
                 if let Err(error) = self.look() {
                     self.conclude(Stopped::failed(error));
                 }
@@ -357,7 +365,7 @@ impl Pairwise {
 
     fn findings(&self) -> Result<Findings, CompareError> {
         let pairs: Vec<&Pair> = self.pairs.iter().flatten().collect();
-        let mut findings = Findings::of(&pairs, &self.spec)?;
+        let mut findings = Findings::of(&pairs, &self.columns, &self.spec)?;
         if let Some(early_stopping) = &self.early_stopping {
             for chart in &mut findings.charts {
                 chart.anytime_p_value = early_stopping.p_value(&chart.chart);
