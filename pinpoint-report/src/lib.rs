@@ -45,7 +45,7 @@ use pinpoint_backends::store::{Job, JobStore, StoreError};
 pub use answer::{Answer, of_result};
 pub use foreign::{Foreign, clean};
 pub use link::commit_page;
-pub use measurements::{Measurements, Pair, Place, Run};
+pub use measurements::{ChartValues, Measurements, Pair, Place, Run};
 pub use page::content_security_policy;
 pub use pairs::chart_pictures;
 pub use search::{commit_name, measured, subject};

@@ -1,13 +1,14 @@
 //! The runs of a job, in order, and the commits that they ran.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 #[cfg(test)]
 use pinpoint_core::BuildReport;
 use pinpoint_core::job::NamedCulprit;
 use pinpoint_core::{
     Answered, CombinedCommit, Commit, CommitNames, CommitOrder, Event, Position, Report, RunReport,
-    Task,
+    Series, Task,
 };
 
 use crate::picture::Column;
@@ -17,6 +18,9 @@ use crate::words::short;
 ///
 /// They grow with the journal: an answer that is [added](Self::add) costs no more than itself,
 /// but for the first run of a commit, which may move other commits to the right.
+///
+/// There may be 10,000 runs, or thousands of charts in each: a run has no room but for what it
+/// holds, and all share the names and the units of charts.
 #[derive(Debug, Clone, Default)]
 pub struct Measurements {
     /// The commits that were run, in the order of the search.
@@ -30,7 +34,7 @@ pub struct Measurements {
     /// The index of each place.
     indices: BTreeMap<Position, usize>,
     /// The unit of each chart, as the last run with that chart gives it.
-    units: BTreeMap<String, Option<String>>,
+    units: BTreeMap<Arc<str>, Option<Arc<str>>>,
 }
 
 /// A commit that was run.
@@ -49,12 +53,25 @@ pub struct Run {
     pub name: String,
     /// The place of its commit in the search (see [`Measurements::place_of`]).
     pub position: Position,
-    /// What the executor reports of it, with the values that count.
+    /// What the executor reports of it, but for the values.
     pub report: RunReport,
+    /// The values that count, in the order of the names of their charts.
+    pub charts: Box<[ChartValues]>,
     /// The reason why it does not count; absent when it gave values.
     pub failure: Option<String>,
     /// The end of its output, where that is known.
     pub output: Option<String>,
+}
+
+/// The values of a chart in a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChartValues {
+    /// The name of the chart.
+    pub chart: Arc<str>,
+    /// The unit, as the benchmark writes it.
+    pub unit: Option<Arc<str>>,
+    /// The values, in the order in which the benchmark gave them.
+    pub values: Box<[f64]>,
 }
 
 /// Two runs back to back, by their indices.
@@ -69,12 +86,18 @@ pub struct Pair {
 }
 
 impl Run {
+    /// The values of a chart, if the run gave some.
+    pub fn chart(&self, chart: &str) -> Option<&ChartValues> {
+        let found = self.charts.binary_search_by(|it| (*it.chart).cmp(chart));
+        self.charts.get(found.ok()?)
+    }
+
     /// The value of a chart; of several, the median. None when the run failed.
     pub fn value(&self, chart: &str) -> Option<f64> {
         if self.failure.is_some() {
             return None;
         }
-        pinpoint_compare::median(&self.report.charts.get(chart)?.values)
+        pinpoint_compare::median(&self.chart(chart)?.values)
     }
 }
 
@@ -153,27 +176,37 @@ impl Measurements {
         &mut self,
         name: String,
         position: Position,
-        report: RunReport,
+        mut report: RunReport,
         failure: Option<String>,
         names: &CommitNames,
     ) {
-        for (chart, series) in &report.charts {
-            match self.units.get_mut(chart) {
-                Some(unit) if *unit == series.unit => {}
-                Some(unit) => unit.clone_from(&series.unit),
-                None => {
-                    self.units.insert(chart.clone(), series.unit.clone());
-                }
-            }
-        }
+        let charts = std::mem::take(&mut report.charts).into_iter();
+        let charts = charts.map(|(chart, series)| self.shared(chart, series));
+        let charts = charts.collect();
         self.add_place(position, names);
         self.runs.push(Run {
             name,
             position,
             report,
+            charts,
             failure,
             output: None,
         });
+    }
+
+    /// The values of a chart, with the name and the unit that all runs share.
+    fn shared(&mut self, chart: String, series: Series) -> ChartValues {
+        let known = self.units.get_key_value(&*chart);
+        let chart = known.map_or_else(|| chart.into(), |(known, _)| known.clone());
+        let unit = self.units.entry(chart.clone()).or_default();
+        if unit.as_deref() != series.unit.as_deref() {
+            *unit = series.unit.map(Arc::from);
+        }
+        ChartValues {
+            chart,
+            unit: unit.clone(),
+            values: series.values.into(),
+        }
     }
 
     /// Makes the place at a position, where it is missing.
@@ -254,7 +287,7 @@ impl Measurements {
     pub fn units(&self) -> BTreeMap<&str, Option<&str>> {
         let units = self.units.iter();
         units
-            .map(|(chart, unit)| (chart.as_str(), unit.as_deref()))
+            .map(|(chart, unit)| (&**chart, unit.as_deref()))
             .collect()
     }
 

@@ -129,6 +129,7 @@ mod tests {
             name: HOSTILE.into(),
             position,
             report,
+            charts: Box::default(),
             failure: failure.map(str::to_owned),
             output: Some(HOSTILE.into()),
         }

@@ -111,11 +111,8 @@ fn row(
     output: Option<(usize, usize)>,
 ) -> Value {
     let values: Vec<Value> = (charts.iter())
-        .map(|chart| match run.value(chart) {
-            Some(value) => {
-                let series = &run.report.charts[*chart];
-                json!(clean(&quantity(value, series.unit.as_deref())))
-            }
+        .map(|chart| match run.value(chart).zip(run.chart(chart)) {
+            Some((value, of)) => json!(clean(&quantity(value, of.unit.as_deref()))),
             None => Value::Null,
         })
         .collect();
@@ -151,6 +148,7 @@ mod tests {
             name: "3".into(),
             position: Position::Lower,
             report: RunReport::new(created + 90_000),
+            charts: Box::default(),
             failure: None,
             output: None,
         };

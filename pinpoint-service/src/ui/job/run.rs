@@ -21,7 +21,10 @@ pub(super) fn card(moment: &Moment, name: &str, output: Option<&str>) -> Markup 
         return html! { section #run { p.empty { "There is no run " (Foreign(name)) " here." } } };
     };
     let Run {
-        report, failure, ..
+        report,
+        charts,
+        failure,
+        ..
     } = run;
     let started = i64::try_from(report.started).unwrap_or_default();
     let values = |values: &[f64], unit: Option<&str>| {
@@ -35,7 +38,7 @@ pub(super) fn card(moment: &Moment, name: &str, output: Option<&str>) -> Markup 
         }
         text
     };
-    let more = report.charts.len().saturating_sub(MOST_VALUES);
+    let more = charts.len().saturating_sub(MOST_VALUES);
     html! {
         section.card #run aria-labelledby="run-title" tabindex="-1" {
             h2 #run-title { "Run " (Foreign(name)) }
@@ -56,8 +59,8 @@ pub(super) fn card(moment: &Moment, name: &str, output: Option<&str>) -> Markup 
                 @if let Some(code) = report.exit_code {
                     tr { th scope="row" { "Exit code" } td { (code) } }
                 }
-                @for (chart, series) in report.charts.iter().take(MOST_VALUES) {
-                    tr { th scope="row" { (Foreign(&pinpoint_report::text::name(chart))) } td { (Foreign(&values(&series.values, series.unit.as_deref()))) } }
+                @for it in charts.iter().take(MOST_VALUES) {
+                    tr { th scope="row" { (Foreign(&pinpoint_report::text::name(&it.chart))) } td { (Foreign(&values(&it.values, it.unit.as_deref()))) } }
                 }
                 @if more > 0 {
                     tr { th scope="row" { "" } td { (count(more as u64, "more metric")) } }
