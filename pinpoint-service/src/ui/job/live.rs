@@ -39,10 +39,8 @@ use crate::{Phase, Service};
 /// has time for other things.
 const PACE: Duration = Duration::from_millis(120);
 
-/// A page takes no more than this part of a processor to draw, however large it is.
-const PART: u32 = 4;
-
-/// The longest that it waits for that.
+/// The longest that a page rests after it was drawn, for as long as that took: it takes no more
+/// than half of a processor, and less where others want it, too.
 const MOST_REST: Duration = Duration::from_secs(1);
 
 /// The time after which a page is drawn although no record came: what a worker does, and ages.
@@ -306,8 +304,8 @@ async fn draw(
             }
             before = Some(shown);
         }
-        let rest = (began.elapsed() * PART).min(MOST_REST).max(PACE);
-        sleep_until(began + rest).await;
+        let took = began.elapsed();
+        sleep_until(began + (took + took.min(MOST_REST)).max(PACE)).await;
         let refresh = sleep_until(Instant::now() + REFRESH);
         tokio::pin!(refresh);
         loop {

@@ -9,9 +9,9 @@ use pinpoint_backends::job::{JobError, kind_of, machine_of, stored_result};
 use pinpoint_backends::store::{Job, JournalEntry};
 use pinpoint_core::job::{JobResult, NamedChart};
 use pinpoint_core::{
-    Action, Answered, Applied, Bisection, BuildReport, CombinedCommit, Culprit, Engine, JobKey,
-    JobKind, JobMachine, JobOutcome, Machine, Pairwise, PairwiseOutcome, Posterior, Record, Report,
-    Search,
+    Action, Answered, Applied, Bisection, BuildReport, ChartComparison, CombinedCommit, Culprit,
+    Engine, JobKey, JobKind, JobMachine, JobOutcome, Machine, Pairwise, PairwiseOutcome, Posterior,
+    Record, Report, Search,
 };
 use pinpoint_report::Measurements;
 
@@ -39,6 +39,8 @@ pub(super) struct Moment {
     pub(super) result: Option<JobResult>,
     /// The comparison in pairs: of a try job, or of the ends of a culprit finder.
     compared: Option<PairwiseOutcome>,
+    /// The machine has gone on since that was said.
+    has_gone_on: bool,
     /// The reason why the journal can't be replayed to this moment.
     pub(super) broken: Option<String>,
     pub(super) pace: Pace,
@@ -72,6 +74,7 @@ impl Moment {
             outstanding: Vec::new(),
             result,
             compared: None,
+            has_gone_on: true,
             broken: None,
             pace: Pace::default(),
             has_answers: false,
@@ -91,10 +94,12 @@ impl Moment {
             Ok(applied) => applied,
             Err(error) => {
                 self.broken = Some(error.to_string());
+                self.has_gone_on = true;
                 return;
             }
         };
         self.recorded = Some(entry.recorded);
+        self.has_gone_on |= applied.event.is_some();
         let Record::Reported { action, report } = entry.record else {
             return;
         };
@@ -133,6 +138,13 @@ impl Moment {
             true => Vec::new(),
             false => self.engine.outstanding(),
         };
+        if std::mem::take(&mut self.has_gone_on) {
+            self.compared = self.compare();
+        }
+    }
+
+    /// What the comparison in pairs says so far, at the cost of comparing all charts.
+    fn compare(&self) -> Option<PairwiseOutcome> {
         let machine = self.engine.machine();
         let comparison = match machine.search() {
             Search::Bisection(_) => None,
@@ -140,7 +152,7 @@ impl Moment {
             Search::CulpritFinder(search) => Some(search.verification()),
         };
         let is_there = machine.outcome().is_some() || (self.has_answers && self.broken.is_none());
-        self.compared = comparison.filter(|_| is_there).map(Pairwise::so_far);
+        comparison.filter(|_| is_there).map(Pairwise::so_far)
     }
 
     /// Whether records followed.
@@ -202,14 +214,12 @@ impl Moment {
         self.compared.as_ref()
     }
 
-    /// Its charts, with their units.
-    pub(super) fn charts(&self) -> Vec<NamedChart> {
-        let charts = self.comparison().map_or(&[][..], |outcome| &outcome.charts);
-        let named = charts.iter().map(|comparison| NamedChart {
+    /// A chart of it, with its unit.
+    pub(super) fn named(&self, comparison: &ChartComparison) -> NamedChart {
+        NamedChart {
             unit: self.measured.unit(&comparison.chart).map(str::to_owned),
             comparison: comparison.clone(),
-        });
-        named.collect()
+        }
     }
 
     /// The chart that decides, where one does, and its unit.

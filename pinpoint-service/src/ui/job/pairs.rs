@@ -158,18 +158,18 @@ fn order(column: Option<Column>, one: &ChartComparison, other: &ChartComparison)
 }
 
 /// The metrics that the view asks for, in its order.
-fn chosen<'a>(charts: &'a [NamedChart], asked: &Asked) -> Vec<&'a NamedChart> {
+fn chosen<'a>(charts: &'a [ChartComparison], asked: &Asked) -> Vec<&'a ChartComparison> {
     let find = asked.find.as_deref().map(str::to_lowercase);
     let mut chosen: Vec<_> = charts
         .iter()
         .filter(|chart| match &find {
-            Some(find) => chart.comparison.chart.to_lowercase().contains(find),
+            Some(find) => chart.chart.to_lowercase().contains(find),
             None => true,
         })
         .collect();
-    let has_none = |chart: &NamedChart| chart.comparison.comparison.is_none();
+    let has_none = |chart: &ChartComparison| chart.comparison.is_none();
     chosen.sort_by(|one, other| {
-        let ordering = order(asked.sort, &one.comparison, &other.comparison);
+        let ordering = order(asked.sort, one, other);
         match asked.is_descending && asked.sort.is_some() {
             // What has no numbers comes last in both orders.
             true => has_none(one).cmp(&has_none(other)).then(ordering.reverse()),
@@ -180,20 +180,20 @@ fn chosen<'a>(charts: &'a [NamedChart], asked: &Asked) -> Vec<&'a NamedChart> {
 }
 
 fn metrics(moment: &Moment, asked: &Asked) -> Result<Markup, PictureError> {
-    let charts = moment.charts();
     let outcome = moment.comparison();
-    let chosen = chosen(&charts, asked);
+    let charts = outcome.map_or(&[][..], |outcome| &outcome.charts);
+    let chosen = chosen(charts, asked);
     let pages = chosen.len().div_ceil(ROWS).max(1);
     let page = asked.page.min(pages);
     let shown = chosen.iter().skip((page - 1) * ROWS).take(ROWS);
     let picture = match charts
         .iter()
-        .find(|it| asked.chart.as_ref() == Some(&it.comparison.chart))
+        .find(|it| asked.chart.as_ref() == Some(&it.chart))
     {
         Some(chart) => html! {
             section #picture aria-labelledby="picture-title" {
-                h3 #picture-title { (Foreign(&chart.comparison.chart)) }
-                (chart_pictures(&moment.measured, &moment.measured.pairs, chart)?)
+                h3 #picture-title { (Foreign(&chart.chart)) }
+                (chart_pictures(&moment.measured, &moment.measured.pairs, &moment.named(chart))?)
             }
         },
         None => html! {},
@@ -223,7 +223,7 @@ fn metrics(moment: &Moment, asked: &Asked) -> Result<Markup, PictureError> {
                     thead { tr {
                         @for column in Column::ALL { (head(asked, column)) }
                     } }
-                    tbody { @for chart in shown { (metric(asked, chart)) } }
+                    tbody { @for chart in shown { (metric(asked, &moment.named(chart))) } }
                 } }
                 @if pages > 1 { (other_pages(asked, page, pages)) }
             }
