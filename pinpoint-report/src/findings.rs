@@ -3,6 +3,8 @@
 //!
 //! Each part names commits as its caller does: a page has links that a file has not.
 
+use std::ops::Range;
+
 use maud::{Markup, html};
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
 use pinpoint_core::{CombinedCommit, Commit, Comparison, Unchanged, Verdict};
@@ -12,7 +14,7 @@ use crate::quantity::{self, change, count, p_value};
 use crate::words::{dependency_change, effect, line, line_of, short, why};
 
 /// At most this many rows are written out, and commits that may hold a culprit.
-const MOST: usize = 1000;
+pub(crate) const MOST: usize = 1000;
 
 /// At most this many are shown unfolded.
 const FEW: usize = 20;
@@ -61,19 +63,20 @@ pub fn culprit(document: &BisectionResult, culprit: &NamedCulprit, name: &Markup
     }
 }
 
-/// A table of the comparisons of neighbours with their evidence, in the order of the commits;
-/// nothing where there are none.
+/// The comparisons of neighbours in the order of the commits, nothing where there are none:
+/// these rows of a table of their evidence, and below it what leads to the others.
 pub fn comparisons<C>(
     comparisons: &[Comparison<C>],
+    (rows, others): (Range<usize>, &Markup),
     unit: Option<&str>,
     name: impl Fn(&C) -> Markup,
 ) -> Markup {
-    let left_out = comparisons.len().saturating_sub(MOST);
+    let shown = comparisons.iter().skip(rows.start).take(rows.len());
     html! {
         @if !comparisons.is_empty() {
             section #comparisons aria-labelledby="comparisons-title" {
                 h2 #comparisons-title { "Comparisons of neighbours" }
-                details open[comparisons.len() <= FEW] {
+                details open[comparisons.len() <= FEW || rows.start > 0] {
                     summary { (count(comparisons.len() as u64, "comparison")) ", in the order of the commits" }
                     div.wide tabindex="0" role="region" aria-label="Comparisons of neighbours" { table {
                         thead { tr {
@@ -81,9 +84,9 @@ pub fn comparisons<C>(
                             th scope="col" { "Verdict" } th.number scope="col" { "Means differ by" }
                             th.number scope="col" { "p (Mann-Whitney)" } th.number scope="col" { "p (Kolmogorov-Smirnov)" }
                         } }
-                        tbody { @for comparison in comparisons.iter().take(MOST) { (compared(comparison, unit, &name)) } }
+                        tbody { @for comparison in shown { (compared(comparison, unit, &name)) } }
                     } }
-                    @if left_out > 0 { p.note { (left_out) " more." } }
+                    (others)
                 }
             }
         }

@@ -61,7 +61,9 @@ pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
         }
         @if !is_one { (cards) }
         @if let Some(document) = document {
-            (findings::comparisons(&document.comparisons, unit(report).as_deref(), code))
+            @let (rows, left_out) = (0..findings::MOST, document.comparisons.len().saturating_sub(findings::MOST));
+            @let more = html! { @if left_out > 0 { p.note { (left_out) " more." } } };
+            (findings::comparisons(&document.comparisons, (rows, &more), unit(report).as_deref(), code))
             (findings::candidates(&document.candidates))
             (findings::unchanged(&document.unchanged, |commit| html! { (Foreign(&line(commit))) }))
             @if !document.skipped.is_empty() { (skipped(document)) }

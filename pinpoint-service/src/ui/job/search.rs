@@ -74,7 +74,7 @@ pub(super) fn section(moment: &Moment, asked: &Asked) -> Result<Markup, PictureE
             @if let Some(known) = &known { (probabilities(moment, asked, known, is_found)) }
         }
         (squares::of_search(moment, asked))
-        (compared(moment, unit))
+        (compared(moment, asked, unit))
         (skipped(moment))
     })
 }
@@ -141,7 +141,7 @@ fn probabilities(moment: &Moment, asked: &Asked, known: &Posterior, is_found: bo
 }
 
 /// What was compared so far, and what that leaves.
-fn compared(moment: &Moment, unit: Option<&str>) -> Markup {
+fn compared(moment: &Moment, asked: &Asked, unit: Option<&str>) -> Markup {
     let names = moment.engine.names();
     let search = moment.bisection();
     let comparisons = search.map(Bisection::comparisons).unwrap_or_default();
@@ -154,9 +154,10 @@ fn compared(moment: &Moment, unit: Option<&str>) -> Markup {
         Some(JobResult::CulpritFinder(result)) => Some(&result.search),
         Some(JobResult::Pairwise(_)) | None => None,
     };
+    let (shown, ways) = rows(asked, comparisons.len(), "comparisons");
     html! {
-        (findings::comparisons(&comparisons, unit, |commit| at(names, *commit)))
-        (open_ranges(names, &open.unwrap_or_default()))
+        (findings::comparisons(&comparisons, (shown, &ways), unit, |commit| at(names, *commit)))
+        (open_ranges(names, asked, &open.unwrap_or_default()))
         @if let Some(result) = result {
             (findings::candidates(&result.candidates))
             (findings::unchanged(&result.unchanged, linked))
@@ -165,17 +166,19 @@ fn compared(moment: &Moment, unit: Option<&str>) -> Markup {
 }
 
 /// The ranges in which a culprit is still looked for.
-fn open_ranges(names: &CommitNames, open: &[OpenRange]) -> Markup {
+fn open_ranges(names: &CommitNames, asked: &Asked, open: &[OpenRange]) -> Markup {
+    let (rows, ways) = rows(asked, open.len(), "searched");
     html! {
         @if !open.is_empty() {
             section #searched aria-labelledby="searched-title" {
                 h2 #searched-title { "Still searched" }
-                ul { @for range in open.iter().take(MOST_LISTED) {
+                ul { @for range in &open[rows] {
                     li {
                         (count(range.between.saturating_add(1), "commit")) " after " (at(names, range.lower))
                         ", up to " (at(names, range.higher))
                     }
                 } }
+                (ways)
             }
         }
     }
