@@ -414,20 +414,26 @@ fn undrawn(error: pinpoint_report::picture::PictureError) -> Status {
 }
 
 /// The bytes that are kept of an entry, roughly: the machine and the measurements both have
-/// the values, in maps whose least size is that of eleven.
+/// the values. For a comparison in pairs the machine has a map of them, whose least size is that
+/// of eleven charts.
 fn weight_of(entry: &JournalEntry) -> usize {
     const RECORD: usize = 300;
-    const RUN: usize = 2000;
-    const CHART: usize = 250;
-    let of_run = |run: &RunReport| -> usize {
+    const RUN: usize = 700;
+    const MAP: usize = 600;
+    const CHART: usize = 100;
+    const CHART_OF_PAIR: usize = 250;
+    let of_run = |run: &RunReport, of_chart: usize| -> usize {
         let charts = run.charts.values();
-        let charts: usize = charts.map(|series| CHART + 16 * series.values.len()).sum();
-        RUN + charts
+        let charts = charts.map(|series| of_chart + 16 * series.values.len());
+        RUN + charts.sum::<usize>()
     };
     let more = match &entry.record {
         Record::Reported { report, .. } => match report {
-            Report::Ran(run) => of_run(run),
-            Report::RanPair(pair) => of_run(&pair.first) + of_run(&pair.second),
+            Report::Ran(run) => of_run(run, CHART),
+            Report::RanPair(pair) => [&pair.first, &pair.second]
+                .map(|run| MAP + of_run(run, CHART_OF_PAIR))
+                .iter()
+                .sum(),
             _ => 0,
         },
         _ => 0,

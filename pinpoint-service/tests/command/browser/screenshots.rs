@@ -21,8 +21,8 @@ use crate::scene::Scene;
 const SCREENS: [(u32, &str); 4] = [
     (1280, "light"),
     (1280, "dark"),
-    (360, "light"),
-    (360, "dark"),
+    (320, "light"),
+    (320, "dark"),
 ];
 
 /// The most of a page that is in its picture.
