@@ -1,11 +1,14 @@
 //! The values of each chart, pair by pair.
 //!
 //! A comparison that is looked at after every pair must not read all runs again each time: a
-//! pair is taken apart once, when it is answered, and costs no more than its own values.
+//! pair is taken apart once, when it is answered, at the cost of a walk along all charts.
 
 use std::collections::BTreeMap;
 
+use pinpoint_compare::median;
+
 use super::comparison::Pair;
+use crate::PairedRun;
 
 /// The charts of all pairs that were answered, by name.
 #[derive(Debug, Clone, Default)]
@@ -36,35 +39,41 @@ pub(super) struct Intact {
 impl Columns {
     /// Takes in the pair with this index, which may be answered after later ones.
     pub(super) fn add(&mut self, index: usize, pair: &Pair, is_compared: impl Fn(&str) -> bool) {
-        for (run, is_base) in [(&pair.base, true), (&pair.experiment, false)] {
-            if run.failure.is_some() {
-                continue;
-            }
-            let given = run.values.iter().filter(|(_, values)| !values.is_empty());
-            for (chart, _) in given.filter(|(chart, _)| is_compared(chart)) {
-                if !self.charts.contains_key(chart) {
-                    self.charts.insert(chart.clone(), Column::default());
-                }
-                let Some(column) = self.charts.get_mut(chart) else {
-                    continue;
+        let mut known = self.charts.iter_mut().peekable();
+        let mut others = Vec::new();
+        // All three are in the order of their names, and so they are walked side by side.
+        let [mut base, mut experiment] =
+            [&pair.base, &pair.experiment].map(|run| given(run, &is_compared).peekable());
+        loop {
+            let names = [base.peek(), experiment.peek()].map(|next| next.map(|(name, _)| *name));
+            let Some(chart) = names.into_iter().flatten().min() else {
+                break;
+            };
+            let of_base = base.next_if(|(name, _)| *name == chart);
+            let of_experiment = experiment.next_if(|(name, _)| *name == chart);
+            let [of_base, of_experiment] = [of_base, of_experiment].map(|given| median(given?.1));
+            while known.next_if(|(name, _)| name.as_str() < chart).is_some() {}
+            let mut other = Column::default();
+            let there = known.next_if(|(name, _)| name.as_str() == chart);
+            let is_known = there.is_some();
+            let column = there.map_or(&mut other, |(_, column)| column);
+            column.of_base |= of_base.is_some();
+            column.of_experiment |= of_experiment.is_some();
+            if let (Some(base), Some(experiment)) = (of_base, of_experiment) {
+                let place = column.intact.partition_point(|it| it.index < index);
+                let intact = Intact {
+                    index,
+                    base_first: pair.base_first,
+                    base,
+                    experiment,
                 };
-                if !is_base {
-                    column.of_experiment = true;
-                    continue;
-                }
-                column.of_base = true;
-                if let Some((base, experiment)) = pair.values(chart) {
-                    let place = column.intact.partition_point(|it| it.index < index);
-                    let intact = Intact {
-                        index,
-                        base_first: pair.base_first,
-                        base,
-                        experiment,
-                    };
-                    column.intact.insert(place, intact);
-                }
+                column.intact.insert(place, intact);
+            }
+            if !is_known {
+                others.push((chart.to_owned(), other));
             }
         }
+        self.charts.extend(others);
     }
 
     /// The charts that both sides have, in order.
@@ -87,6 +96,17 @@ impl Columns {
     }
 }
 
+/// The charts of a run that are compared, with their values, in order; none of one that failed.
+fn given<'a>(
+    run: &'a PairedRun,
+    is_compared: impl Fn(&str) -> bool,
+) -> impl Iterator<Item = (&'a str, &'a [f64])> {
+    let values = run.values.iter().filter(|_| run.failure.is_none());
+    values
+        .map(|(chart, values)| (chart.as_str(), &values[..]))
+        .filter(move |(chart, values)| !values.is_empty() && is_compared(chart))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -94,7 +114,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::PairedRun;
 
     /// A run that may have failed, and may lack charts or their values.
     fn any_run() -> impl Strategy<Value = PairedRun> {
