@@ -1,5 +1,7 @@
 //! Commits and what is done with them, in words.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
 use pinpoint_core::{Action, CombinedCommit, CommitNames, Position, Task};
 use pinpoint_report::words::short;
@@ -35,26 +37,44 @@ pub(super) fn at(names: &CommitNames, position: Position) -> Markup {
 
 /// Work to be done, the same kind of it once with its count.
 pub(super) fn work(names: &CommitNames, outstanding: &[Action]) -> Vec<(Markup, usize)> {
-    let mut work: Vec<(Markup, usize)> = Vec::new();
-    for action in outstanding {
-        let words = match &action.task {
-            Task::FindMetric { commit } => {
-                html! { "run " (at(names, *commit)) " once, to find the metric" }
-            }
-            Task::List { lower, higher, .. } => {
-                html! { "list the commits between " (at(names, *lower)) " and " (at(names, *higher)) }
-            }
-            Task::Build { commit } => html! { "build " (at(names, *commit)) },
-            Task::Run { commit, .. } => html! { "run " (at(names, *commit)) },
-            Task::RunPair { first, second, .. } => {
-                html! { "run " (at(names, *first)) " and " (at(names, *second)) " in a pair" }
-            }
-            Task::Cancel { .. } => html! { "end work that is no longer needed" },
-        };
-        match work.iter_mut().find(|(known, _)| known.0 == words.0) {
+    let mut work: Vec<(&Task, usize)> = Vec::new();
+    let mut known = BTreeMap::new();
+    for Action { task, .. } in outstanding {
+        let place = *known.entry(kind(task)).or_insert(work.len());
+        match work.get_mut(place) {
             Some((_, count)) => *count += 1,
-            None => work.push((words, 1)),
+            None => work.push((task, 1)),
         }
     }
-    work
+    let in_words = |(task, count)| (words(names, task), count);
+    work.into_iter().map(in_words).collect()
+}
+
+/// Two tasks of which this is equal are described by the same words.
+fn kind(task: &Task) -> (u8, Option<Position>, Option<Position>) {
+    match *task {
+        Task::FindMetric { commit } => (0, Some(commit), None),
+        Task::List { lower, higher, .. } => (1, Some(lower), Some(higher)),
+        Task::Build { commit } => (2, Some(commit), None),
+        Task::Run { commit, .. } => (3, Some(commit), None),
+        Task::RunPair { first, second, .. } => (4, Some(first), Some(second)),
+        Task::Cancel { .. } => (5, None, None),
+    }
+}
+
+fn words(names: &CommitNames, task: &Task) -> Markup {
+    match *task {
+        Task::FindMetric { commit } => {
+            html! { "run " (at(names, commit)) " once, to find the metric" }
+        }
+        Task::List { lower, higher, .. } => {
+            html! { "list the commits between " (at(names, lower)) " and " (at(names, higher)) }
+        }
+        Task::Build { commit } => html! { "build " (at(names, commit)) },
+        Task::Run { commit, .. } => html! { "run " (at(names, commit)) },
+        Task::RunPair { first, second, .. } => {
+            html! { "run " (at(names, first)) " and " (at(names, second)) " in a pair" }
+        }
+        Task::Cancel { .. } => html! { "end work that is no longer needed" },
+    }
 }
