@@ -97,10 +97,10 @@ impl Columns {
 }
 
 /// The charts of a run that are compared, with their values, in order; none of one that failed.
-fn given<'a>(
-    run: &'a PairedRun,
+fn given(
+    run: &PairedRun,
     is_compared: impl Fn(&str) -> bool,
-) -> impl Iterator<Item = (&'a str, &'a [f64])> {
+) -> impl Iterator<Item = (&str, &[f64])> {
     let values = run.values.iter().filter(|_| run.failure.is_none());
     values
         .map(|(chart, values)| (chart.as_str(), &values[..]))
