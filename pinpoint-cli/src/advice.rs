@@ -5,9 +5,9 @@ use std::io::ErrorKind;
 
 #[cfg(feature = "luci")]
 use pinpoint_backends::google::{ServiceError, UnknownTokenSource};
-use pinpoint_backends::job::JobError;
+use pinpoint_backends::job::{JobError, NotExplicable};
 use pinpoint_backends::local::doctor::Cause;
-use pinpoint_backends::local::{LocalError, MirrorError, RepositoryError};
+use pinpoint_backends::local::{LocalError, MirrorError, ProfilerError, RepositoryError};
 #[cfg(feature = "luci")]
 use pinpoint_backends::luci::LuciError;
 use pinpoint_backends::store::{LockError, StoreError};
@@ -27,6 +27,8 @@ pub(crate) fn on(error: &(dyn Error + 'static)) -> Option<String> {
         let advice = { error.downcast_ref().and_then(on_store) }
             .or_else(|| error.downcast_ref().and_then(on_lock))
             .or_else(|| error.downcast_ref().and_then(on_local))
+            .or_else(|| error.downcast_ref().and_then(on_profiler))
+            .or_else(|| error.downcast_ref().and_then(on_not_explicable))
             .or_else(|| error.downcast_ref().and_then(on_mirror))
             .or_else(|| error.downcast_ref().and_then(on_repository))
             .or_else(|| error.downcast_ref().and_then(on_history))
@@ -54,6 +56,8 @@ fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
             CliError::UnknownBot(error) => error,
             CliError::Job(error) => error,
             CliError::Measurement(error) => error,
+            CliError::Profiler(error) => error,
+            CliError::NotExplicable(error) => error,
             CliError::Stopped { error, .. } => &**error,
             #[cfg(feature = "temporal")]
             CliError::Temporal(error) => error,
@@ -142,6 +146,7 @@ fn on_lock(error: &LockError) -> Option<String> {
 
 fn on_local(error: &LocalError) -> Option<String> {
     Some(match error {
+        LocalError::Profiler(error) => return on_profiler(error),
         LocalError::NoSuchProcessor { .. } => "--cpu LIST".into(),
         LocalError::NoCommand => "write it after `--`".into(),
         LocalError::CommandNotExecutable { program, .. } => format!("as in `-- sh {program}`"),
@@ -162,6 +167,24 @@ fn on_local(error: &LocalError) -> Option<String> {
         },
         _ => return None,
     })
+}
+
+fn on_profiler(error: &ProfilerError) -> Option<String> {
+    Some(match error {
+        ProfilerError::Missing { .. }
+        | ProfilerError::NoneInstalled
+        | ProfilerError::NotPermitted { .. }
+        | ProfilerError::NotGo(_) => "--profiler names another".into(),
+        _ => return None,
+    })
+}
+
+fn on_not_explicable(error: &NotExplicable) -> Option<String> {
+    match error {
+        NotExplicable::Elsewhere(_) => Some("--base FILES --experiment FILES".into()),
+        NotExplicable::OtherCulprit { .. } => Some("--culprit HASH".into()),
+        _ => None,
+    }
 }
 
 fn on_mirror(error: &MirrorError) -> Option<String> {

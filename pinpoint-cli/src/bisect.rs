@@ -11,6 +11,7 @@ use pinpoint_report::command_line::with_ends;
 use crate::arguments::{Bisect, Display};
 use crate::command_line;
 use crate::error::CliError;
+use crate::explain::job::end_explained;
 use crate::luci;
 use crate::new_job::{CarriedOut, Names, PatchFile, end, milliseconds, patched, store_job};
 use crate::prior::Prior;
@@ -23,10 +24,14 @@ pub(crate) async fn run(arguments: Bisect, display: Display) -> Result<u8, CliEr
     }
     let display = arguments.job.assignment.display(display);
     let command_line = command_line::of_this_process(&arguments.good, &arguments.bad);
+    let profiler = arguments.explain.then(|| arguments.profiler.clone());
     let search = Search::new(arguments, command_line)?;
     let spec = search.spec.clone();
     let result = search.run(spec, &display).await?;
-    Ok(end(result.as_ref(), &display))
+    match (profiler, &result) {
+        (Some(profiler), Some(result)) => end_explained(result, profiler, &display).await,
+        _ => Ok(end(result.as_ref(), &display)),
+    }
 }
 
 /// A search that the arguments ask for.

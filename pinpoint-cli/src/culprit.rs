@@ -6,6 +6,7 @@ use crate::arguments::{Culprit, Display};
 use crate::bisect::Search;
 use crate::command_line;
 use crate::error::CliError;
+use crate::explain::job::end_explained;
 use crate::luci;
 use crate::new_job::end;
 
@@ -16,6 +17,7 @@ pub(crate) async fn run(arguments: Culprit, display: Display) -> Result<u8, CliE
     }
     let display = bisect.job.assignment.display(display);
     let command_line = command_line::of_this_process(&bisect.good, &bisect.bad);
+    let profiler = bisect.explain.then(|| bisect.profiler.clone());
     let search = Search::new(bisect, command_line)?;
     let spec = CulpritFinderSpec {
         version: CULPRIT_FINDER_SPEC_VERSION,
@@ -23,5 +25,8 @@ pub(crate) async fn run(arguments: Culprit, display: Display) -> Result<u8, CliE
         pairs,
     };
     let result = search.run(spec, &display).await?;
-    Ok(end(result.as_ref(), &display))
+    match (profiler, &result) {
+        (Some(profiler), Some(result)) => end_explained(result, profiler, &display).await,
+        _ => Ok(end(result.as_ref(), &display)),
+    }
 }

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use pinpoint_backends::job::JobError;
-use pinpoint_backends::local::{LocalError, RepositoryError};
+use pinpoint_backends::job::{JobError, NotExplicable};
+use pinpoint_backends::local::{LocalError, ProfilerError, RepositoryError};
 #[cfg(feature = "luci")]
 use pinpoint_backends::luci::LuciError;
 use pinpoint_backends::store::{KeyError, LockError, StoreError};
@@ -93,6 +93,19 @@ pub(crate) enum CliError {
         path: PathBuf,
         source: Box<pinpoint_core::profile::ReadProfileError>,
     },
+    /// The profiles of a run's processes can't be put together.
+    #[error("the profiles of {run}: {source}")]
+    RunProfiles {
+        run: String,
+        source: Box<pinpoint_core::profile::ReadProfileError>,
+    },
+    #[error(transparent)]
+    Profiler(#[from] ProfilerError),
+    #[error(transparent)]
+    NotExplicable(#[from] NotExplicable),
+    /// An explanation whose runs left nothing to compare.
+    #[error("{0}")]
+    NoProfiles(String),
     #[error("can't {action} {}: {source}", path.display())]
     File {
         action: &'static str,
@@ -193,6 +206,7 @@ fn is_wrong_for_local(error: &LocalError) -> bool {
             | LocalError::ResultsOutside { .. }
             | LocalError::MeasureOfOutput
             | LocalError::NoInstructionCounter { .. }
+            | LocalError::Profiler(_)
             | LocalError::CommandMissing { .. }
             | LocalError::CommandNotExecutable { .. }
             | LocalError::InterpreterMissing { .. }
@@ -225,6 +239,7 @@ impl CliError {
             Self::Repository(RepositoryError::Git { .. } | RepositoryError::Answer { .. })
             | Self::Midpoint(MidpointError::History(HistoryError::Unreadable { .. }))
             | Self::Lock(_)
+            | Self::NoProfiles(_)
             | Self::File { .. } => FAILED,
             Self::Repository(_)
             | Self::Reversed { .. }
@@ -235,7 +250,10 @@ impl CliError {
             | Self::Input(_)
             | Self::Key(_)
             | Self::Results { .. }
-            | Self::Profile { .. } => WRONG_INPUT,
+            | Self::Profile { .. }
+            | Self::RunProfiles { .. }
+            | Self::Profiler(_)
+            | Self::NotExplicable(_) => WRONG_INPUT,
             Self::Store(
                 StoreError::Unknown { .. }
                 | StoreError::Ambiguous { .. }

@@ -1,11 +1,17 @@
 //! `pinpoint explain`: which functions' time moved between two builds.
 
+pub(crate) mod job;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pinpoint_core::profile::{ExplainOptions, Explanation, Profile, explain, export};
+use pinpoint_core::profile::{
+    ExplainOptions, Explanation, ExportFormat, Exported, Profile, Window, explain, export,
+};
 use serde::Serialize;
+use serde_json::Value;
 
+use self::job::About;
 use crate::arguments::{Display, Explain, Output};
 use crate::error::{CliError, FOUND, NO_DIFFERENCE, UNDECIDED};
 use crate::explanation_text;
@@ -22,6 +28,8 @@ const MOST_BYTES: u64 = 4 << 30;
 pub(crate) struct Document<'a> {
     pub(crate) version: u32,
     pub(crate) status: Status,
+    /// Absent where the profiles are files.
+    pub(crate) job: Option<&'a About>,
     pub(crate) base: &'a [PathBuf],
     pub(crate) experiment: &'a [PathBuf],
     #[serde(flatten)]
@@ -52,49 +60,110 @@ impl Status {
             Self::Uncertain
         }
     }
+
+    fn exit_code(self) -> u8 {
+        match self {
+            Self::Certain => FOUND,
+            Self::Uncertain => NO_DIFFERENCE,
+            Self::TooFewRuns => UNDECIDED,
+        }
+    }
 }
 
-pub(crate) fn run(arguments: Explain, display: &Display) -> Result<u8, CliError> {
+/// The profiles of two builds, and what moved between them.
+struct Answer {
+    /// The files that were read.
+    files: [Vec<PathBuf>; 2],
+    profiles: [Vec<Profile>; 2],
+    explanation: Explanation,
+    /// Of the job that made the profiles.
+    about: Option<About>,
+}
+
+/// What is written instead of the answer.
+#[derive(Debug, Clone, Copy)]
+struct Export {
+    format: ExportFormat,
+    side: Exported,
+}
+
+impl Export {
+    fn of(arguments: &Explain) -> Option<Self> {
+        let side = arguments.side.into();
+        arguments.export.map(|format| Self { format, side })
+    }
+}
+
+pub(crate) async fn run(arguments: Explain, display: &Display) -> Result<u8, CliError> {
+    if arguments.job.is_some() {
+        return job::run(arguments, display).await;
+    }
     let read = |paths: &[PathBuf]| -> Result<Vec<Profile>, CliError> {
-        paths.iter().map(|path| read(path, &arguments)).collect()
+        let window = arguments.window.as_ref();
+        paths.iter().map(|path| read(path, window)).collect()
     };
-    let (base, experiment) = (read(&arguments.base)?, read(&arguments.experiment)?);
+    let profiles = [read(&arguments.base)?, read(&arguments.experiment)?];
     let options = ExplainOptions {
         paired: arguments.paired,
         same: arguments.same.clone(),
     };
-    // Problems of the profiles are the same, whatever is done with them.
-    let explanation = explain(&base, &experiment, &options)
-        .map_err(|error| CliError::Input(error.to_string()))?;
-    if let Some(format) = arguments.export {
-        let written = export(&base, &experiment, arguments.side.into(), format)
-            .map_err(|error| CliError::Input(error.to_string()))?;
-        print_bytes(&written);
-        return Ok(FOUND);
-    }
-    let status = Status::of(&explanation);
-    match display.output {
-        // Every key is a string: this can't fail.
-        Output::Json => {
-            let document = Document {
-                version: VERSION,
-                status,
-                base: &arguments.base,
-                experiment: &arguments.experiment,
-                explanation: &explanation,
-            };
-            print_json(serde_json::to_string_pretty(&document).unwrap_or_default());
-        }
-        Output::Text => print(format_args!("{}", explanation_text::of(&explanation))),
-    }
-    Ok(match status {
-        Status::Certain => FOUND,
-        Status::Uncertain => NO_DIFFERENCE,
-        Status::TooFewRuns => UNDECIDED,
-    })
+    let answer = Answer {
+        explanation: explained(&profiles, &options)?,
+        profiles,
+        about: None,
+        files: [arguments.base.clone(), arguments.experiment.clone()],
+    };
+    answer.print(Export::of(&arguments), display)
 }
 
-fn read(path: &Path, arguments: &Explain) -> Result<Profile, CliError> {
+/// Problems of the profiles are the same, whatever is done with them.
+fn explained(
+    [base, experiment]: &[Vec<Profile>; 2],
+    options: &ExplainOptions,
+) -> Result<Explanation, CliError> {
+    explain(base, experiment, options).map_err(|error| CliError::Input(error.to_string()))
+}
+
+impl Answer {
+    fn print(&self, export: Option<Export>, display: &Display) -> Result<u8, CliError> {
+        if let Some(Export { format, side }) = export {
+            let [base, experiment] = &self.profiles;
+            let written = self::export(base, experiment, side, format)
+                .map_err(|error| CliError::Input(error.to_string()))?;
+            print_bytes(&written);
+            return Ok(FOUND);
+        }
+        match display.output {
+            // Every key is a string: this can't fail.
+            Output::Json => {
+                print_json(serde_json::to_string_pretty(&self.as_document()).unwrap_or_default());
+            }
+            Output::Text => {
+                let text = explanation_text::of(&self.explanation, self.about.as_ref());
+                print(format_args!("{text}"));
+            }
+        }
+        Ok(Status::of(&self.explanation).exit_code())
+    }
+
+    fn document(&self) -> Value {
+        serde_json::to_value(self.as_document()).unwrap_or_default()
+    }
+
+    fn as_document(&self) -> Document<'_> {
+        let [base, experiment] = &self.files;
+        Document {
+            version: VERSION,
+            status: Status::of(&self.explanation),
+            job: self.about.as_ref(),
+            base,
+            experiment,
+            explanation: &self.explanation,
+        }
+    }
+}
+
+fn read(path: &Path, window: Option<&Window>) -> Result<Profile, CliError> {
     let unreadable = |error| CliError::Input(format!("can't read {}: {error}", path.display()));
     let length = fs::metadata(path).map_err(unreadable)?.len();
     if length > MOST_BYTES {
@@ -109,7 +178,7 @@ fn read(path: &Path, arguments: &Explain) -> Result<Profile, CliError> {
         source: Box::new(source),
     };
     let profile = Profile::read(&content).map_err(refused)?;
-    match &arguments.window {
+    match window {
         Some(window) => profile.window(window).map_err(refused),
         None => Ok(profile),
     }

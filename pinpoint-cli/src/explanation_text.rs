@@ -3,10 +3,13 @@
 use std::fmt::Write;
 
 use anstyle::Style;
-use pinpoint_core::profile::{Change, Design, Explanation, FunctionChange, ProfileUnit, Verdict};
+use pinpoint_core::profile::{
+    Change, Design, DiffMatchKind, Explanation, FunctionChange, ProfileUnit, Verdict,
+};
 use pinpoint_report::quantity::{change, count, quantity};
 use pinpoint_report::text::name;
 
+use crate::explain::job::About;
 use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
 
 /// At most this many functions are written out.
@@ -18,14 +21,14 @@ const MOST_UNCERTAIN: usize = 5;
 /// At most this many functions of the path: of a longer one, its beginning and its end.
 const LONGEST_PATH: usize = 12;
 
-pub(crate) fn of(explanation: &Explanation) -> Text {
+pub(crate) fn of(explanation: &Explanation, about: Option<&About>) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
-    let _ = write(&mut text, explanation);
+    let _ = write(&mut text, explanation, about);
     text
 }
 
-fn write(text: &mut Text, explanation: &Explanation) -> std::fmt::Result {
+fn write(text: &mut Text, explanation: &Explanation, about: Option<&About>) -> std::fmt::Result {
     let certain: Vec<&FunctionChange> = explanation.certain().collect();
     write!(
         text,
@@ -33,6 +36,9 @@ fn write(text: &mut Text, explanation: &Explanation) -> std::fmt::Result {
         whole(explanation),
         runs(explanation)
     )?;
+    if let Some(about) = about {
+        write!(text, ", {}", name(&about.profiler))?;
+    }
     if certain.is_empty() {
         writeln!(text, ": no function is certain")?;
         write_detectable(text, explanation)?;
@@ -69,7 +75,35 @@ fn write(text: &mut Text, explanation: &Explanation) -> std::fmt::Result {
             percent(guess.alike)
         )?;
     }
-    Ok(())
+    match about {
+        Some(about) => write_about(text, explanation, about),
+        None => Ok(()),
+    }
+}
+
+/// What the job that is explained says about it.
+fn write_about(text: &mut Text, explanation: &Explanation, about: &About) -> std::fmt::Result {
+    if about.pairs_without_profiles > 0 {
+        let pairs = count(about.pairs_without_profiles as u64, "pair");
+        write!(text, "\n{DIM}without profiles: {pairs}")?;
+        if let Some(reason) = &about.missing {
+            write!(text, ", {}", name(reason))?;
+        }
+        writeln!(text, "{DIM:#}")?;
+    }
+    let (Some(measured), Some(false)) = (about.measured, about.shown) else {
+        return Ok(());
+    };
+    let relative = explanation.whole.difference / explanation.whole.base;
+    writeln!(
+        text,
+        "\n{FOUND}the difference is not in these profiles{FOUND:#}: job {} measured {:+.1} %, and under {} the whole moved by {:+.1} %; waiting, and what is too short to be sampled, may be what changed. Look with --profiler {}",
+        about.explains,
+        measured * 100.0,
+        name(&about.profiler),
+        relative * 100.0,
+        about.alternative
+    )
 }
 
 /// The whole difference, in the unit and in percent.
@@ -165,8 +199,11 @@ fn write_functions(
             write!(text, "  {interval:0$}", widths[3])?;
         }
         let style = style(&function.verdict);
-        match verdict(function) {
-            Some(verdict) => writeln!(text, "  {style}{verdict}{style:#}{}", caller(function))?,
+        if let Some(verdict) = verdict(function) {
+            write!(text, "  {style}{verdict}{style:#}{}", caller(function))?;
+        }
+        match &function.in_diff {
+            Some(found) => writeln!(text, "  {BOLD}{}{BOLD:#}", in_diff(found.kind))?,
             None => writeln!(text)?,
         }
     }
@@ -233,6 +270,14 @@ fn caller(function: &FunctionChange) -> String {
     match (&function.verdict, &function.called_by) {
         (Verdict::New | Verdict::Gone, Some(caller)) => format!(", called by {}", name(caller)),
         _ => String::new(),
+    }
+}
+
+fn in_diff(kind: DiffMatchKind) -> &'static str {
+    match kind {
+        DiffMatchKind::Lines => "in the diff",
+        DiffMatchKind::Name => "named in the diff",
+        DiffMatchKind::File => "its file is in the diff",
     }
 }
 

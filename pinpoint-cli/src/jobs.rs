@@ -1,7 +1,7 @@
 //! `pinpoint jobs`: looking at jobs, taking them up again, ending them.
 
 mod keeping;
-mod trust;
+pub(crate) mod trust;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,16 +15,15 @@ use pinpoint_report::results::stored;
 use serde_json::json;
 
 use crate::arguments::{Display, Jobs, LuciTokens, Output, ProvisionOptions};
-use crate::error::{CliError, FOUND};
+use crate::error::{CliError, FOUND, with_advice};
 use crate::job::{Session, in_python, shown};
 use crate::job_list;
-use crate::job_result::{exit_code, print_result};
 use crate::jobs::trust::Asked;
 use crate::new_job::say_handed_over;
 use crate::output::{self, errln, outln, print_json};
 use crate::report;
 use crate::storage::{Storage, job_command, resume_command};
-use crate::{luci, wait, worker_list};
+use crate::{explain, luci, wait, worker_list};
 
 /// The time that `jobs cancel` waits for the process that works on the job: longer than
 /// the lease of a process that has died.
@@ -134,6 +133,11 @@ async fn show(storage: &Storage, job: &Job, display: &Display) -> Result<u8, Cli
         document["trace_id"] = json!(TraceParent::of(job).trace_id());
         document["held_by"] = json!(holder.map(|worker| &worker.name));
         document["held_for_s"] = json!(holder.and_then(|worker| worker.holds));
+        match explain::job::document(storage, job, display).await {
+            Ok(Some(explanation)) => document["explanation"] = explanation,
+            Ok(None) => {}
+            Err(error) => document["explanation"] = json!({ "error": with_advice(&error) }),
+        }
         print_json(document);
         return Ok(FOUND);
     }
@@ -155,7 +159,9 @@ async fn show(storage: &Storage, job: &Job, display: &Display) -> Result<u8, Cli
         outln!("waiting: {waits}");
     }
     match stored(job) {
-        Some(result) => print_result(&result, display),
+        Some(result) => {
+            explain::job::end(storage, &job.id, &result, display).await?;
+        }
         None if job.state == JobState::Completed => {
             outln!("its result was stored by an earlier version and can't be shown");
         }
@@ -193,8 +199,7 @@ async fn resume(
         if let Some(file) = &file {
             report::write(storage, &job.id, file).await?;
         }
-        print_result(&result, display);
-        return Ok(exit_code(&result));
+        return explain::job::end(storage, &job.id, &result, display).await;
     }
     if job.imported {
         trust::ask(job, Asked::Imported, yes).await?;
@@ -210,8 +215,7 @@ async fn resume(
         resume_options,
         ..display.clone()
     };
-    print_result(&result, display);
-    Ok(exit_code(&result))
+    explain::job::end(storage, &job.id, &result, display).await
 }
 
 /// Leaves a job to the workers of its bot, signed with this key.

@@ -126,7 +126,7 @@ async fn run(arguments: Arguments) -> Result<u8, CliError> {
         Command::Pairwise(pairwise) => pairwise::run(*pairwise, display).await,
         Command::Culprit(culprit) => culprit::run(*culprit, display).await,
         Command::Compare(arguments) => compare::run(*arguments, &display),
-        Command::Explain(arguments) => explain::run(*arguments, &display),
+        Command::Explain(arguments) => explain::run(*arguments, &display).await,
         Command::Midpoint(midpoint) => midpoint::run(midpoint, display).await,
         Command::Plan(plan) => plan::run(*plan, display).await,
         Command::Doctor(doctor) => doctor::run(doctor, display).await,

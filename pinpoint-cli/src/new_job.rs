@@ -11,7 +11,7 @@ use pinpoint_backends::job::{self, JobConfig, JobError, PATCH};
 use pinpoint_backends::local::{
     CpuList, LocalConfig, MeasureChoice, Provisions, Repository, RepositoryError,
 };
-use pinpoint_backends::store::{Creation, JobId, NewJob, SigningKey};
+use pinpoint_backends::store::{Creation, Job, JobId, NewJob, SigningKey};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{CombinedCommit, Commit, JobSpec, Patch};
 use pinpoint_report::command_line::quoted;
@@ -126,6 +126,7 @@ impl Benchmark {
             cache_size: self.cache_size.as_u64(),
             skip: Vec::new(),
             trace: false,
+            profiling: None,
             paths: Vec::new(),
         };
         match (self.measure.map(MeasureArgument::named), choice) {
@@ -154,6 +155,16 @@ pub(crate) struct Names {
 }
 
 impl Names {
+    /// Of a job on this machine that runs the benchmark of another.
+    pub(crate) fn like(job: &Job) -> Self {
+        Self {
+            job: String::new(),
+            benchmark: job.benchmark.clone(),
+            bot: host(),
+            repository: None,
+        }
+    }
+
     /// As given; else the benchmark is the program that is run.
     pub(crate) fn of(options: &JobOptions, by: &CarriedOut, command: &[String]) -> Self {
         let program = || {

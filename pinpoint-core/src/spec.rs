@@ -294,6 +294,14 @@ pub enum SpecError {
         /// The number asked for.
         found: u32,
     },
+    /// A number of pairs under a profiler that is none, or too large.
+    #[error(
+        "the number of pairs under a profiler must lie between 1 and {most}; it is {found}", most = Self::MOST_ATTEMPTS
+    )]
+    ProfiledPairs {
+        /// The number asked for.
+        found: u32,
+    },
     /// A factor by which waits can't grow.
     #[error("the waits between tries must grow by a finite factor of at least 1; it is {0}")]
     RetryFactor(f64),

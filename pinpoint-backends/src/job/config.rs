@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::files::PATCH;
 use super::stored::written;
-use super::{JobError, TraceParent};
+use super::{Explained, JobError, TraceParent};
 use crate::local::{
     LocalConfig, LocalError, LocalExecutor, Location, Provisions, default_machine_dir,
 };
@@ -58,6 +58,9 @@ pub struct JobConfig {
     /// The span in which the job was asked for, if it was within a trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<TraceParent>,
+    /// The job whose result this one explains by profiles of its runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explains: Option<Explained>,
     /// The command that made the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_line: Option<CommandLine>,

@@ -114,6 +114,8 @@ mod cancel;
 #[cfg(feature = "local")]
 mod config;
 mod error;
+#[cfg(feature = "local")]
+mod explained;
 mod files;
 mod proof;
 #[cfg(feature = "api")]
@@ -130,6 +132,8 @@ pub use cancel::cancel;
 #[cfg(feature = "local")]
 pub use config::{CommandLine, JobConfig, inherited_values, new_job, open_local, open_provided};
 pub use error::JobError;
+#[cfg(feature = "local")]
+pub use explained::{Changes, Explained, NotExplicable, ProfilePair, explain_job, profile_pairs};
 pub use files::{PATCH, fetch_files};
 #[cfg(feature = "api")]
 pub use requested::{JobRequest, RequestError};

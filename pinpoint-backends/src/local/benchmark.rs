@@ -1,5 +1,6 @@
 //! One execution of the benchmark.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use super::machine_lock::RunHold;
 use super::measures;
 use super::metric::{Reader, Values};
 use super::process::{self, Ended, Launch, NotRun, Processes};
+use super::profiler::Recording;
 use super::results::{self, Results};
 use super::supervisor::check_program;
 use super::sync::blocking;
@@ -54,6 +56,21 @@ pub(super) struct Execution {
     /// Its results, or why there are none; empty when it failed.
     pub(super) results: Result<Results, String>,
     pub(super) measures: Values,
+    /// The profile of a run that did not fail.
+    pub(super) profile: Option<Profile>,
+}
+
+/// The profile that a run left.
+pub(super) struct Profile {
+    pub(super) files: Vec<PathBuf>,
+    /// Removes the files when it is dropped.
+    _recording: Arc<Recording>,
+}
+
+/// The program that stands between a run and its benchmark, if one does.
+enum Above {
+    Callgrind(Arc<CallgrindCounts>),
+    Profiler(Arc<Recording>),
 }
 
 impl Execution {
@@ -119,28 +136,41 @@ impl Benchmark {
         let runs = self.runs.clone();
         let (stdout, stderr) = (files::create_unnamed(&runs)?, files::create_unnamed(&runs)?);
         let copy = |file: &File| file.try_clone().map_err(LocalError::io("open", &runs));
+        let profiler = match (purpose, &self.config.profiling) {
+            (Purpose::Count(_), Some(profiling)) => Some(&profiling.profiler),
+            _ => None,
+        };
         let counter = match purpose {
+            // Nothing runs under callgrind and a profiler at once.
+            Purpose::Count(_) if profiler.is_some() => None,
             Purpose::Count(_) | Purpose::FindMetric => self.config.instructions,
             Purpose::WarmUp => None,
         };
-        if counter == Some(InstructionCounter::Callgrind)
+        if (counter == Some(InstructionCounter::Callgrind) || profiler.is_some())
             && let Err(source) = check_program(&self.command(variant, purpose, &tree, None))
             && is_programs_fault(&source)
         {
             self.check_tree(holds)?;
             return Ok(Err(NotBegun::Program(source)));
         }
-        let callgrind = match counter {
-            Some(InstructionCounter::Callgrind) => Some(Arc::new(CallgrindCounts::new(&runs)?)),
-            _ => None,
+        let above = match (profiler, counter) {
+            (Some(profiler), _) => {
+                let recording = Recording::begin(profiler, &runs, &tree)?;
+                Some(Above::Profiler(Arc::new(recording)))
+            }
+            (None, Some(InstructionCounter::Callgrind)) => {
+                Some(Above::Callgrind(Arc::new(CallgrindCounts::new(&runs)?)))
+            }
+            (None, _) => None,
         };
         let launch = Launch {
-            command: self.command(variant, purpose, &tree, callgrind.as_deref()),
+            command: self.command(variant, purpose, &tree, above.as_ref()),
             stdout: copy(&stdout)?,
             stderr: copy(&stderr)?,
             cpus: self.config.cpus.clone(),
             count_instructions: counter == Some(InstructionCounter::Processor),
         };
+        let launched = launch.command.get_program().to_string_lossy().into_owned();
         let register = holds.1.register()?;
         let key = processes.key();
         let span = tracing::info_span!(
@@ -152,7 +182,7 @@ impl Benchmark {
             ?purpose,
         );
         let timeout = self.config.timeout;
-        let held = (Arc::clone(holds), callgrind.clone());
+        let held = (Arc::clone(holds), above.as_ref().map(Above::shared));
         let ran = process::execute(processes, launch, timeout, register, held)
             .instrument(span)
             .await;
@@ -161,8 +191,8 @@ impl Benchmark {
             Err(NotRun::Failed(error)) => return Err(error),
             Err(NotRun::Spawn(source)) if is_programs_fault(&source) => {
                 self.check_tree(holds)?;
-                if callgrind.is_some() {
-                    let program = "valgrind".to_owned();
+                if above.is_some() {
+                    let program = launched;
                     return Err(LocalError::Spawn { program, source });
                 }
                 return Ok(Err(NotBegun::Program(source)));
@@ -194,12 +224,25 @@ impl Benchmark {
             Ok((stdout, stderr, tail, results))
         })
         .await?;
-        if let Some(counts) = callgrind {
-            ended.usage.instructions = blocking(Arc::clone(holds), move || counts.sum()).await?;
-        }
         let last_line = tail.stderr.lines().last().unwrap_or_default().trim();
+        let mut failure = ended.failure(last_line);
+        let mut profile = None;
+        match above {
+            Some(Above::Callgrind(counts)) => {
+                ended.usage.instructions =
+                    blocking(Arc::clone(holds), move || counts.sum()).await?;
+            }
+            Some(Above::Profiler(recording)) => {
+                match profile_of(recording, &mut failure, &tail, holds).await? {
+                    Ok(found) => profile = Some(found),
+                    Err(reason) => failure = Some(reason),
+                }
+            }
+            None => {}
+        }
         Ok(Ok(Execution {
-            failure: ended.failure(last_line),
+            failure,
+            profile,
             measures: measures::of_run(&ended.usage, counter),
             tail: OutputTail {
                 left: ended.left.in_words(),
@@ -228,12 +271,15 @@ impl Benchmark {
         variant: &Variant,
         purpose: Purpose,
         tree: &Path,
-        callgrind: Option<&CallgrindCounts>,
+        above: Option<&Above>,
     ) -> Command {
         let program = program(&self.config, tree);
-        let mut command = match callgrind {
-            Some(counts) => counts.command(&program),
-            None => Command::new(program),
+        let arguments = self.config.command.iter().skip(1).chain(&variant.arguments);
+        let arguments: Vec<OsString> = arguments.map(OsString::from).collect();
+        let mut command = match above {
+            Some(Above::Profiler(recording)) => recording.command(&program, arguments),
+            Some(Above::Callgrind(counts)) => with(counts.command(&program), arguments),
+            None => with(Command::new(program), arguments),
         };
         let hash = self.builds.hash(&variant.commit);
         self.environment.set(&mut command, hash);
@@ -242,10 +288,10 @@ impl Benchmark {
             Purpose::Count(index) => command.env("PINPOINT_RUN", index.to_string()),
             Purpose::FindMetric | Purpose::WarmUp => command.env("PINPOINT_WARMUP", "1"),
         };
-        command
-            .args(&self.config.command[1..])
-            .args(&variant.arguments)
-            .current_dir(tree);
+        if let Some(Above::Profiler(recording)) = above {
+            recording.set_environment(&mut command);
+        }
+        command.current_dir(tree);
         command
     }
 
@@ -288,6 +334,46 @@ impl Benchmark {
             _ => LocalError::Spawn { program, source },
         }
     }
+}
+
+impl Above {
+    /// What must stay until the run has ended.
+    fn shared(&self) -> Arc<dyn Send + Sync> {
+        match self {
+            Self::Callgrind(counts) => Arc::clone(counts) as _,
+            Self::Profiler(recording) => Arc::clone(recording) as _,
+        }
+    }
+}
+
+fn with(mut command: Command, arguments: Vec<OsString>) -> Command {
+    command.args(arguments);
+    command
+}
+
+/// The profile of a run that ended, or why there is none. A run that failed has none, and
+/// may have failed because the profiler may not be used: then no other run can do better.
+async fn profile_of(
+    recording: Arc<Recording>,
+    failure: &mut Option<String>,
+    tail: &OutputTail,
+    holds: &Holds,
+) -> Result<Result<Profile, String>, LocalError> {
+    if let Some(failure) = failure.take() {
+        return match recording.refusal(&tail.stderr) {
+            Some(error) => Err(error.into()),
+            None => Ok(Err(failure)),
+        };
+    }
+    let stderr = tail.stderr.clone();
+    let ended = blocking(Arc::clone(holds), move || {
+        let files = recording.end(&stderr)?;
+        Ok(files.map(|files| Profile {
+            files,
+            _recording: recording,
+        }))
+    });
+    ended.await
 }
 
 /// The program of the benchmark in a work tree.

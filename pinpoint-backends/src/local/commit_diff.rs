@@ -61,6 +61,34 @@ impl Repository {
             .collect()
     }
 
+    /// The lines by which a commit differs from another, or from its first parent where
+    /// none is named: the text of `git diff` without lines that stay.
+    ///
+    /// # Errors
+    ///
+    /// [`RepositoryError::Git`] when one of them does not exist.
+    pub fn changed_lines(&self, from: Option<&str>, to: &str) -> Result<String, RepositoryError> {
+        let mut arguments = vec!["-c", "core.quotePath=false"];
+        match from {
+            Some(_) => arguments.extend(["-c", "diff.relative=false", "diff", "-O/dev/null"]),
+            None => {
+                arguments.extend(FIRST_PARENT);
+                arguments.extend(["-1", "--format=", "--no-show-signature", "--patch"]);
+            }
+        }
+        arguments.extend([
+            "--unified=0",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+        ]);
+        arguments.extend(["--no-renames", "--src-prefix=a/", "--dst-prefix=b/"]);
+        arguments.push("--end-of-options");
+        arguments.extend(from);
+        arguments.extend([to, "--"]);
+        self.ask(&arguments)
+    }
+
     /// The URL of a remote: of `origin`, or else of the first one.
     ///
     /// # Errors

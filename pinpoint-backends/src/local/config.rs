@@ -13,6 +13,7 @@ use super::cpus::CpuList;
 use super::instructions::InstructionCounter;
 use super::measures::MeasureChoice;
 use super::mirrors::Mirrors;
+use super::profiler::Profiling;
 
 /// How a job builds and runs its commits. It is stored with the job, so that
 /// resuming needs nothing else.
@@ -108,6 +109,9 @@ pub struct LocalConfig {
     /// the same, and which commits need not be built.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trace: bool,
+    /// Runs that count are made under a profiler, and their profiles are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profiling: Option<Profiling>,
     /// Only commits that touch one of these paths are in a range; all commits
     /// when empty.
     #[serde(default)]

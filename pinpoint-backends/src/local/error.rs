@@ -8,6 +8,7 @@ use pinpoint_midpoint::{HistoryError, MidpointError};
 
 use super::cpus::CpuList;
 use super::mirrors::MirrorError;
+use super::profiler::ProfilerError;
 use super::repository::RepositoryError;
 use crate::listed::listed;
 
@@ -160,6 +161,9 @@ pub enum LocalError {
         /// The error of the processor's counters.
         source: io::Error,
     },
+    /// The profiler of the job can't be used.
+    #[error(transparent)]
+    Profiler(#[from] ProfilerError),
     /// The good end does not build, so there is nothing to compare with.
     #[error(
         "the good end {commit} does not build: {reason}; choose a good commit that builds, or correct the build command"

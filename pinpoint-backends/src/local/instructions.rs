@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use super::error::LocalError;
 use super::supervisor::find;
 
-const VALGRIND: &str = "valgrind";
+pub(super) const VALGRIND: &str = "valgrind";
 
 /// Begins the names of directories for callgrind's counts.
 const PREFIX: &str = "callgrind-";
@@ -203,27 +203,7 @@ impl CallgrindCounts {
 
     /// A command that runs this program under callgrind; its arguments are to follow.
     pub(super) fn command(&self, program: &Path) -> Command {
-        let mut files = b"--callgrind-out-file=".to_vec();
-        for byte in self.directory.path().as_os_str().as_bytes() {
-            // A sign of valgrind's own.
-            files.extend_from_slice(if *byte == b'%' {
-                b"%%"
-            } else {
-                std::slice::from_ref(byte)
-            });
-        }
-        files.extend_from_slice(b"/%p");
-        let mut command = Command::new(VALGRIND);
-        command
-            // No other options, from files or variables.
-            .arg("--command-line-only=yes")
-            .args(["--tool=callgrind", "--trace-children=yes", "--quiet"])
-            // Writes its counts and begins anew, so that they do not count in the new
-            // process once more.
-            .arg("--dump-before=fork")
-            .arg(OsString::from_vec(files))
-            .arg(program);
-        command
+        callgrind(self.directory.path(), program)
     }
 
     /// The sum over all processes that have ended by themselves; absent without any.
@@ -238,6 +218,32 @@ impl CallgrindCounts {
         }
         Ok(sum)
     }
+}
+
+/// A command that runs this program under callgrind, which writes to this directory: a file
+/// for each process, and for each fork. The program's arguments are to follow.
+pub(super) fn callgrind(directory: &Path, program: &Path) -> Command {
+    let mut files = b"--callgrind-out-file=".to_vec();
+    for byte in directory.as_os_str().as_bytes() {
+        // A sign of valgrind's own.
+        files.extend_from_slice(if *byte == b'%' {
+            b"%%"
+        } else {
+            std::slice::from_ref(byte)
+        });
+    }
+    files.extend_from_slice(b"/%p");
+    let mut command = Command::new(VALGRIND);
+    command
+        // No other options, from files or variables.
+        .arg("--command-line-only=yes")
+        .args(["--tool=callgrind", "--trace-children=yes", "--quiet"])
+        // Writes its counts and begins anew, so that they do not count in the new
+        // process once more.
+        .arg("--dump-before=fork")
+        .arg(OsString::from_vec(files))
+        .arg(program);
+    command
 }
 
 /// Removes the counts of runs whose process was killed. No other process works on the job.

@@ -24,6 +24,8 @@
 //! | `JOB/last_run.json` | the report of the last run |
 //! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed, its beginning and end when it is long; of a pair, `<action>-first` and `<action>-second` |
 //! | `JOB/runs/callgrind-…` | the counts of a run's instructions, while it runs under callgrind |
+//! | `JOB/runs/profile-…` | what a profiler writes, while it runs |
+//! | `JOB/profiles/<action>-first/`, `…-second/` | the profiles of a run, of a job that explains another |
 //! | `JOB/runs/tails.jsonl` | how the output of each run ended, and what it left running |
 //! | `JOB/sessions.jsonl` | the processes that worked on the job, with machine and time |
 //! | `JOB/waits.json` | how long runs waited for a quiet machine |
@@ -86,6 +88,7 @@ mod memory_floor;
 mod metric;
 mod mirrors;
 mod process;
+mod profiler;
 mod remote_url;
 mod remotes;
 mod repository;
@@ -123,6 +126,10 @@ pub use measures::{MeasureChoice, RunMeasure};
 pub use mirrors::{MirrorError, Mirrors};
 pub use pinpoint_core::{Measure, Metric};
 pub use process::ignores_hangup;
+pub use profiler::{
+    Profiler, ProfilerError, ProfilerFacts, Profiling, choose_profiler, kept_profiles,
+    profiler_facts,
+};
 pub use remote_url::{RemoteUrl, RemoteUrlError, RepositoryPattern, RepositoryPatternError};
 pub use repository::{Repository, RepositoryError};
 pub use results::Results;

@@ -27,6 +27,7 @@ use super::measures::{self, Samples};
 use super::memory_floor;
 use super::metric::{self, Reader, Unfit, Wanted};
 use super::process::Processes;
+use super::profiler::{self, Kept, Profiling};
 use super::settle::{SettleWait, Settling};
 use super::sync::{blocking, locked};
 use super::tails::{OutputTail, Tails, run_warnings};
@@ -39,6 +40,9 @@ const RUNS_OF_CHOICE: u32 = 5;
 
 /// Bytes kept of the beginning of an output of a run that failed, and of its end.
 const KEPT: u64 = 64 << 10;
+
+/// The remark on a run whose profile does not fit.
+const NOT_KEPT: &str = "its profile was not kept: the job's profiles have no more room";
 
 /// One execution that counts, about to be made.
 struct One<'a> {
@@ -65,6 +69,8 @@ pub(super) struct Runner {
     last_run: Mutex<LastRun>,
     tails: Mutex<Tails>,
     settling: Option<Settling>,
+    /// Of a job whose runs are profiled.
+    profiles: Option<Arc<Kept>>,
     /// The wait for a quiet machine that goes on now.
     pub(super) waiting: watch::Sender<Option<SettleWait>>,
     /// Of a job that found it before that was journaled.
@@ -86,11 +92,14 @@ impl Runner {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH);
         let runs = job_dir.join("runs");
         instructions::remove_left(&runs)?;
+        profiler::remove_left(&runs)?;
+        let kept = |profiling: &Profiling| Kept::open(&job_dir, profiling.keep).map(Arc::new);
         Ok(Self {
             turn: tokio::sync::Mutex::default(),
             last_run: Mutex::new(LastRun::open(&job_dir.join("last_run.json"))?),
             tails: Mutex::new(Tails::open(&job_dir)?),
             settling: Settling::open(&config, &job_dir)?,
+            profiles: config.profiling.as_ref().map(kept).transpose()?,
             waiting: watch::Sender::default(),
             old_metric: files::read_json(&job_dir.join("metric.json"))?,
             machine_name: None,
@@ -268,6 +277,13 @@ impl Runner {
             Err(failure) => {
                 report.failure = Some(failure);
                 self.benchmark.check_room(&holds.0)?;
+            }
+        }
+        if let (Some(kept), Some(profile)) = (&self.profiles, execution.profile) {
+            let (kept, name) = (Arc::clone(kept), one.name.clone());
+            let added = move || kept.add(&name, &profile.files);
+            if !blocking(Arc::clone(holds), added).await? {
+                report.warnings.push(NOT_KEPT.into());
             }
         }
         let mut tail = execution.tail;

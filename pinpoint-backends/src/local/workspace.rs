@@ -28,6 +28,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::LocalError;
 use super::files::{self, Locked, Mode};
+use super::profiler;
 use super::repository::{self, Repository};
 use crate::create_state_dir;
 
@@ -661,7 +662,8 @@ pub struct CleanReport {
 }
 
 /// Removes builds, remains of interrupted builds, repositories of ours that no
-/// build needs, and the locks of all these; never what a live job uses.
+/// build needs, the locks of all these, and the profiles of jobs; never what a live job
+/// uses.
 ///
 /// # Errors
 ///
@@ -672,6 +674,7 @@ pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, Loc
     let mut report = state.shrink(options.keep)?;
     // Taken before looking at the builds: none is started from here on.
     let nobody_builds = files::try_lock(&state.making(), Mode::Alone)?;
+    profiler::clean(&state.state.join("jobs"), &mut report)?;
     let mut needed = Vec::new();
     for key in names(&state.state.join("builds"))? {
         let place = state.build_dir_named(&key);

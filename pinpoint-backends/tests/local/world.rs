@@ -99,6 +99,7 @@ impl World {
             cache_size: u64::MAX,
             skip: Vec::new(),
             trace: false,
+            profiling: None,
             paths: Vec::new(),
             urls: Default::default(),
         }

@@ -7,7 +7,9 @@ use clap::{Args, ValueEnum};
 use pinpoint_core::{Magnitude, Strategy};
 
 use super::benchmark::magnitude;
-use super::{BENCHMARK, BUDGET, Benchmark, JobOptions, QUESTION, STRATEGY};
+use super::{
+    BENCHMARK, BUDGET, Benchmark, JobOptions, OUTPUT, ProfilerArgument, QUESTION, STRATEGY,
+};
 
 /// Find the commit between a good and a bad one that changed a benchmark.
 ///
@@ -89,6 +91,14 @@ pub(crate) struct Bisect {
     pub(crate) job: JobOptions,
     #[command(flatten)]
     pub(crate) benchmark: Benchmark,
+    /// When a culprit is found, run it and its parent under a profiler, and say which
+    /// functions' time moved; as `pinpoint explain JOB` does later.
+    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["bot", "executor"])]
+    pub(crate) explain: bool,
+    /// What profiles the runs for --explain: see `pinpoint explain --help` [default: what
+    /// fits the benchmark and is installed].
+    #[arg(long, value_name = "PROFILER", default_value = "auto", hide_default_value = true, requires = "explain", help_heading = OUTPUT)]
+    pub(crate) profiler: ProfilerArgument,
     /// The fast commit: a branch, a tag, a hash, HEAD~20.
     pub(crate) good: String,
     /// The slow commit.

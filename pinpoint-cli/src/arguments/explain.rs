@@ -2,12 +2,20 @@
 
 use std::path::PathBuf;
 
+use std::str::FromStr;
+
+use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
+use pinpoint_backends::local::{Profiler, ProfilerError};
 use pinpoint_core::profile::{ExportFormat, Exported, Window};
 
-/// Say which functions' time moved between two builds, from their profiles.
+/// Say which functions' time moved between two builds.
 ///
-/// Each file is the profile of one run: a Chrome trace or a .cpuprofile, the text of
+/// The builds are those of JOB: a culprit and its parent, or the two sides of a comparison
+/// in pairs. They are run in pairs under a profiler, as a job of its own that can be
+/// resumed. Functions that the culprit's diff changes are marked.
+///
+/// Or the profiles are those of two sets of files. Each file is the profile of one run: a Chrome trace or a .cpuprofile, the text of
 /// `perf script`, folded stacks, a pprof or callgrind file, or the JSON of Firefox, samply
 /// or speedscope, plain or compressed with gzip. Functions are matched by module, name and
 /// file, without addresses, hashes and versions.
@@ -15,20 +23,48 @@ use pinpoint_core::profile::{ExportFormat, Exported, Window};
 /// A function is named when its difference is certain: p, adjusted for all functions
 /// with at least 0.1 % of a side (Benjamini and Hochberg), is at most 0.05. That needs
 /// several runs of each side; callgrind counts instructions, so that one is enough.
+///
+/// Profilers: perf (call graphs by frame pointers), perf-dwarf (by debug information),
+/// callgrind, node (V8's sampler), python (py-spy), go (of `go test`), command:TEMPLATE, a
+/// shell command that has a profile written to {profile} and may hold {command} for the
+/// benchmark, and files:GLOB, profiles that the benchmark itself writes to its work
+/// tree.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  pinpoint explain 019a
+  pinpoint explain 019a --profiler callgrind
+  pinpoint explain 019a --profiler 'command:./bench -cpuprofile {profile}'
   pinpoint explain --base a1.json a2.json a3.json a4.json --experiment b1.json b2.json b3.json b4.json
   pinpoint explain --paired --base before/*.txt --experiment after/*.txt
   pinpoint explain --base callgrind.out.base --experiment callgrind.out.new --same 'parse=parse_line'
   pinpoint explain --base a*.json --experiment b*.json --window first-paint --output json
   pinpoint explain --base a*.txt --experiment b*.txt --export folded | inferno-flamegraph > difference.svg")]
 pub(crate) struct Explain {
+    /// The finished job whose result to explain. Or an explanation, whose profiles are
+    /// read again.
+    #[arg(required_unless_present = "base", conflicts_with_all = ["base", "experiment", "paired"])]
+    pub(crate) job: Option<String>,
+    /// What profiles the runs [default: what fits the benchmark and is installed].
+    #[arg(long, value_name = "PROFILER", default_value = "auto", hide_default_value = true, conflicts_with_all = ["base", "experiment"])]
+    pub(crate) profiler: ProfilerArgument,
+    /// The number of pairs of runs [default: 10, and 1 with callgrind].
+    #[arg(long, value_name = "N", conflicts_with_all = ["base", "experiment"])]
+    pub(crate) pairs: Option<u32>,
+    /// The culprit to explain, by the beginning of its hash [default: the first].
+    #[arg(long, value_name = "HASH", conflicts_with_all = ["base", "experiment"])]
+    pub(crate) culprit: Option<String>,
+    /// The disk space for the profiles of the job. `pinpoint clean` removes them.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", conflicts_with_all = ["base", "experiment"])]
+    pub(crate) keep_profiles: ByteSize,
+    /// Run the commands of an imported job without asking.
+    #[arg(long, conflicts_with_all = ["base", "experiment"])]
+    pub(crate) yes: bool,
     /// The profiles of the build before the change, one of each run.
-    #[arg(long, value_name = "FILES", required = true, num_args = 1..)]
+    #[arg(long, value_name = "FILES", requires = "experiment", num_args = 1..)]
     pub(crate) base: Vec<PathBuf>,
     /// The profiles of the build after the change.
-    #[arg(long, value_name = "FILES", required = true, num_args = 1..)]
+    #[arg(long, value_name = "FILES", requires = "base", num_args = 1..)]
     pub(crate) experiment: Vec<PathBuf>,
     /// Compare pair by pair: each profile of the base was recorded together with that of
     /// the experiment in the same place.
@@ -49,6 +85,21 @@ pub(crate) struct Explain {
     /// What to export.
     #[arg(long, value_enum, default_value_t = SideArgument::Difference, requires = "export")]
     pub(crate) side: SideArgument,
+}
+
+/// `auto`, or a profiler.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ProfilerArgument(pub(crate) Option<Profiler>);
+
+impl FromStr for ProfilerArgument {
+    type Err = ProfilerError;
+
+    fn from_str(text: &str) -> Result<Self, ProfilerError> {
+        match text {
+            "auto" => Ok(Self(None)),
+            text => Ok(Self(Some(text.parse()?))),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -26,7 +26,7 @@ pub(crate) use self::bisect::{Bisect, Culprit, PriorArgument, StrategyArgument};
 pub(crate) use self::bots::{Bots, BotsCommand};
 pub(crate) use self::compare::Compare;
 pub(crate) use self::doctor::Doctor;
-pub(crate) use self::explain::Explain;
+pub(crate) use self::explain::{Explain, ProfilerArgument};
 pub(crate) use self::jobs::{Jobs, Select};
 pub(crate) use self::luci::{Luci, LuciTokens};
 pub(crate) use self::midpoint::{Midpoint, StateArgument};
@@ -111,7 +111,7 @@ Examples:
     Bots(Bots),
     /// Bisect a sample repository.
     Demo(Demo),
-    /// Remove builds and work trees that no running job uses.
+    /// Remove builds, work trees and profiles that no running job uses.
     Clean(Clean),
     /// Print a completion script for a shell.
     Completions {

@@ -14,7 +14,7 @@ use crate::text::BOLD;
 
 /// The reason to ask a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(crate) enum Asked {
     /// The job was imported, and is about to run.
     Imported,
     /// The job is about to be signed with a key of the user, who has not signed it as it is.
@@ -26,7 +26,7 @@ pub(super) enum Asked {
 /// # Errors
 ///
 /// When the answer is no, or no one can be asked.
-pub(super) async fn ask(job: &Job, asked: Asked, yes: bool) -> Result<(), CliError> {
+pub(crate) async fn ask(job: &Job, asked: Asked, yes: bool) -> Result<(), CliError> {
     let config = JobConfig::of(job)?;
     let (heading, refusal, question) = match asked {
         Asked::Imported => (
@@ -98,6 +98,9 @@ fn lines_of_local(local: &LocalConfig) -> Vec<(&'static str, String)> {
         lines.push(("build", quoted(&["sh".into(), "-c".into(), build.clone()])));
     }
     lines.push(("command", quoted(&local.command)));
+    if let Some(profiling) = &local.profiling {
+        lines.push(("profiler", profiling.profiler.to_string()));
+    }
     if !local.good_arguments.is_empty() {
         lines.push(("at the good end", quoted(&local.good_arguments)));
     }

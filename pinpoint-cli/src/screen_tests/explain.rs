@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
-use pinpoint_core::profile::{ExplainOptions, Explanation, Profile, explain};
+use pinpoint_core::profile::{
+    ExplainOptions, Explanation, Profile, SourceDiff, explain, shows_difference,
+};
 use serde_json::Value;
 
 use super::{styles_shown, without_styles};
+use crate::explain::job::About;
 use crate::explain::{Document, Status};
 use crate::explanation_text;
 
@@ -124,14 +127,55 @@ fn explanations() -> Vec<(&'static str, Explanation)> {
 #[test]
 fn explanations_in_words() {
     for (name, explanation) in explanations() {
-        let text = explanation_text::of(&explanation);
+        let text = explanation_text::of(&explanation, None);
         insta::assert_snapshot!(format!("explain_{name}"), without_styles(&text));
     }
     let (_, certain) = &explanations()[0];
     insta::assert_snapshot!(
         "explain_in_colour",
-        styles_shown(&explanation_text::of(certain))
+        styles_shown(&explanation_text::of(certain, None))
     );
+}
+
+/// An explanation of a job that measured 11 %.
+fn about(explanation: &Explanation) -> About {
+    let measured = 0.11;
+    About {
+        job_id: "01a1".into(),
+        explains: "01a0".into(),
+        profiler: "perf".into(),
+        measured: Some(measured),
+        shown: Some(shows_difference(measured, &explanation.whole)),
+        alternative: "callgrind",
+        pairs_without_profiles: 0,
+        missing: None,
+    }
+}
+
+/// The changes of a commit that made a function slower.
+const DIFF: &str = "\
+--- a/src/lexer.rs
++++ b/src/lexer.rs
+@@ -88 +88,2 @@ fn next_token(&mut self) -> Token {
+-    self.skip();
++    self.skip_all();
+";
+
+#[test]
+fn a_culprits_diff_and_its_difference_are_in_the_answer() {
+    for (name, mut explanation) in explanations() {
+        if !matches!(name, "certain" | "uncertain") {
+            continue;
+        }
+        SourceDiff::parse(DIFF).mark(&mut explanation);
+        let about = About {
+            pairs_without_profiles: 1,
+            missing: Some("timed out after 5s".into()),
+            ..about(&explanation)
+        };
+        let text = explanation_text::of(&explanation, Some(&about));
+        insta::assert_snapshot!(format!("explain_job_{name}"), without_styles(&text));
+    }
 }
 
 #[test]
@@ -140,9 +184,11 @@ fn documents_fit_their_schema() {
     let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let files = [PathBuf::from("a.json")];
     for (name, explanation) in explanations() {
+        let of_job = about(&explanation);
         let document = Document {
             version: 1,
             status: Status::of(&explanation),
+            job: Some(&of_job).filter(|_| name == "certain"),
             base: &files,
             experiment: &files,
             explanation: &explanation,

@@ -27,6 +27,7 @@ mod compare;
 #[cfg(target_os = "linux")]
 mod doctor;
 mod explain;
+mod explain_job;
 mod find;
 mod git;
 mod kill;

@@ -49,6 +49,10 @@ pub struct PairwiseSpec {
     /// the sides are, too. It is not for sides with other arguments or variables.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skip_same_builds: bool,
+    /// True when the runs are made under a profiler, whose profiles are compared later: then
+    /// one pair may be enough, and any number of them is accepted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub profiled: bool,
     /// Decides which pairs begin with the base.
     pub seed: u64,
     /// The longest the job may take, in milliseconds.
@@ -99,6 +103,7 @@ impl PairwiseSpec {
             pairs: 30,
             early_stopping: false,
             skip_same_builds: false,
+            profiled: false,
             seed: 0,
             max_time: None,
             retry: RetryPolicy::default(),
@@ -126,7 +131,10 @@ impl PairwiseSpec {
                 found: self.version,
             });
         }
-        check_pairs(self.pairs)?;
+        match self.profiled {
+            true => check_profiled_pairs(self.pairs)?,
+            false => check_pairs(self.pairs)?,
+        }
         self.limits.check()?;
         self.retry.check()
     }
@@ -138,5 +146,12 @@ pub(crate) fn check_pairs(pairs: u32) -> Result<(), SpecError> {
         Ok(())
     } else {
         Err(SpecError::Pairs { found: pairs })
+    }
+}
+
+fn check_profiled_pairs(pairs: u32) -> Result<(), SpecError> {
+    match (1..=SpecError::MOST_ATTEMPTS).contains(&pairs) {
+        true => Ok(()),
+        false => Err(SpecError::ProfiledPairs { found: pairs }),
     }
 }

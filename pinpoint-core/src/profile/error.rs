@@ -1,6 +1,6 @@
 //! What can be wrong with a profile.
 
-use super::ProfileFormat;
+use super::{ProfileFormat, ProfileUnit};
 use crate::results::Place;
 
 /// A profile cannot be read.
@@ -76,6 +76,16 @@ pub enum ReadProfileError {
         first: String,
         /// What is counted there.
         second: String,
+    },
+    /// The processes of one run counted different things.
+    #[error(
+        "one process of the run counted {found}, and another {first}; record all of them in the same way"
+    )]
+    ProcessesDiffer {
+        /// What the first one counted.
+        first: ProfileUnit,
+        /// What another one counted.
+        found: ProfileUnit,
     },
     /// It needs more memory or time than a profile may.
     #[error(

@@ -8,12 +8,15 @@
 //!
 //! [`explain`] compares the profiles of two builds: `identity` finds the functions that are
 //! the same in both, `difference` what moved. [`export()`] writes them for other tools.
+//! [`SourceDiff`] matches what moved with the lines that a commit changes, and
+//! [`shows_difference`] compares it with what a job measured without a profiler.
 //!
 //! Anyone can make a profile: limits are checked while it grows, nothing recurses over
 //! stacks, and what does not fit is an error.
 //!
 //! Everything here is pure.
 
+mod agreement;
 mod builder;
 mod costs;
 mod difference;
@@ -21,12 +24,15 @@ mod error;
 mod export;
 mod format;
 mod identity;
+mod merge;
 mod model;
 mod names;
 mod read;
+mod source_diff;
 mod symbol;
 mod window;
 
+pub use agreement::shows_difference;
 pub use costs::Costs;
 pub use difference::{
     Change, Design, Detectable, ExplainError, ExplainOptions, Explanation, FunctionChange,
@@ -40,4 +46,5 @@ pub use model::{
     Call, Frame, FrameId, Mark, Profile, ProfileUnit, Sample, StackId, Stacks, ThreadId,
 };
 pub use names::{NameId, Names};
+pub use source_diff::{DiffMatch, DiffMatchKind, SourceDiff};
 pub use window::{Window, WindowError};

@@ -23,8 +23,12 @@ const CLONES: [&str; 7] = [
 /// _ZN4core3ptr13drop_in_place17h0123456789abcdefE    core::ptr::drop_in_place
 /// parse.constprop.0.cold                             parse
 /// memcpy@@GLIBC_2.14                                 memcpy
+/// process 4711:"python3 bench.py"                    process "python3 bench.py"
 /// ```
 pub(super) fn function(name: &str) -> Cow<'_, str> {
+    if let Some(command) = command_of_process(name) {
+        return Cow::Owned(format!("process {command}"));
+    }
     let plain = without_clones(name);
     let demangled = if plain.len() <= LONGEST_MANGLED {
         demangle(plain)
@@ -35,6 +39,13 @@ pub(super) fn function(name: &str) -> Cow<'_, str> {
         Some(name) => Cow::Owned(without_hash(&name).to_owned()),
         None => Cow::Borrowed(without_hash(plain)),
     }
+}
+
+/// py-spy has a frame for each process, with its number.
+fn command_of_process(name: &str) -> Option<&str> {
+    let (number, command) = name.strip_prefix("process ")?.split_once(':')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && command.starts_with('"')).then_some(command)
 }
 
 fn demangle(name: &str) -> Option<String> {
@@ -245,6 +256,8 @@ mod tests {
             ("parse.part.3", "parse"),
             ("parse.isra.0 [clone .cold]", "parse"),
             ("memcpy@@GLIBC_2.14", "memcpy"),
+            ("process 47:\"python3 x.py\"", "process \"python3 x.py\""),
+            ("process 47", "process 47"),
             ("main.main.func1", "main.main.func1"),
             ("strings.Fields", "strings.Fields"),
             ("1.5", "1.5"),

@@ -1,5 +1,6 @@
 //! A part of a profile, cut out by time.
 
+use std::fmt;
 use std::str::FromStr;
 
 use super::{Profile, ProfileFormat, ReadProfileError, Sample};
@@ -46,6 +47,17 @@ impl FromStr for Window {
             // A name may have two dots.
             (None, _) | (_, None) => Ok(Self::Mark(text.to_owned())),
             _ => Err(error()),
+        }
+    }
+}
+
+/// As it is read.
+impl fmt::Display for Window {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mark(name) => formatter.write_str(name),
+            Self::Span(from, to) if *to == f64::INFINITY => write!(formatter, "{}..", from / 1e6),
+            Self::Span(from, to) => write!(formatter, "{}..{}", from / 1e6, to / 1e6),
         }
     }
 }

@@ -536,10 +536,45 @@ fn what_ends_before_its_time_does_not_say_same() {
 }
 
 #[test]
+fn one_pair_under_a_profiler_is_enough_to_end() {
+    let profiled = PairwiseSpec {
+        pairs: 1,
+        profiled: true,
+        ..spec()
+    };
+    let (mut machine, pairs) = built(profiled);
+    let [pair] = &pairs[..] else {
+        panic!("{pairs:?}")
+    };
+    machine
+        .handle(Event::RanPair {
+            action: pair.number,
+            bot: None,
+            first: charts(&[("time", 1.0)]),
+            second: charts(&[("time", 2.0)]),
+        })
+        .unwrap();
+    let outcome = machine.outcome().unwrap();
+    assert_eq!(
+        (outcome.status, outcome.pairs),
+        (PairwiseStatus::Unknown, 1)
+    );
+}
+
+#[test]
 fn a_spec_that_can_not_be_carried_out_is_refused() {
     for pairs in [0, 1, 2, 4, 5, 7, 31, SpecError::MOST_ATTEMPTS + 2] {
         let error = Pairwise::new(PairwiseSpec { pairs, ..spec() }).unwrap_err();
         assert_eq!(error, SpecError::Pairs { found: pairs });
+    }
+    for pairs in [0, SpecError::MOST_ATTEMPTS + 1] {
+        let profiled = PairwiseSpec {
+            pairs,
+            profiled: true,
+            ..spec()
+        };
+        let error = Pairwise::new(profiled).unwrap_err();
+        assert_eq!(error, SpecError::ProfiledPairs { found: pairs });
     }
     let version = PairwiseSpec {
         version: 99,

@@ -255,6 +255,7 @@ impl Search {
             cache_size: self.cache_size,
             skip,
             trace: self.trace_reads,
+            profiling: None,
         };
         // Before a job is made of it.
         config.cpus.as_ref().map_or(Ok(()), CpuList::check)?;

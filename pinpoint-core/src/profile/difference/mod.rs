@@ -28,7 +28,7 @@ pub use renamed::RenameGuess;
 pub use statistics::Detectable;
 
 use super::identity::{self, Function};
-use super::{Profile, ProfileUnit};
+use super::{DiffMatch, Profile, ProfileUnit};
 use runs::Runs;
 
 /// How two sets of profiles are compared.
@@ -165,6 +165,9 @@ pub struct FunctionChange {
     /// The function that most often calls it: in the experiment, or in the base if it is
     /// gone.
     pub called_by: Option<String>,
+    /// Where the commit that is explained changes it; see [`SourceDiff::mark`](super::SourceDiff::mark).
+    /// Absent where it does not, and where no commit is known.
+    pub in_diff: Option<DiffMatch>,
 }
 
 impl FunctionChange {

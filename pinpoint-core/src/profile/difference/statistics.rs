@@ -128,6 +128,7 @@ pub(super) fn changes(
             adjusted_p: None,
             verdict: Verdict::Uncertain,
             called_by: None,
+            in_diff: None,
         });
     }
     let p_values: Vec<f64> = changes.iter().filter_map(|change| change.p).collect();

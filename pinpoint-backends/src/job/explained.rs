@@ -1,0 +1,335 @@
+//! Jobs that explain others: the two builds of a result, run in pairs under a profiler.
+//!
+//! An explanation is a comparison in pairs like any other, with its journal; beside the
+//! values of its runs their profiles are kept. What a run reports as its value is the time
+//! that it took under the profiler, which decides nothing: the answer follows from the
+//! profiles.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use pinpoint_core::job::{BisectionResult, JobResult, NamedCulprit, PairwiseResult};
+use pinpoint_core::results::Format;
+use pinpoint_core::{
+    Answered, CombinedCommit, Direction, EffectOf, PairwiseSpec, Position, Report, Task, Variant,
+    direction_of,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{JobConfig, JobError, spec_of};
+use crate::local::{LocalConfig, LocalError, Profiling, kept_profiles, limits};
+use crate::store::{Job, JobId};
+
+/// The chart of the runs of an explanation.
+const CHART: &str = "wall";
+
+/// What a job explains.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Explained {
+    /// The job whose result it is.
+    pub job: String,
+    /// The difference that the job measured, as a part of the level before: above zero where
+    /// the experiment is worse. Absent where it is not known which way is worse, and of
+    /// failures.
+    #[serde(default)]
+    pub difference: Option<f64>,
+    /// What was changed; absent where that is not known.
+    #[serde(default)]
+    pub changes: Option<Changes>,
+    /// Functions of the base that have another name in the experiment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub same: Vec<(String, String)>,
+    /// The part of each run that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<String>,
+}
+
+/// Where the changes between two states are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Changes {
+    /// Between two commits of a repository; the first parent where none is named.
+    Commits {
+        /// Any directory of the repository.
+        repository: PathBuf,
+        /// The full hash of the older one.
+        from: Option<String>,
+        /// That of the newer one.
+        to: String,
+    },
+    /// In this patch.
+    Patch(PathBuf),
+}
+
+/// The result of a job can't be explained.
+#[derive(Debug, thiserror::Error)]
+pub enum NotExplicable {
+    /// It has no result.
+    #[error("job {0} has no result to explain; let it end first")]
+    Unfinished(JobId),
+    /// It found nothing.
+    #[error("job {0} found no culprit, so there is nothing to explain")]
+    NoCulprit(JobId),
+    /// A commit that is no culprit was asked for.
+    #[error("{revision} is no culprit of job {job}; those are {culprits}")]
+    OtherCulprit {
+        /// The job.
+        job: JobId,
+        /// The commit.
+        revision: String,
+        /// Its culprits.
+        culprits: String,
+    },
+    /// Its commits are built or run elsewhere, or by functions of a program.
+    #[error(
+        "job {0} was not built and run by commands of its own, so that its runs can't be profiled here; record profiles where they run, and compare those"
+    )]
+    Elsewhere(JobId),
+    /// It is an explanation itself.
+    #[error("job {0} is an explanation")]
+    Explanation(JobId),
+    /// It can't be read.
+    #[error(transparent)]
+    Job(#[from] JobError),
+}
+
+/// The two states that an explanation compares.
+struct Sides {
+    base: Variant,
+    experiment: Variant,
+    difference: Option<f64>,
+    changes: Option<Changes>,
+}
+
+/// The question and the configuration of a job that explains the result of another in so
+/// many pairs of runs. Of several culprits it is the first, or the one whose hash begins with
+/// these digits.
+///
+/// # Errors
+///
+/// [`NotExplicable`].
+pub fn explain_job(
+    job: &Job,
+    result: &JobResult,
+    culprit: Option<&str>,
+    profiling: Profiling,
+    pairs: u32,
+) -> Result<(PairwiseSpec, JobConfig), NotExplicable> {
+    let config = JobConfig::of(job)?;
+    if config.explains.is_some() {
+        return Err(NotExplicable::Explanation(job.id.clone()));
+    }
+    let needs_functions = config.needs_functions();
+    let Some(local) = config.local.filter(|_| !needs_functions) else {
+        return Err(NotExplicable::Elsewhere(job.id.clone()));
+    };
+    let direction = spec_of(job)?.direction();
+    let sides = match result {
+        JobResult::Bisection(result) => of_culprit(job, result, culprit, direction, &local)?,
+        JobResult::CulpritFinder(result) => {
+            of_culprit(job, &result.search, culprit, direction, &local)?
+        }
+        JobResult::Pairwise(result) => of_pair(result, &local),
+    };
+    let spec = PairwiseSpec {
+        chart: Some(CHART.into()),
+        direction: Direction::Down,
+        pairs,
+        profiled: true,
+        limits: limits(local.build_jobs),
+        ..PairwiseSpec::new(sides.base.clone(), sides.experiment)
+    };
+    let is_exact = profiling.profiler.is_exact();
+    let config = JobConfig {
+        local: Some(LocalConfig {
+            good: sides.base.commit,
+            good_arguments: sides.base.arguments,
+            good_env: sides.base.env,
+            format: Format::Time,
+            chart: Some(CHART.into()),
+            every_chart: false,
+            instructions: None,
+            measure_choice: None,
+            run_aggregate: None,
+            results: None,
+            // It is meant for runs that nothing slows down.
+            timeout: local.timeout.filter(|_| !is_exact),
+            // What is counted does not depend on what is cached.
+            warmup: if is_exact { 0 } else { local.warmup },
+            skip: Vec::new(),
+            trace: false,
+            paths: Vec::new(),
+            profiling: Some(profiling),
+            ..local
+        }),
+        inherited_env: config.inherited_env,
+        explains: Some(Explained {
+            job: job.id.to_string(),
+            difference: sides.difference,
+            changes: sides.changes,
+            ..Explained::default()
+        }),
+        ..JobConfig::default()
+    };
+    Ok((spec, config))
+}
+
+fn of_culprit(
+    job: &Job,
+    result: &BisectionResult,
+    wanted: Option<&str>,
+    direction: Direction,
+    local: &LocalConfig,
+) -> Result<Sides, NotExplicable> {
+    let culprits = &result.culprits;
+    let Some(first) = culprits.first() else {
+        return Err(NotExplicable::NoCulprit(job.id.clone()));
+    };
+    let culprit = match wanted {
+        None => first,
+        Some(wanted) => { culprits.iter() }
+            .find(|it| it.blamed.git_hash.starts_with(wanted))
+            .ok_or_else(|| NotExplicable::OtherCulprit {
+                job: job.id.clone(),
+                revision: wanted.into(),
+                culprits: { culprits.iter() }
+                    .map(|it| it.blamed.git_hash.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            })?,
+    };
+    let direction = direction_of(direction, result.unit.as_deref());
+    let effect = &culprit.effect;
+    let difference = (effect.of == EffectOf::Values)
+        .then(|| worse(effect.estimate? / effect.before, direction))
+        .flatten();
+    Ok(Sides {
+        base: culprit.prior.clone().into(),
+        experiment: culprit.commit.clone().into(),
+        difference,
+        changes: changes_of(culprit, local),
+    })
+}
+
+fn of_pair(result: &PairwiseResult, local: &LocalConfig) -> Sides {
+    let charts = || result.charts.iter();
+    let moved = charts().find(|chart| chart.comparison.moved());
+    let improved = charts().find(|chart| chart.comparison.improved());
+    let difference = moved.or(improved).or(charts().next()).and_then(|chart| {
+        let percent = chart.comparison.comparison.as_ref()?.estimate?;
+        worse(percent / 100.0, chart.comparison.direction)
+    });
+    let (base, experiment) = (&result.base.commit, &result.experiment.commit);
+    Sides {
+        base: result.base.clone(),
+        experiment: result.experiment.clone(),
+        difference,
+        changes: changes_between(base, experiment, local),
+    }
+}
+
+/// A change as one for the worse, if it is known where that lies.
+fn worse(change: f64, direction: Direction) -> Option<f64> {
+    match direction {
+        Direction::Down => Some(change),
+        Direction::Up => Some(-change),
+        Direction::Unknown => None,
+    }
+    .filter(|change| change.is_finite())
+}
+
+fn changes_of(culprit: &NamedCulprit, local: &LocalConfig) -> Option<Changes> {
+    if let Some((from, to)) = culprit.plain_ends() {
+        return Some(Changes::Commits {
+            repository: local.repository.clone(),
+            from: Some(from.into()),
+            to: to.into(),
+        });
+    }
+    let blamed = &culprit.blamed;
+    let is_main = blamed.repository == culprit.commit.main.repository;
+    let repository = match is_main {
+        true => Some(&local.repository),
+        false => local.repositories.get(&blamed.repository),
+    };
+    Some(Changes::Commits {
+        repository: repository?.clone(),
+        from: None,
+        to: blamed.git_hash.clone(),
+    })
+}
+
+fn changes_between(
+    base: &CombinedCommit,
+    experiment: &CombinedCommit,
+    local: &LocalConfig,
+) -> Option<Changes> {
+    if local.made || base.main.repository != experiment.main.repository {
+        return None;
+    }
+    match base.main.git_hash == experiment.main.git_hash {
+        true if base.patch != experiment.patch => local.patch.clone().map(Changes::Patch),
+        true => None,
+        false => Some(Changes::Commits {
+            repository: local.repository.clone(),
+            from: Some(base.main.git_hash.clone()),
+            to: experiment.main.git_hash.clone(),
+        }),
+    }
+}
+
+/// The profiles of a pair of runs: the files of each side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfilePair {
+    /// Of the base.
+    pub base: Vec<PathBuf>,
+    /// Of the experiment.
+    pub experiment: Vec<PathBuf>,
+    /// Why one of them is missing: the failure of a run, or a remark on it.
+    pub missing: Option<String>,
+}
+
+impl ProfilePair {
+    /// Whether there are profiles of both sides.
+    pub fn is_whole(&self) -> bool {
+        !self.base.is_empty() && !self.experiment.is_empty()
+    }
+}
+
+/// The profiles of a job's pairs, in the order of their indices, from the answers in its
+/// journal and its directory on this machine.
+///
+/// # Errors
+///
+/// When the directory can't be read.
+pub fn profile_pairs(answers: &[Answered], job_dir: &Path) -> Result<Vec<ProfilePair>, LocalError> {
+    let mut pairs = BTreeMap::new();
+    for answer in answers {
+        let (Task::RunPair { first, index, .. }, Report::RanPair(reports)) =
+            (&answer.task, &answer.report)
+        else {
+            continue;
+        };
+        let files = |name: &str| kept_profiles(job_dir, &format!("{}-{name}", answer.action));
+        let (first_files, second_files) = (files("first")?, files("second")?);
+        let reasons = [&reports.first, &reports.second].map(|run| {
+            let remark = run.warnings.first();
+            run.failure.as_ref().or(remark).cloned()
+        });
+        let [first_reason, second_reason] = reasons;
+        let missing = first_reason.or(second_reason);
+        let (base, experiment) = match first {
+            Position::Lower => (first_files, second_files),
+            _ => (second_files, first_files),
+        };
+        pairs.insert(
+            *index,
+            ProfilePair {
+                base,
+                experiment,
+                missing,
+            },
+        );
+    }
+    Ok(pairs.into_values().collect())
+}

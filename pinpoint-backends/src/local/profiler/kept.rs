@@ -1,0 +1,192 @@
+//! The profiles that are kept with a job.
+//!
+//! `JOB/profiles/RUN/` holds what the profiler wrote for one run, each file compressed with
+//! gzip. It is moved there as a whole: after a kill there is all of it or none.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::local::error::LocalError;
+use crate::local::files::{self, Mode};
+use crate::local::workspace::CleanReport;
+
+/// The directory in that of a job.
+const DIRECTORY: &str = "profiles";
+
+/// Ends the names of directories that are being filled.
+const UNFINISHED: &str = ".unfinished";
+
+/// What begins a file that is compressed already.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// The profiles of a job.
+pub(in crate::local) struct Kept {
+    place: PathBuf,
+    /// The most bytes.
+    most: u64,
+}
+
+impl Kept {
+    /// Those of the job in this directory. What an earlier process did not finish is
+    /// removed.
+    pub(in crate::local) fn open(job_dir: &Path, most: u64) -> Result<Self, LocalError> {
+        let place = job_dir.join(DIRECTORY);
+        files::create_dir(&place)?;
+        for entry in fs::read_dir(&place).map_err(LocalError::io("read", &place))? {
+            let path = entry.map_err(LocalError::io("read", &place))?.path();
+            if path
+                .extension()
+                .is_some_and(|it| UNFINISHED.ends_with(&*it.to_string_lossy()))
+            {
+                files::remove(&path)?;
+            }
+        }
+        Ok(Self { place, most })
+    }
+
+    /// Keeps the profile of a run; false when there is no room for it.
+    pub(in crate::local) fn add(&self, run: &str, profile: &[PathBuf]) -> Result<bool, LocalError> {
+        let unfinished = self.place.join(format!("{run}{UNFINISHED}"));
+        files::create_dir(&unfinished)?;
+        for (number, path) in profile.iter().enumerate() {
+            let target = unfinished.join(format!("{number}.gz"));
+            compress(path, &target).map_err(LocalError::io("write", &target))?;
+        }
+        let read = LocalError::io("read", &self.place);
+        if size(&self.place).map_err(read)? > self.most {
+            files::remove(&unfinished)?;
+            return Ok(false);
+        }
+        let finished = self.place.join(run);
+        // Of the same run, made again after a kill.
+        files::remove(&finished)?;
+        fs::rename(&unfinished, &finished).map_err(LocalError::io("write", &finished))?;
+        Ok(true)
+    }
+}
+
+fn compress(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = File::open(from)?;
+    let mut begin = [0; 2];
+    let length = io::Read::read(&mut source, &mut begin)?;
+    io::Seek::rewind(&mut source)?;
+    let mut target = File::create(to)?;
+    if length == begin.len() && begin == GZIP {
+        io::copy(&mut source, &mut target)?;
+    } else {
+        let mut encoder = GzEncoder::new(target, Compression::fast());
+        io::copy(&mut source, &mut encoder)?;
+        target = encoder.finish()?;
+    }
+    target.sync_all()
+}
+
+/// The bytes of all files below a directory.
+fn size(place: &Path) -> io::Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(place)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        bytes += match metadata.is_dir() {
+            true => size(&entry.path())?,
+            false => metadata.len(),
+        };
+    }
+    Ok(bytes)
+}
+
+/// The files of the profile of a run, by the run's name in the job: the number of its
+/// action, and `-first` or `-second` in a pair. None when none were kept, or they were
+/// removed.
+///
+/// # Errors
+///
+/// When the directory can't be read.
+pub fn kept_profiles(job_dir: &Path, run: &str) -> Result<Vec<PathBuf>, LocalError> {
+    let place = job_dir.join(DIRECTORY).join(run);
+    if !place.is_dir() {
+        return Ok(Vec::new());
+    }
+    super::all_in(&place)
+}
+
+/// Removes the profiles of all jobs that no process works on.
+pub(in crate::local) fn clean(jobs: &Path, report: &mut CleanReport) -> Result<(), LocalError> {
+    let entries = match fs::read_dir(jobs) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(LocalError::io("read", jobs)(error)),
+    };
+    for entry in entries {
+        let job_dir = entry.map_err(LocalError::io("read", jobs))?.path();
+        let profiles = job_dir.join(DIRECTORY);
+        if !profiles.is_dir() {
+            continue;
+        }
+        // Held while the job is worked on.
+        match files::try_lock(&job_dir.join("lock"), Mode::Alone)? {
+            None => report.in_use.push(profiles),
+            Some(_alone) => report.take(profiles),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use flate2::read::GzDecoder;
+
+    use super::*;
+
+    #[test]
+    fn profiles_are_kept_whole_while_there_is_room() {
+        let job = tempfile::tempdir().unwrap();
+        let written = job.path().join("x.txt");
+        fs::write(&written, "main;parse 3\n").unwrap();
+        let kept = Kept::open(job.path(), 100).unwrap();
+        assert!(kept.add("7-first", std::slice::from_ref(&written)).unwrap());
+        let files = kept_profiles(job.path(), "7-first").unwrap();
+        let mut text = String::new();
+        GzDecoder::new(File::open(&files[0]).unwrap())
+            .read_to_string(&mut text)
+            .unwrap();
+        assert_eq!(text, "main;parse 3\n");
+        // What is compressed is copied.
+        assert!(kept.add("7-second", &files).unwrap());
+        let copy = kept_profiles(job.path(), "7-second").unwrap();
+        assert_eq!(fs::read(&copy[0]).unwrap(), fs::read(&files[0]).unwrap());
+        assert!(
+            !kept
+                .add("8-first", &[written.clone(), written.clone()])
+                .unwrap()
+        );
+        assert!(kept_profiles(job.path(), "8-first").unwrap().is_empty());
+        let unfinished = job.path().join("profiles/9-first.unfinished");
+        fs::create_dir(&unfinished).unwrap();
+        Kept::open(job.path(), 100).unwrap();
+        assert!(!unfinished.exists());
+    }
+
+    #[test]
+    fn profiles_of_a_job_that_is_worked_on_stay() {
+        let jobs = tempfile::tempdir().unwrap();
+        let profiles = |job: &str| jobs.path().join(job).join(DIRECTORY);
+        for job in ["a", "b"] {
+            fs::create_dir_all(profiles(job)).unwrap();
+        }
+        let held = files::try_lock(&jobs.path().join("b/lock"), Mode::Alone).unwrap();
+        let mut report = CleanReport::default();
+        clean(jobs.path(), &mut report).unwrap();
+        clean(&jobs.path().join("none"), &mut report).unwrap();
+        assert_eq!(report.removed, [profiles("a")]);
+        assert_eq!(report.in_use, [profiles("b")]);
+        assert!(!profiles("a").exists() && profiles("b").exists());
+        drop(held);
+    }
+}

@@ -1,0 +1,321 @@
+//! Profilers: what runs the benchmark so that a profile of the run is left.
+//!
+//! Each has a file of its own, which says how the benchmark is started and what is to be
+//! done with what it left. Command lines are made by pure functions; only
+//! [`Recording`] touches files.
+//!
+//! | profiler | starts | leaves |
+//! | --- | --- | --- |
+//! | `perf`, `perf-dwarf` | `perf record … -- COMMAND` | the text of `perf script` |
+//! | `callgrind` | `valgrind --tool=callgrind … COMMAND` | a file for each process |
+//! | `node` | COMMAND, with a script in `NODE_OPTIONS` | a `.cpuprofile` for each process and worker |
+//! | `python` | `py-spy record … -- COMMAND` | a speedscope file |
+//! | `go` | COMMAND with `-cpuprofile` | a pprof file |
+//! | `command:TEMPLATE` | the template, by `sh -c` | what it writes to `{profile}` |
+//! | `files:GLOB` | COMMAND | the files in the work tree that match |
+
+mod callgrind;
+mod choice;
+mod error;
+mod files;
+mod go;
+mod kept;
+mod node;
+mod perf;
+mod python;
+mod template;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+
+pub use self::choice::{ProfilerFacts, choose_profiler, profiler_facts};
+pub use self::error::ProfilerError;
+pub use self::kept::kept_profiles;
+pub(super) use self::kept::{Kept, clean};
+use super::error::LocalError;
+
+/// Begins the names of directories for profiles of runs that are being made.
+const PREFIX: &str = "profile-";
+
+/// What profiles the runs of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Profiler {
+    /// Linux's sampler, with call graphs by frame pointers.
+    Perf,
+    /// The same, with call graphs by DWARF: for programs without frame pointers. Each
+    /// sample takes 8 kB, and minutes may pass until all are read.
+    PerfDwarf,
+    /// Valgrind's callgrind, which counts instructions: one pair of runs is enough, and a
+    /// run takes 20 to 200 times as long.
+    Callgrind,
+    /// V8's sampler in all processes of Node.js.
+    Node,
+    /// py-spy.
+    Python,
+    /// The sampler of `go test`.
+    Go,
+    /// A shell command that has a profile written to `{profile}`. `{command}` is the
+    /// benchmark; without it, the shell command stands for the benchmark.
+    Command(String),
+    /// The benchmark writes profiles itself, to files in the work tree with such names.
+    Files(String),
+}
+
+impl Profiler {
+    /// The names of those without a parameter.
+    pub const NAMES: [&str; 6] = ["perf", "perf-dwarf", "callgrind", "node", "python", "go"];
+
+    /// Whether it counts, so that one pair of runs is enough.
+    pub fn is_exact(&self) -> bool {
+        *self == Self::Callgrind
+    }
+}
+
+impl fmt::Display for Profiler {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Perf => formatter.write_str("perf"),
+            Self::PerfDwarf => formatter.write_str("perf-dwarf"),
+            Self::Callgrind => formatter.write_str("callgrind"),
+            Self::Node => formatter.write_str("node"),
+            Self::Python => formatter.write_str("python"),
+            Self::Go => formatter.write_str("go"),
+            Self::Command(template) => write!(formatter, "command:{template}"),
+            Self::Files(glob) => write!(formatter, "files:{glob}"),
+        }
+    }
+}
+
+impl From<Profiler> for String {
+    fn from(profiler: Profiler) -> Self {
+        profiler.to_string()
+    }
+}
+
+impl TryFrom<String> for Profiler {
+    type Error = ProfilerError;
+
+    fn try_from(text: String) -> Result<Self, ProfilerError> {
+        text.parse()
+    }
+}
+
+impl FromStr for Profiler {
+    type Err = ProfilerError;
+
+    fn from_str(text: &str) -> Result<Self, ProfilerError> {
+        Ok(match text {
+            "perf" => Self::Perf,
+            "perf-dwarf" => Self::PerfDwarf,
+            "callgrind" => Self::Callgrind,
+            "node" => Self::Node,
+            "python" => Self::Python,
+            "go" => Self::Go,
+            _ => match text.split_once(':') {
+                Some(("command", text)) => Self::Command(template::checked(text)?),
+                Some(("files", glob)) => Self::Files(files::checked(glob)?),
+                _ => return Err(ProfilerError::Unknown(text.into())),
+            },
+        })
+    }
+}
+
+/// How the runs of a job are profiled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Profiling {
+    /// The profiler.
+    pub profiler: Profiler,
+    /// The most bytes of profiles that are kept with the job.
+    pub keep: u64,
+}
+
+/// The profile of one run, in the making. What it is of is removed when it is dropped.
+pub(super) struct Recording {
+    profiler: Profiler,
+    /// What the profiler writes, and nothing else.
+    directory: TempDir,
+    /// Where the benchmark runs.
+    tree: PathBuf,
+}
+
+impl Recording {
+    /// # Errors
+    ///
+    /// When no directory can be made for it, or old profiles can't be removed.
+    pub(super) fn begin(
+        profiler: &Profiler,
+        place: &Path,
+        tree: &Path,
+    ) -> Result<Self, LocalError> {
+        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place);
+        let directory = directory.map_err(LocalError::io("make a directory in", place))?;
+        match profiler {
+            Profiler::Node => {
+                let hook = directory.path().join(node::HOOK);
+                fs::write(&hook, node::SCRIPT).map_err(LocalError::io("write", &hook))?;
+            }
+            Profiler::Files(glob) => files::remove(tree, glob)?,
+            _ => {}
+        }
+        Ok(Self {
+            profiler: profiler.clone(),
+            directory,
+            tree: tree.to_owned(),
+        })
+    }
+
+    /// The command that runs the benchmark under the profiler.
+    pub(super) fn command(&self, program: &Path, arguments: Vec<OsString>) -> Command {
+        let place = self.directory.path();
+        match &self.profiler {
+            Profiler::Perf => perf::command(place, perf::Stacks::FramePointers, program, arguments),
+            Profiler::PerfDwarf => perf::command(place, perf::Stacks::Dwarf, program, arguments),
+            Profiler::Callgrind => callgrind::command(place, program, arguments),
+            Profiler::Python => python::command(place, program, arguments),
+            Profiler::Go => go::command(place, program, arguments),
+            Profiler::Command(template) => template::command(place, template, program, arguments),
+            Profiler::Node | Profiler::Files(_) => {
+                let mut command = Command::new(program);
+                command.args(arguments);
+                command
+            }
+        }
+    }
+
+    /// Sets the variables by which the profiler is started, once the command has all others.
+    pub(super) fn set_environment(&self, command: &mut Command) {
+        if self.profiler == Profiler::Node {
+            node::set_environment(self.directory.path(), command);
+        }
+    }
+
+    /// The files of the profile, once the run has ended; or why there are none, in a line.
+    pub(super) fn end(&self, stderr: &str) -> Result<Result<Vec<PathBuf>, String>, LocalError> {
+        let place = self.directory.path();
+        let (written, failure) = match &self.profiler {
+            Profiler::Perf | Profiler::PerfDwarf => match perf::text(place) {
+                Ok(text) => (vec![text], None),
+                Err(failure) => return Ok(Err(failure)),
+            },
+            Profiler::Python => (
+                vec![place.join(python::FILE)],
+                python::failure(place, stderr),
+            ),
+            Profiler::Files(glob) => (files::matching(&self.tree, glob)?, None),
+            Profiler::Command(_) => (vec![place.join(template::FILE)], None),
+            _ => (all_in(place)?, None),
+        };
+        let is_written = |path: &PathBuf| fs::metadata(path).is_ok_and(|it| it.len() > 0);
+        let written: Vec<PathBuf> = written.into_iter().filter(is_written).collect();
+        Ok(match failure {
+            Some(failure) => Err(failure),
+            None if written.is_empty() => {
+                Err(ProfilerError::Nothing(self.profiler.clone()).to_string())
+            }
+            None => Ok(written),
+        })
+    }
+
+    /// The reason for which a run failed, when it lies with the profiler.
+    pub(super) fn refusal(&self, stderr: &str) -> Option<ProfilerError> {
+        match self.profiler {
+            Profiler::Perf | Profiler::PerfDwarf => perf::refusal(stderr),
+            Profiler::Python => python::refusal(stderr),
+            _ => None,
+        }
+    }
+}
+
+/// The profiles of a directory, in the order of their names.
+fn all_in(place: &Path) -> Result<Vec<PathBuf>, LocalError> {
+    let entries = fs::read_dir(place).map_err(LocalError::io("read", place))?;
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(LocalError::io("read", place))?.path();
+        if path.is_file() && path.file_name().is_some_and(|name| name != node::HOOK) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Removes what runs left whose process was killed. No other process works on the job.
+pub(super) fn remove_left(runs: &Path) -> Result<(), LocalError> {
+    for entry in fs::read_dir(runs).map_err(LocalError::io("read", runs))? {
+        let entry = entry.map_err(LocalError::io("read", runs))?;
+        if entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(PREFIX.as_bytes())
+        {
+            // What is still being written there is removed the next time.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A command as its words, with the program's first.
+    pub(super) fn words(command: &Command) -> Vec<String> {
+        std::iter::once(command.get_program())
+            .chain(command.get_args())
+            .map(|word| word.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn a_profiler_is_written_as_it_is_read() {
+        let parameters = [
+            "command:samply record -o {profile} -- {command}",
+            "files:out/*.folded",
+        ];
+        for name in Profiler::NAMES.into_iter().chain(parameters) {
+            let profiler: Profiler = name.parse().unwrap();
+            assert_eq!(profiler.to_string(), name);
+            let json = serde_json::to_string(&profiler).unwrap();
+            assert_eq!(serde_json::from_str::<Profiler>(&json).unwrap(), profiler);
+        }
+    }
+
+    #[test]
+    fn what_is_no_profiler_is_refused_with_what_to_do() {
+        for (text, advice) in [
+            ("gprof", "choose perf, perf-dwarf, callgrind"),
+            ("command:perf record", "{profile}"),
+            ("command:", "{profile}"),
+            ("files:", "a pattern"),
+            ("files:/etc/*", "inside the work tree"),
+            ("files:../*", "inside the work tree"),
+            ("files:[", "pattern"),
+        ] {
+            let error = text.parse::<Profiler>().unwrap_err().to_string();
+            assert!(error.contains(advice), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_recording_that_left_nothing_says_so() {
+        let place = tempfile::tempdir().unwrap();
+        let recording = Recording::begin(&Profiler::Node, place.path(), Path::new("/")).unwrap();
+        let failure = recording.end("").unwrap().unwrap_err();
+        assert!(failure.contains("node wrote no profile"), "{failure}");
+        let name = recording.directory.path().join("12-0.cpuprofile");
+        fs::write(&name, "{}").unwrap();
+        assert_eq!(recording.end("").unwrap().unwrap(), [name]);
+        remove_left(place.path()).unwrap();
+        assert!(fs::read_dir(place.path()).unwrap().next().is_none());
+    }
+}

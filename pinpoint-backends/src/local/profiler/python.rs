@@ -1,0 +1,98 @@
+//! py-spy.
+//!
+//! It samples all processes of Python that the benchmark starts. It ends with 0 however
+//! the benchmark ends, and writes to standard output, where results may be read from: a
+//! shell stands above it that sends that elsewhere, and one below it that notes how the
+//! benchmark ended.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::ProfilerError;
+
+pub(super) const PROGRAM: &str = "py-spy";
+
+pub(super) const FILE: &str = "py-spy.json";
+
+/// Holds the exit code of the benchmark.
+const STATUS: &str = "status";
+
+/// py-spy's own words go to standard error, the benchmark's to where they belong.
+const ABOVE: &str = r#"exec "$@" 3>&1 >&2"#;
+const BELOW: &str = r#""$@" >&3 3>&-; echo $? >"$0""#;
+
+pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) -> Command {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", ABOVE, "sh", PROGRAM, "record"])
+        .args(["-r", "500", "-f", "speedscope"])
+        // One frame for a function, whatever its line is that is executed.
+        .args(["--function", "--full-filenames", "--subprocesses"])
+        .arg("-o")
+        .arg(place.join(FILE))
+        .args(["--", "sh", "-c", BELOW])
+        .arg(place.join(STATUS))
+        .arg(program)
+        .args(arguments);
+    command
+}
+
+/// The failure of the benchmark, which py-spy does not report, or its own.
+pub(super) fn failure(place: &Path, stderr: &str) -> Option<String> {
+    match fs::read_to_string(place.join(STATUS)) {
+        Ok(code) => match code.trim() {
+            "0" => None,
+            code => Some(
+                match stderr.lines().rev().find(|line| is_benchmarks(line)) {
+                    Some(line) => format!("failed with exit code {code}: {}", line.trim()),
+                    None => format!("failed with exit code {code}"),
+                },
+            ),
+        },
+        Err(_) => {
+            let said = stderr.lines().find(|line| line.starts_with("Error"));
+            Some(format!(
+                "py-spy failed: {}; check that the benchmark starts Python within a second, and name the interpreter itself and not a script that looks for it",
+                said.unwrap_or("it did not end by itself")
+            ))
+        }
+    }
+}
+
+fn is_benchmarks(line: &str) -> bool {
+    !line.trim().is_empty() && !line.starts_with("py-spy>")
+}
+
+pub(super) fn refusal(stderr: &str) -> Option<ProfilerError> {
+    let is_refused = stderr.contains("Permission Denied") || stderr.contains("EPERM");
+    is_refused.then_some(ProfilerError::NoPtrace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_benchmark_that_fails_is_a_failure() {
+        let place = tempfile::tempdir().unwrap();
+        let said = "py-spy> Sampling\nValueError: no words\npy-spy> Wrote\n";
+        let written = |status: &str| {
+            fs::write(place.path().join(STATUS), status).unwrap();
+            failure(place.path(), said)
+        };
+        assert_eq!(written("0\n"), None);
+        let failed = written("3\n");
+        assert_eq!(
+            failed.as_deref(),
+            Some("failed with exit code 3: ValueError: no words")
+        );
+        fs::remove_file(place.path().join(STATUS)).unwrap();
+        let failed = failure(place.path(), "Error: No python processes found\n").unwrap();
+        assert!(
+            failed.contains("No python processes found; check"),
+            "{failed}"
+        );
+    }
+}

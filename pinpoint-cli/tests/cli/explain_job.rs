@@ -1,0 +1,358 @@
+//! `pinpoint explain JOB`: real builds under real profilers, as jobs.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::world::{Finished, Pinpoint, World, until};
+
+/// A program that says itself how long it took, so that a search needs few runs.
+const PROGRAM: &str = r#"#include <stdio.h>
+
+__attribute__((noinline)) unsigned hash(unsigned word) {
+    for (int round = 0; round < 40; round++) word = word * 31 + round;
+    return word;
+}
+
+__attribute__((noinline)) unsigned parse(unsigned word) {
+    for (int round = 0; round < 60; round++) word = word * 17 ^ round;
+    return hash(word);
+}
+
+int main(void) {
+    unsigned sum = 0;
+    for (unsigned word = 0; word < 2000; word++) sum += parse(word);
+    printf("latency: 100 ms\n");
+    return sum == 42;
+}
+"#;
+
+/// The options of a job with this program, built with debug information.
+const BUILD: [&str; 2] = ["--build", "cc -g -O1 -o bench bench.c"];
+
+fn slower() -> String {
+    PROGRAM
+        .replace("round < 40", "round < 55")
+        .replace("100 ms", "120 ms")
+}
+
+/// A repository whose commits hold one file, with these texts.
+fn world(file: &'static str, texts: &[String]) -> World {
+    let commits: Vec<_> = (texts.iter().enumerate())
+        .map(|(number, text)| {
+            BTreeMap::from([(file, text.clone()), ("number", number.to_string())])
+        })
+        .collect();
+    let mut world = World::new();
+    world.add(&commits);
+    world
+}
+
+/// The id of a finished comparison in pairs of the first commit with the last.
+fn pairwise(world: &World, options: &[&str], command: &[&str]) -> String {
+    let finished = (world.pinpoint(&[
+        "pairwise", "--pairs", "6", "--warmup", "0", "--output", "json",
+    ]))
+    .and(options)
+    .and(&[world.good(), world.bad(), "--"])
+    .and(command)
+    .start()
+    .wait();
+    finished.document()["job_id"].as_str().unwrap().to_owned()
+}
+
+fn explain(world: &World, job: &str, options: &[&str], code: i32) -> Finished {
+    world
+        .pinpoint(&["explain", job])
+        .and(options)
+        .ends_with(code)
+}
+
+fn document(world: &World, job: &str, options: &[&str]) -> Value {
+    let command = world.pinpoint(&["explain", job, "--output", "json"]);
+    command.and(options).start().wait().document()
+}
+
+/// The functions that are certain, and what happened to them.
+fn certain(document: &Value) -> Vec<(&str, &str)> {
+    let functions = document["functions"].as_array().unwrap().iter();
+    functions
+        .map(|it| (&it["function"]["name"], &it["verdict"]["kind"]))
+        .map(|(name, kind)| (name.as_str().unwrap(), kind.as_str().unwrap()))
+        .filter(|(_, kind)| !["uncertain", "moved"].contains(kind))
+        .collect()
+}
+
+#[test]
+fn a_culprit_is_explained_at_once_and_later() {
+    let world = world("bench.c", &[PROGRAM.into(), PROGRAM.into(), slower()]);
+    let found = (world.pinpoint(&["bisect", "--explain", "--profiler", "callgrind"]))
+        .and(&BUILD)
+        .and(&[
+            "--output",
+            "json",
+            world.good(),
+            world.bad(),
+            "--",
+            "./bench",
+        ])
+        .ends_with(0)
+        .document();
+    assert_eq!(found["culprits"][0]["blamed"]["git_hash"], world.commits[2]);
+    let answer = &found["explanation"];
+    assert_eq!(certain(answer), [("hash", "slower")], "{answer:#}");
+    let hash = &answer["functions"][0];
+    assert_eq!(hash["in_diff"]["kind"], "lines");
+    assert_eq!(hash["in_diff"]["file"], "bench.c");
+    let job = &answer["job"];
+    assert_eq!(job["explains"], found["job_id"]);
+    assert_eq!(
+        (&job["profiler"], &job["shown"]),
+        (&"callgrind".into(), &true.into())
+    );
+    assert!(
+        (job["measured"].as_f64().unwrap() - 0.2).abs() < 0.01,
+        "{job}"
+    );
+
+    // It is a job like others.
+    let id = job["job_id"].as_str().unwrap();
+    let shown = world.pinpoint(&["jobs", "show", id]).ends_with(0);
+    shown.says("1 function").says("hash").says("in the diff");
+    // Its profiles are read again, with other options.
+    let again = document(&world, id, &["--same", "parse=parse"]);
+    assert_eq!(again["functions"], answer["functions"]);
+    let folded = explain(&world, id, &["--export", "folded", "--side", "base"], 0);
+    folded.says("hash ");
+    world.pinpoint(&["clean"]).ends_with(0);
+    let gone = explain(&world, id, &[], 1);
+    assert!(
+        gone.stderr.contains("`pinpoint clean` removed them"),
+        "{gone}"
+    );
+    assert!(gone.stderr.contains("pinpoint explain "), "{gone}");
+}
+
+#[test]
+fn what_is_new_and_what_has_another_name_is_found_in_pairs() {
+    let calls = "__attribute__((noinline)) unsigned check(unsigned word) {
+    for (int round = 0; round < 30; round++) word = word * 13 + round;
+    return word;
+}
+
+int main";
+    let renamed = PROGRAM.replace("hash(", "digest(");
+    let new = renamed
+        .replace("int main", calls)
+        .replace("+= parse(word)", "+= check(parse(word))");
+    let world = world("bench.c", &[PROGRAM.into(), new]);
+    let job = pairwise(&world, &BUILD, &["./bench"]);
+    let answer = document(&world, &job, &["--profiler", "callgrind"]);
+    let found = certain(&answer);
+    assert!(found.contains(&("check", "new")), "{found:?}");
+    let guess = &answer["renamed"][0];
+    assert_eq!(
+        (&guess["base"], &guess["experiment"]),
+        (&"hash".into(), &"digest".into())
+    );
+    let id = answer["job"]["job_id"].as_str().unwrap();
+    let settled = document(&world, id, &["--same", "hash=digest"]);
+    assert_eq!(certain(&settled)[0], ("check", "new"), "{settled:#}");
+    assert!(
+        certain(&settled).iter().all(|it| it.0 != "digest"),
+        "{settled:#}"
+    );
+}
+
+#[test]
+fn an_explanation_that_is_killed_gives_an_equal_answer() {
+    let world = world("bench.c", &[PROGRAM.into(), slower()]);
+    let job = pairwise(&world, &BUILD, &["./bench"]);
+    let options = ["--profiler", "callgrind", "--pairs", "2"];
+    let whole = document(&world, &job, &options);
+    let running = world.pinpoint(&["explain", &job]).and(&options).start();
+    let id = running.job();
+    let profiles = world.state_dir().join("jobs").join(&id).join("profiles");
+    let kept = || std::fs::read_dir(&profiles).map_or(0, Iterator::count);
+    until("the first profile", || kept() > 0);
+    running.signal(libc::SIGKILL);
+    assert!(running.wait().was_killed());
+    let unfinished = explain(&world, &id, &[], 2);
+    assert!(
+        unfinished.stderr.contains("is not finished; go on with it"),
+        "{unfinished}"
+    );
+    let resumed = world.pinpoint(&["jobs", "resume", &id, "--output", "json"]);
+    let resumed = resumed.ends_with(0).document();
+    assert_eq!(certain(&resumed), certain(&whole));
+    for part in ["own", "calls", "in_diff"] {
+        assert_eq!(resumed["functions"][0][part], whole["functions"][0][part]);
+    }
+    assert_eq!(resumed["base_runs"], 2);
+}
+
+#[test]
+fn a_job_that_can_not_be_explained_says_what_to_do() {
+    let world = world("bench.c", &[PROGRAM.into(), PROGRAM.into()]);
+    let job = pairwise(&world, &BUILD, &["./bench"]);
+    let error = |job: &str, options: &[&str], code| explain(&world, job, options, code).stderr;
+    let text = error(&job, &["--profiler", "gprof"], 2);
+    assert!(
+        text.contains("choose perf, perf-dwarf, callgrind"),
+        "{text}"
+    );
+    let text = error(&job, &["--profiler", "go"], 2);
+    assert!(
+        text.contains("command:'PROGRAM -cpuprofile {profile}'"),
+        "{text}"
+    );
+    let text = error(&job, &["--profiler", "files:*.folded", "--pairs", "1"], 1);
+    assert!(
+        text.contains("files:*.folded wrote no profile; check"),
+        "{text}"
+    );
+    assert!(
+        text.contains("try another profiler:  pinpoint explain"),
+        "{text}"
+    );
+    let text = error(
+        &job,
+        &[
+            "--profiler",
+            "command:{command}; echo main 3 >{profile}",
+            "--pairs",
+            "2",
+            "--keep-profiles",
+            "10B",
+        ],
+        1,
+    );
+    assert!(text.contains("its profile was not kept"), "{text}");
+    let found = world.bisect(&["--max-runs", "20", "--output", "json"], "echo v: 3 ms");
+    let none = found.start().wait().document()["job_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let text = error(&none, &[], 2);
+    assert!(text.contains("found no culprit"), "{text}");
+}
+
+#[test]
+fn perf_finds_the_function_or_says_why_it_may_not() {
+    let longer = PROGRAM.replace("word < 2000", "word < 600000");
+    let slower = longer.replace("round < 40", "round < 140");
+    let world = world("bench.c", &[longer, slower]);
+    let job = pairwise(&world, &BUILD, &["./bench"]);
+    let command = world.pinpoint(&["explain", &job, "--profiler", "perf", "--pairs", "2"]);
+    let finished = command.and(&["--output", "json"]).start().wait();
+    let refused = [
+        "install it (linux-perf in Debian",
+        "sysctl kernel.perf_event_paranoid",
+    ];
+    if refused
+        .iter()
+        .any(|advice| finished.stderr.contains(advice))
+    {
+        assert_eq!(finished.status.code(), Some(2), "{finished}");
+        return;
+    }
+    let answer = finished.document();
+    let first = &answer["functions"][0];
+    assert_eq!(first["function"]["name"], "hash", "{answer:#}");
+    // perf knows no files.
+    assert_eq!(first["in_diff"]["kind"], "name");
+}
+
+/// A program of which py-spy sees two functions. It samples time that passes, so that what
+/// changes is far more than what other processes can add to the rest.
+const PYTHON: &str = "
+def hash_words(count):
+    total = 0
+    for word in range(count):
+        total = (total * 31 + word) % 1000003
+    return total
+
+def parse_words(count):
+    total = 0
+    for word in range(count):
+        total = (total * 17 + word) % 1000003
+    return total
+
+parse_words(300000)
+hash_words(300000)
+";
+
+const JAVASCRIPT: &str = "
+function hashWords(count) {
+  let total = 0;
+  for (let word = 0; word < count; word++) total = (total * 31 + word) % 1000003;
+  return total;
+}
+function parseWords(count) {
+  let total = 0;
+  for (let word = 0; word < count; word++) total = (total * 17 + word) % 1000003;
+  return total;
+}
+parseWords(4e6);
+hashWords(4e6);
+";
+
+/// Explains two commits with a script, in the second of which `hash` does eight times as much.
+fn of_script(world: &World, command: &[&str], explain: Pinpoint) -> Value {
+    // What it measures is not what is tested here.
+    let measured = ["--format", "lines", "--chart", "v"];
+    let script = format!("echo v: 1 ms; {}", command.join(" "));
+    let job = pairwise(world, &measured, &["sh", "-c", &script]);
+    let finished = explain
+        .and(&[&*job, "--pairs", "2", "--output", "json"])
+        .start()
+        .wait();
+    finished.document()
+}
+
+#[test]
+fn node_is_profiled_however_it_is_started() {
+    let longer = JAVASCRIPT.replace("hashWords(4e6)", "hashWords(32e6)");
+    let world = world("bench.js", &[JAVASCRIPT.into(), longer]);
+    let explain = world.pinpoint(&["explain", "--profiler", "node"]);
+    let answer = of_script(&world, &["node", "bench.js"], explain);
+    let first = &answer["functions"][0];
+    assert_eq!(first["function"]["name"], "hashWords", "{answer:#}");
+    assert_eq!(first["in_diff"]["file"], "bench.js");
+    assert_eq!(answer["status"], "too_few_runs");
+}
+
+#[test]
+fn python_is_profiled_by_py_spy() {
+    // The interpreter itself: a script that looks for it may take too long.
+    let python = Command::new("python3")
+        .args(["-c", "import sys; print(sys.executable)"])
+        .output();
+    let python = String::from_utf8(python.unwrap().stdout).unwrap();
+    let longer = PYTHON.replace("hash_words(300000)", "hash_words(2400000)");
+    let world = world("bench.py", &[PYTHON.into(), longer]);
+    let explain = (world.pinpoint(&["explain", "--profiler", "python"])).env("PATH", with_py_spy());
+    let answer = of_script(&world, &[python.trim(), "bench.py"], explain);
+    assert_eq!(
+        answer["functions"][0]["function"]["name"], "hash_words",
+        "{answer:#}"
+    );
+}
+
+/// Where programs are, py-spy among them.
+fn with_py_spy() -> OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let named = std::env::var_os("PINPOINT_TEST_PY_SPY").map(PathBuf::from);
+    let places: Vec<PathBuf> = named
+        .into_iter()
+        .chain(std::env::split_paths(&path))
+        .collect();
+    assert!(
+        places.iter().any(|place| place.join("py-spy").exists()),
+        "py-spy is missing: pip install py-spy, or name its directory in PINPOINT_TEST_PY_SPY"
+    );
+    std::env::join_paths(places).unwrap()
+}
