@@ -262,7 +262,7 @@ async fn no_more_requests_are_under_way_than_allowed() {
     };
     let fake = Fake::start(settings).await;
     let mut folder = Folder::default();
-    for index in 0..40 {
+    for index in 0..8 {
         let mut file = content(MB + 1).to_vec();
         file[0] = index;
         folder = folder.with(&format!("{index}"), file);
