@@ -26,7 +26,7 @@ const PAGE: usize = 100;
 /// The most commits of a page.
 const LONGEST_PAGE: usize = 10_000;
 
-/// Answers `/HOST/PROJECT/+show/…` and `/HOST/PROJECT/+log/…`.
+/// Answers `/HOST/PROJECT/+show/…`, short `/HOST/PROJECT/+/…`, and `/HOST/PROJECT/+log/…`.
 pub(crate) async fn answer(
     State(luci): State<FakeLuci>,
     Path((host, path)): Path<(String, String)>,
@@ -48,7 +48,8 @@ pub(crate) async fn answer(
     };
     let answer = match question.split_once('/') {
         Some(("log", range)) => log(&repository, range, &parameters),
-        Some(("show", place)) => show(&repository, place, &parameters),
+        // What is at a place shows what kind it is.
+        Some(("show" | "", place)) => show(&repository, place, &parameters),
         _ => None,
     };
     answer.unwrap_or_else(|| not_found().into_response())

@@ -16,6 +16,9 @@ mod gitiles;
 mod issue_tracker;
 #[cfg(feature = "luci")]
 mod luci;
+mod programs;
+#[cfg(feature = "luci")]
+mod protos;
 mod prpc;
 mod secrets;
 mod server;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 mod fake;
+mod in_go;
 
 use fake::Fake;
 

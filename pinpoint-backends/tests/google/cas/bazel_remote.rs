@@ -1,11 +1,10 @@
 //! bazel-remote, a store that others wrote.
 
+use std::fs;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
-use std::{env, fs};
 
 use bytes::Bytes;
 use pinpoint_backends::cas::{Cas, CasError, CasOptions, Digest};
@@ -13,19 +12,10 @@ use pinpoint_backends::google::{TokenSource, Tokens, Transport, Web};
 use pinpoint_core::SplitMix64;
 
 use super::world::Folder;
+use crate::programs::program;
 
-const NEEDED: &str = "bazel-remote is needed: in pinpoint-backends/tests/google/cas/bazel-remote, `go \
-                      build -o ../../../../../target/bazel-remote github.com/buchgr/bazel-remote/v2`; \
-                      or its path in PINPOINT_TEST_BAZEL_REMOTE";
-
-fn program() -> PathBuf {
-    let target = || match env::var_os("CARGO_TARGET_DIR") {
-        Some(directory) => PathBuf::from(directory),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"),
-    };
-    env::var_os("PINPOINT_TEST_BAZEL_REMOTE")
-        .map_or_else(|| target().join("bazel-remote"), PathBuf::from)
-}
+const NEEDED: &str = "at the root, `bash .ci/go \"$PWD/target/go\" bazel-remote`; or its path in \
+                      PINPOINT_TEST_BAZEL_REMOTE";
 
 /// A bazel-remote on loopback, which ends with this value.
 struct BazelRemote {
@@ -60,7 +50,8 @@ impl BazelRemote {
         let sockets = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let [http, grpc] = sockets.map(|socket| socket.local_addr().unwrap().port());
         let log = fs::File::create(folder.path().join("log")).unwrap();
-        let child = Command::new(program())
+        let program = program("go/bazel-remote", "PINPOINT_TEST_BAZEL_REMOTE");
+        let child = Command::new(&program)
             .arg("--dir")
             .arg(folder.path().join("store"))
             .args(["--max_size", "1", "--access_log_level", "none"])
@@ -71,7 +62,7 @@ impl BazelRemote {
             .stdout(log.try_clone().unwrap())
             .stderr(log)
             .spawn()
-            .unwrap_or_else(|error| panic!("{}: {error}; {NEEDED}", program().display()));
+            .unwrap_or_else(|error| panic!("{}: {error}; {NEEDED}", program.display()));
         let mut started = Self {
             child,
             http,

@@ -4,6 +4,7 @@
 mod bazel_remote;
 pub(crate) mod fake;
 mod faults;
+mod in_go;
 mod messages;
 mod reads;
 mod tls;

@@ -16,8 +16,8 @@ use pinpoint_backends::luci::{
 use pinpoint_backends::swarming::CasReference;
 use pinpoint_core::bots::{Dimension, Swarming};
 use pinpoint_core::{
-    Bisection, BisectionSpec, CombinedCommit, Commit, Direction, Magnitude, Range, RetryPolicy,
-    Series,
+    Bisection, BisectionSpec, CombinedCommit, Commit, Direction, Magnitude, Patch, Range,
+    RetryPolicy, Series,
 };
 use tempfile::TempDir;
 
@@ -119,8 +119,27 @@ impl Fixture {
         }
     }
 
+    pub(crate) fn world(&self) -> &'static World {
+        &self.place.world
+    }
+
     pub(crate) fn commit(&self, index: usize) -> CombinedCommit {
         Commit::new(MAIN, &self.place.world.main_hashes[index]).into()
+    }
+
+    /// A commit with a patch set at Gerrit.
+    pub(crate) fn patched(&self, index: usize) -> CombinedCommit {
+        let patch = Patch::Gerrit {
+            host: "chromium-review.googlesource.com".into(),
+            project: "chromium/src".into(),
+            change: 7,
+            patchset: 2,
+            hash: None,
+        };
+        CombinedCommit {
+            patch: Some(patch),
+            ..self.commit(index)
+        }
     }
 
     /// Reads what tasks leave from a store over gRPC, which gets it from the services first.
@@ -158,18 +177,35 @@ impl Fixture {
         )
     }
 
-    /// As [`executor`](Self::executor), over HTTP.
-    pub(crate) async fn executor_over_http(&self, outputs: Arc<dyn TaskOutputs>) -> LuciExecutor {
+    /// Serves on loopback; the address.
+    pub(crate) async fn serve(&self) -> String {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let routes = self.luci.routes();
         tokio::spawn(async move { axum::serve(listener, routes).await });
+        address
+    }
+
+    /// As [`executor`](Self::executor), over HTTP.
+    pub(crate) async fn executor_over_http(&self, outputs: Arc<dyn TaskOutputs>) -> LuciExecutor {
+        let address = self.serve().await;
+        self.executor_at(outputs, &address, &address)
+    }
+
+    /// As [`executor`](Self::executor), with the services at this address, and those of pRPC at
+    /// another.
+    pub(crate) fn executor_at(
+        &self,
+        outputs: Arc<dyn TaskOutputs>,
+        address: &str,
+        prpc: &str,
+    ) -> LuciExecutor {
         let addresses = Addresses {
             gitiles: format!("{address}/gitiles/{{host}}"),
             gitiles_per_second: 1_000,
-            crrev: address.clone(),
-            buildbucket: address.clone(),
-            swarming: Some(address.clone()),
+            crrev: address.into(),
+            buildbucket: prpc.into(),
+            swarming: Some(prpc.into()),
             ..Addresses::default()
         };
         let transport: Arc<dyn Transport> = Arc::new(Web::new().unwrap());
@@ -178,7 +214,7 @@ impl Fixture {
             builds: 10,
             first_of_pair: 1,
         };
-        let source = TokenSource::Metadata(address);
+        let source = TokenSource::Metadata(address.into());
         executor(
             outputs,
             self.cache.path(),

@@ -87,18 +87,10 @@ async fn nothing_is_found_where_nothing_is() {
 #[tokio::test(start_paused = true)]
 async fn a_try_with_a_patch_is_compared_in_pairs() {
     let fixture = fixture(&NOWHERE);
-    let mut patched = fixture.commit(20);
-    patched.patch = Some(Patch::Gerrit {
-        host: "chromium-review.googlesource.com".into(),
-        project: "chromium/src".into(),
-        change: 7,
-        patchset: 2,
-        hash: None,
-    });
     let spec = PairwiseSpec {
         chart: Some("Score".into()),
         pairs: 12,
-        ..PairwiseSpec::new(fixture.commit(20), patched)
+        ..PairwiseSpec::new(fixture.commit(20), fixture.patched(20))
     };
     let mut journal = MemoryJournal::new("job");
     let machine = Pairwise::new(spec).unwrap();

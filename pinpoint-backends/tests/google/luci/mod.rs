@@ -2,4 +2,5 @@
 
 mod faults;
 mod fixture;
+mod in_go;
 mod jobs;

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse as _, Response};
 use serde_json::{Map, Value, json};
 
 use crate::server::{Arrived, Server};
-use rows::{check_fields, check_record, parameter, record, select};
+use rows::{check_fields, check_record, name_modes, parameter, record, select};
 
 /// Rows in a page of an answer, at most.
 const PAGE: usize = 3;
@@ -28,6 +28,8 @@ pub(crate) struct State {
     pub(crate) inserted: Vec<usize>,
     /// Bytes of the largest request.
     pub(crate) largest: usize,
+    /// Jobs have names as BigQuery's own: Google's client does not escape others.
+    pub(crate) has_plain_names: bool,
     /// Answers of queries, by request and then by job.
     queries: BTreeMap<String, String>,
     jobs: BTreeMap<String, Job>,
@@ -138,7 +140,8 @@ impl State {
         let fields = members(&body["schema"], &["fields"])?["fields"]
             .as_array()
             .cloned();
-        let fields = fields.ok_or("no fields")?;
+        let mut fields = fields.ok_or("no fields")?;
+        name_modes(&mut fields);
         check_fields(&fields)?;
         let name = names["tableId"].as_str().ok_or("no table")?.to_owned();
         if self.tables.contains_key(&name) {
@@ -208,18 +211,25 @@ impl State {
             "maxResults",
             "timeoutMs",
             "requestId",
+            "formatOptions",
         ];
         let body = members(body, &known)?;
-        if body["useLegacySql"] != json!(false) || body["timeoutMs"].as_u64().is_none() {
-            return Err("legacy SQL, or no time limit".into());
+        if body["useLegacySql"] != json!(false) {
+            return Err("legacy SQL".into());
         }
+        let options = body.get("formatOptions");
+        let microseconds = options.is_some_and(|it| it["useInt64Timestamp"] == json!(true));
         let request = body["requestId"].as_str().filter(|id| id.len() <= 36 + 9);
         let request = request.ok_or("requestId")?;
         let parameters = match body.get("queryParameters") {
             None => BTreeMap::new(),
             Some(list) => {
-                if body.get("parameterMode") != Some(&json!("NAMED")) {
-                    return Err("parameters are neither named nor positional".into());
+                // Google's client leaves it out.
+                if body
+                    .get("parameterMode")
+                    .is_some_and(|mode| mode != "NAMED")
+                {
+                    return Err("parameters are not named".into());
                 }
                 let list = list.as_array().ok_or("no list")?;
                 list.iter().map(parameter).collect::<Result<_, String>>()?
@@ -227,7 +237,11 @@ impl State {
         };
         let number = self.jobs.len();
         let job = self.queries.entry(request.into());
-        let job = job.or_insert_with(|| format!("job {number}/ü")).clone();
+        let name = match self.has_plain_names {
+            true => format!("job-{number}"),
+            false => format!("job {number}/ü"),
+        };
+        let job = job.or_insert(name).clone();
         if !self.jobs.contains_key(&job) {
             let sql = body["query"].as_str().ok_or("query")?;
             let (fields, rows) = select(&self.tables, sql, &parameters)?;
@@ -241,16 +255,20 @@ impl State {
                 },
             );
         }
-        self.look(&job, 0)
+        self.look(&job, 0, microseconds)
     }
 
     fn page(&mut self, job: &str, query: &str) -> Result<Response, String> {
         let job = percent_decoded(job);
         let mut skip = 0;
-        let mut location = false;
+        let (mut location, mut microseconds) = (false, false);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 "maxResults" | "timeoutMs" => drop(value.parse::<u64>().unwrap()),
+                // How the answer is written, and which of its members are wanted.
+                "alt" | "prettyPrint" | "fields" => {}
+                "formatOptions.useInt64Timestamp" => microseconds = value == "true",
+                "startIndex" => skip = value.parse().unwrap(),
                 "location" => location = value == "EU",
                 "pageToken" => skip = value.strip_prefix("after ").unwrap().parse().unwrap(),
                 _ => return Err(format!("unknown: {name}")),
@@ -259,10 +277,11 @@ impl State {
         if !location {
             return Ok(refuse(StatusCode::NOT_FOUND, "the job is elsewhere"));
         }
-        self.look(&job, skip)
+        self.look(&job, skip, microseconds)
     }
 
-    fn look(&mut self, name: &str, skip: usize) -> Result<Response, String> {
+    /// A page of an answer, perhaps with moments in microseconds since 1970.
+    fn look(&mut self, name: &str, skip: usize, microseconds: bool) -> Result<Response, String> {
         let job = self.jobs.get_mut(name).ok_or("no such job")?;
         let reference = json!({"projectId": "p", "jobId": name, "location": "EU"});
         if job.looks > 0 {
@@ -271,7 +290,7 @@ impl State {
             return Ok(answer.to_string().into_response());
         }
         let rows: Vec<Value> = (job.rows.iter().skip(skip).take(PAGE))
-            .map(|row| record(&job.fields, row))
+            .map(|row| record(&job.fields, row, microseconds))
             .collect();
         let mut answer = json!({
             "jobComplete": true, "jobReference": reference, "schema": {"fields": job.fields},

@@ -2,9 +2,22 @@
 
 use std::collections::BTreeMap;
 
+use pinpoint_backends::google::unix_milliseconds;
 use serde_json::{Value, json};
 
 use super::{Table, members};
+
+/// A column that does not say how often it holds a value need not hold one.
+pub(super) fn name_modes(fields: &mut [Value]) {
+    for field in fields {
+        if let Some(inner) = field.get_mut("fields").and_then(Value::as_array_mut) {
+            name_modes(inner);
+        }
+        if let Some(field) = field.as_object_mut() {
+            field.entry("mode").or_insert_with(|| "NULLABLE".into());
+        }
+    }
+}
 
 pub(super) fn check_fields(fields: &[Value]) -> Result<(), String> {
     for field in fields {
@@ -53,6 +66,7 @@ pub(super) fn check_record(fields: &[Value], row: &Value) -> Result<(), String> 
                 list.iter()
                     .try_for_each(|value| check_value(field, value))?;
             }
+            ("REPEATED", Value::Null) if !row.contains_key(name) => {}
             ("REPEATED", _) => return Err(format!("{name} is not a list")),
             (_, Value::Null) => {}
             (_, value) => check_value(field, value)?,
@@ -133,17 +147,22 @@ pub(super) fn select(
     Ok((table.fields.clone(), rows))
 }
 
-/// A row as answers have it.
-pub(super) fn record(fields: &[Value], row: &Value) -> Value {
+/// A row as answers have it, perhaps with moments in microseconds since 1970.
+pub(super) fn record(fields: &[Value], row: &Value, microseconds: bool) -> Value {
     let cells = fields.iter().map(|field| {
         let value = &row[field["name"].as_str().unwrap()];
         let single = |value: &Value| match value {
             Value::Null => Value::Null,
-            Value::Object(_) => record(field["fields"].as_array().unwrap(), value),
+            Value::Object(_) => record(field["fields"].as_array().unwrap(), value, microseconds),
+            Value::String(text) if microseconds && field["type"] == "TIMESTAMP" => {
+                let milliseconds = unix_milliseconds(text).unwrap();
+                (milliseconds * 1000).to_string().into()
+            }
             Value::String(text) => text.clone().into(),
             other => other.to_string().into(),
         };
         match value {
+            Value::Null if field["mode"] == "REPEATED" => json!({"v": []}),
             Value::Array(list) => {
                 json!({"v": list.iter().map(|it| json!({"v": single(it)})).collect::<Vec<_>>()})
             }
