@@ -391,7 +391,7 @@ fn what_cannot_be_followed_is_named_with_the_reason() {
         ("appears-not", "it is gone"),
         ("branch", "different branches"),
         ("far", "not available"),
-        ("lost", "no commit fffffff"),
+        ("lost", "no commit \"fffffff"),
         ("moved", "another repository"),
         ("moves", "may move"),
         ("package", "a package"),

@@ -372,7 +372,10 @@ async fn what_cannot_be_had_is_named() {
         higher: missing,
     };
     let error = executor.list(&request).await.err().unwrap().to_string();
-    let expected = format!("{upstream} has no commit {}; push it there", "1".repeat(40));
+    let expected = format!(
+        "{upstream} has no commit {:?}; push it there",
+        "1".repeat(40)
+    );
     assert!(error.contains(&expected), "{error}");
     let second = world.combined(&world.commit("file", "2"));
     away(&world, "upstream");

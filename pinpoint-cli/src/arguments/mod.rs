@@ -307,7 +307,7 @@ mod tests {
             );
             of(&[&bisect[..], &luci, &[option, "none"]].concat()).unwrap();
         }
-        of(&["pinpoint", "jobs", "resume", "--luci-tokens", "none"]).unwrap();
+        of(&["pinpoint", "jobs", "resume", "x", "--luci-tokens", "none"]).unwrap();
         of(&["pinpoint", "bisect", "a", "b", "--", "x", "--luci-tokens"]).unwrap();
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -176,7 +177,7 @@ fn an_explanation_that_is_killed_gives_an_equal_answer() {
     let running = world.pinpoint(&["explain", &job]).and(&options).start();
     let id = running.job();
     let profiles = world.state_dir().join("jobs").join(&id).join("profiles");
-    let kept = || std::fs::read_dir(&profiles).map_or(0, Iterator::count);
+    let kept = || fs::read_dir(&profiles).map_or(0, Iterator::count);
     until("the first profile", || kept() > 0);
     running.signal(libc::SIGKILL);
     assert!(running.wait().was_killed());
@@ -269,6 +270,8 @@ fn perf_finds_the_function_or_says_why_it_may_not() {
 /// A program of which py-spy sees two functions. It samples time that passes, so that what
 /// changes is far more than what other processes can add to the rest.
 const PYTHON: &str = "
+import os, sys, time
+
 def hash_words(count):
     total = 0
     for word in range(count):
@@ -281,8 +284,13 @@ def parse_words(count):
         total = (total * 17 + word) % 1000003
     return total
 
-parse_words(300000)
-hash_words(300000)
+# A profiler takes time to find the program, and more on a busy machine.
+is_profiled = os.path.exists(sys.argv[1])
+if is_profiled:
+    time.sleep(2)
+count = 3000000 if is_profiled else 300
+parse_words(count)
+hash_words(count)
 ";
 
 const JAVASCRIPT: &str = "
@@ -300,17 +308,21 @@ parseWords(4e6);
 hashWords(4e6);
 ";
 
-/// Explains two commits with a script, in the second of which `hash` does eight times as much.
-fn of_script(world: &World, command: &[&str], explain: Pinpoint) -> Value {
+/// A comparison of two commits with a script, in the second of which `hash` does eight times as
+/// much.
+fn of_script(world: &World, command: &[&str]) -> String {
     // What it measures is not what is tested here.
     let measured = ["--format", "lines", "--chart", "v"];
     let script = format!("echo v: 1 ms; {}", command.join(" "));
-    let job = pairwise(world, &measured, &["sh", "-c", &script]);
-    let finished = explain
-        .and(&[&*job, "--pairs", "2", "--output", "json"])
+    pairwise(world, &measured, &["sh", "-c", &script])
+}
+
+fn explained(explain: Pinpoint, job: &str) -> Value {
+    explain
+        .and(&[job, "--pairs", "1", "--output", "json"])
         .start()
-        .wait();
-    finished.document()
+        .wait()
+        .document()
 }
 
 #[test]
@@ -318,7 +330,7 @@ fn node_is_profiled_however_it_is_started() {
     let longer = JAVASCRIPT.replace("hashWords(4e6)", "hashWords(32e6)");
     let world = world("bench.js", &[JAVASCRIPT.into(), longer]);
     let explain = world.pinpoint(&["explain", "--profiler", "node"]);
-    let answer = of_script(&world, &["node", "bench.js"], explain);
+    let answer = explained(explain, &of_script(&world, &["node", "bench.js"]));
     let first = &answer["functions"][0];
     assert_eq!(first["function"]["name"], "hashWords", "{answer:#}");
     assert_eq!(first["in_diff"]["file"], "bench.js");
@@ -332,10 +344,14 @@ fn python_is_profiled_by_py_spy() {
         .args(["-c", "import sys; print(sys.executable)"])
         .output();
     let python = String::from_utf8(python.unwrap().stdout).unwrap();
-    let longer = PYTHON.replace("hash_words(300000)", "hash_words(2400000)");
+    let longer = PYTHON.replace("\nhash_words(count)", "\nhash_words(8 * count)");
     let world = world("bench.py", &[PYTHON.into(), longer]);
+    let is_profiled = world.path("is-profiled");
     let explain = (world.pinpoint(&["explain", "--profiler", "python"])).env("PATH", with_py_spy());
-    let answer = of_script(&world, &[python.trim(), "bench.py"], explain);
+    let command = [python.trim(), "bench.py", is_profiled.to_str().unwrap()];
+    let job = of_script(&world, &command);
+    fs::write(&is_profiled, "").unwrap();
+    let answer = explained(explain, &job);
     assert_eq!(
         answer["functions"][0]["function"]["name"], "hash_words",
         "{answer:#}"

@@ -302,7 +302,7 @@ fn a_midpoint_of_nothing_is_refused_with_a_reason() {
     let unknown = format!("{first},nowhere@{}", nested.inner[0]);
     assert!(ask(first, &unknown).contains("names no dependency nowhere"));
     let unknown = format!("{first},middle@{}", "0".repeat(40));
-    assert!(ask(first, &unknown).contains("no commit 0000"));
+    assert!(ask(first, &unknown).contains("no commit \"0000"));
 }
 
 #[test]
