@@ -15,10 +15,11 @@ use pinpoint_core::profile::{ExportFormat, Exported, Window};
 /// in pairs. They are run in pairs under a profiler, as a job of its own that can be
 /// resumed. Functions that the culprit's diff changes are marked.
 ///
-/// Or the profiles are those of two sets of files. Each file is the profile of one run: a Chrome trace or a .cpuprofile, the text of
-/// `perf script`, folded stacks, a pprof or callgrind file, or the JSON of Firefox, samply
-/// or speedscope, plain or compressed with gzip. Functions are matched by module, name and
-/// file, without addresses, hashes and versions.
+/// Or the profiles are those of two sets of files. Each file is the profile of one run: a
+/// Chrome trace or a .cpuprofile, the text of `perf script`, folded stacks, a pprof or
+/// callgrind file, or the JSON of Firefox, samply or speedscope, plain or compressed with
+/// gzip. Functions are matched by module, name and file, without addresses, hashes and
+/// versions.
 ///
 /// A function is named when its difference is certain: p, adjusted for all functions
 /// with at least 0.1 % of a side (Benjamini and Hochberg), is at most 0.05. That needs

@@ -18,7 +18,7 @@ pub struct ProfilerFacts {
     pub shebang: Option<String>,
     /// perf is installed.
     pub has_perf: bool,
-    /// Why perf may not be used, where that is so.
+    /// perf is installed, and the kernel does not allow it.
     pub perf_refused: bool,
     /// Valgrind is installed.
     pub has_valgrind: bool,
