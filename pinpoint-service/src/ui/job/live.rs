@@ -39,8 +39,8 @@ use crate::{Phase, Service};
 /// has time for other things.
 const PACE: Duration = Duration::from_millis(120);
 
-/// The longest that a page rests after it was drawn, for as long as that took: it takes no more
-/// than half of a processor, and less where others want it, too.
+/// A page rests for as long as its drawing took, so that it takes half of a processor at most;
+/// but no longer than this, however slow that is.
 const MOST_REST: Duration = Duration::from_secs(1);
 
 /// The time after which a page is drawn although no record came: what a worker does, and ages.
