@@ -16,6 +16,9 @@ use super::{
 /// The most jobs that are counted one by one.
 const COUNTED: i64 = 10_000;
 
+/// The jobs that the index of words finds.
+const WORDS_AND_JOBS: &str = "jobs_words CROSS JOIN jobs ON jobs.number = jobs_words.rowid";
+
 impl JobStore {
     /// A page of at most `limit` jobs that match the filter, in this order.
     ///
@@ -112,9 +115,19 @@ impl JobStore {
     #[tracing::instrument(name = "store::count", level = "debug", skip_all)]
     pub async fn count(&self, filter: &JobFilter) -> Result<Total, StoreError> {
         let query = Query::new(self.database.dialect(), filter);
+        let but_words = JobFilter {
+            text: None,
+            since: None,
+            until: None,
+            ..filter.clone()
+        };
+        // The index of words has each job, which need not be looked up for this.
+        let from = match but_words == JobFilter::default() && query.from == WORDS_AND_JOBS {
+            true => "jobs_words",
+            false => &query.from,
+        };
         let sql = format!(
-            "SELECT count(*) FROM (SELECT 1 FROM {} WHERE {} LIMIT {}) AS found",
-            query.from,
+            "SELECT count(*) FROM (SELECT 1 FROM {from} WHERE {} LIMIT {}) AS found",
             query.conditions.join(" AND "),
             COUNTED + 1,
         );
@@ -435,8 +448,7 @@ impl Query {
                     word,
                     prefix: false,
                 }));
-                self.from =
-                    "jobs_words CROSS JOIN jobs ON jobs.number = jobs_words.rowid".to_owned();
+                self.from = WORDS_AND_JOBS.to_owned();
                 self.key = "jobs_words.rowid";
                 self.add("jobs_words MATCH", dialect.text_query(&wanted));
             }
