@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::browser::Browser;
 use crate::large::Simulated;
-use crate::program::{Connection, Failure, Service, below, limit};
+use crate::program::{Connection, Failure, Service, below, limit, ms};
 use crate::{SETTLES, Sizes};
 
 /// Records in a second.
@@ -90,7 +90,11 @@ pub(crate) async fn seen(service: &Service, store: &JobStore, sizes: Sizes) -> R
         let part = 100.0 * (after - before).as_secs_f64() / took;
         below("the browser's part of a processor", part, "%", PROCESSOR);
         let part = 100.0 * of_service.as_secs_f64() / took;
-        println!("{:<46} {part:>9.2} %", "the service's part of a processor");
+        println!(
+            "{:<46} {part:>9.2} %, {:.1} ms for each record",
+            "the service's part of a processor",
+            ms(of_service) / records.len() as f64
+        );
         println!(
             "{:<46} {memory:>9.1} MB before, {memory_after:.1} MB after",
             "memory of the browser"

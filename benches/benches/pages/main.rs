@@ -187,7 +187,11 @@ fn lists(service: &Service, sizes: Sizes) -> Result<(), Failure> {
         let url = format!("http://{}/?size=25{query}", service.address);
         // What a browser keeps of a site, it has after the first page.
         browser.open(&url);
+        let before = (service.processor_time()?, browser.cost()?.0);
         let loaded: Vec<Loaded> = (0..sizes.times).map(|_| browser.open(&url)).collect();
+        let times = u32::try_from(sizes.times)?;
+        let of_service = (service.processor_time()? - before.0) / times;
+        let of_browser = (browser.cost()?.0 - before.1) / times;
         let of = |part: fn(&Loaded) -> f64| median(loaded.iter().map(part).collect());
         figure(
             &format!("{what}: first byte"),
@@ -195,15 +199,21 @@ fn lists(service: &Service, sizes: Sizes) -> Result<(), Failure> {
             FIRST_BYTE,
         );
         figure(&format!("{what}: complete"), of(|it| it.complete), LIST);
+        println!(
+            "{:<46} {:>9.2} ms of the service, {:.2} ms of the browser",
+            "processor time",
+            ms(of_service),
+            ms(of_browser)
+        );
         println!("{:<46} {:>9.2}, limit 0", "layout shift", of(|it| it.shift));
+        Ok::<_, Failure>(())
     };
-    open("all, the newest first", "");
+    open("all, the newest first", "")?;
     for sort in SORTS {
-        open(&format!("by {sort}"), &format!("&sort={sort}"));
+        open(&format!("by {sort}"), &format!("&sort={sort}"))?;
     }
-    open("a word of every job", "&text=pinpoint");
-    open("failed, by name", "&state=failed&sort=name");
-    Ok(())
+    open("a word of every job", "&text=pinpoint")?;
+    open("failed, by name", "&state=failed&sort=name")
 }
 
 /// Large jobs, as they are opened for the first time and again.
