@@ -37,7 +37,7 @@ use crate::{Phase, Service};
 
 /// The least time between two changes of a page: the eye sees no more of them, and a browser
 /// has time for other things.
-const PACE: Duration = Duration::from_millis(120);
+const PACE: Duration = Duration::from_millis(160);
 
 /// A page rests for as long as its drawing took, so that it takes half of a processor at most;
 /// but no longer than this, however slow that is.
