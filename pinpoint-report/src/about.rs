@@ -15,9 +15,9 @@ use crate::words::smallest_change;
 pub(super) fn section(report: &Report) -> Markup {
     html! {
         section {
-            h2 { "How" }
+            h2 { "Setup" }
             @if let Some(command) = &report.config.command_line {
-                h3 { "To do it again" }
+                h3 { "To run it again" }
                 pre.command { code { (Foreign(&quoted(&without_values(command.words.clone())))) } }
                 // Builds that were made already are named from anywhere.
                 @if report.config.local.as_ref().is_some_and(|local| !local.made) {
@@ -130,14 +130,14 @@ fn words(value: &Value) -> Option<String> {
 fn machines(report: &Report) -> Markup {
     html! {
         @if report.config.luci.is_some() {
-            p { "It was built by Buildbucket, and run by Swarming on bots of " (Foreign(&report.job.bot)) "." }
+            p { "Built by Buildbucket, and run by Swarming on bots of " (Foreign(&report.job.bot)) "." }
         } @else if report.sessions.is_empty() {
-            p.note { "The machine is not known: the job did not record it." }
+            p.note { "The machine is unknown: the job did not record it." }
         }
         @for (number, session) in report.sessions.iter().enumerate() {
             @let before = number.checked_sub(1).map(|before| &report.sessions[before].host);
             p {
-                @if number == 0 { "Begun " } @else { "Resumed " }
+                @if number == 0 { "Started " } @else { "Resumed " }
                 (date(session.began))
                 @if let Some([one, five, fifteen]) = session.host.load {
                     ", at a load of " (format!("{one:.2}, {five:.2}, {fifteen:.2}"))
@@ -174,7 +174,7 @@ fn disturbances(diagnosis: &Diagnosis) -> Markup {
             p { "In a loop of " (quantity(times.median, Some("s"))) ": " (smallest_change(times)) "." }
         }
         @if rows.is_empty() {
-            p { "Nothing was found that disturbs measurements." }
+            p { "Nothing that disturbs measurements was found." }
         } @else {
             (table(&rows))
         }

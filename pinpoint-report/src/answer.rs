@@ -42,7 +42,7 @@ pub(super) fn answer(report: &Report) -> Answer {
             )
         }
         (JobState::Pending, _) if !has_begun(report) => {
-            say("waiting", "open", html! { "This job has not begun." })
+            say("waiting", "open", html! { "This job has not started." })
         }
         (JobState::Pending, _) => say("interrupted", "open", unfinished(report)),
         (JobState::Running, _) => say("running", "open", unfinished(report)),
@@ -78,14 +78,11 @@ fn unfinished(report: &Report) -> Markup {
         })
         .filter(|span| span.probability >= 0.5);
     html! {
-        "This job is not finished; it has made " (runs) " of " (commits) " so far."
+        "Not finished: " (runs) " of " (commits) " so far."
         @if let Some(span) = likely {
-            " With " (probability(span.probability)) " the change is "
-            @if span.commits == 1 {
-                "in " (at(report, span.last)) "."
-            } @else {
-                "in one of " (span.commits) " commits up to " (at(report, span.last)) "."
-            }
+            " The change is in "
+            @if span.commits > 1 { "one of " (span.commits) " commits up to " }
+            (at(report, span.last)) " with " (probability(span.probability)) " probability."
         }
     }
 }
@@ -130,7 +127,7 @@ fn of_search(document: &BisectionResult) -> Answer {
                     ", with a probability of " (probability(posterior.no_change))
                     @if let Some(largest) = &posterior.largest_change {
                         ". A lasting change for the worse of more than " (size(largest, document.unit.as_deref()))
-                        " is excluded with " (level(largest.confidence))
+                        " is excluded with " (level(largest.confidence)) " confidence"
                     }
                 }
                 "."
@@ -181,7 +178,7 @@ fn culprits(document: &BisectionResult) -> Markup {
             html! {
                 (several.len()) " commits changed " (chart(document))
                 @if let Some(largest) = largest {
-                    "; most of all " (commit_name(&largest.blamed)) ", which " (did(document, largest))
+                    ", most of all " (commit_name(&largest.blamed)) ", which " (did(document, largest))
                 }
                 "."
             }

@@ -70,13 +70,13 @@ pub(super) fn section(report: &Report) -> Markup {
         section {
             h2 { "Builds" }
             details #builds {
-                summary { "How the outputs of " (count(builds.len() as u64, "failed build")) " ended" }
+                summary { "The end of the output of " (count(builds.len() as u64, "failed build")) }
                 @for build in builds {
                     h3 { (Foreign(&line(&build.commit))) }
                     p { (Foreign(&build.reason)) }
                     @match &build.output {
                         Some(output) => pre.output { (clean(output)) },
-                        None => p.note { "Its output is not here." },
+                        None => p.note { "Its output is not available." },
                     }
                 }
             }

@@ -43,7 +43,7 @@ class Runs {
     this.failed.addEventListener("change", again);
     this.back.addEventListener("click", () => { this.page -= 1; this.show(); });
     this.on.addEventListener("click", () => { this.page += 1; this.show(); });
-    const names = ["Run", "Commit", "Started", ...data.charts, "Took", "Output"];
+    const names = ["Run", "Commit", "Started", ...data.charts, "Duration", "Output"];
     const heads = names.map((name) => element("th", { scope: "col" }, foreign(name)));
     table.append(
       element("div", { className: "bar" },

@@ -65,7 +65,7 @@ pub(super) fn page(report: &Report) -> Result<String, ReportError> {
                     (about::section(report))
                 }
                 footer {
-                    "Made by pinpoint " (env!("CARGO_PKG_VERSION")) " on " (date(report.made)) "."
+                    "Created with Pinpoint " (env!("CARGO_PKG_VERSION")) " on " (date(report.made)) "."
                 }
                 script { (PreEscaped(SCRIPT)) }
             }

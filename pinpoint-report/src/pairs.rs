@@ -164,7 +164,7 @@ fn section(report: &Report, part: &Part<'_>, room: &mut usize) -> Result<Markup,
                 }
             }
             @if left_out > 0 {
-                p.note { (count(left_out as u64, "more metric")) " without pictures, with rows above." }
+                p.note { (count(left_out as u64, "more metric")) " in the table above only, without pictures." }
             }
         }
     })

@@ -60,7 +60,7 @@ pub(super) fn table(report: &Report) -> Markup {
                 tbody {
                     tr { td colspan="3" { (none) } td.number { (probability(known.no_change)) } }
                     @if known.better > 0.0 {
-                        tr { td colspan="3" { "of that, for the better" } td.number { (probability(known.better)) } }
+                        tr { td colspan="3" { "of which: improvements" } td.number { (probability(known.better)) } }
                     }
                     @for span in &known.spans {
                         tr {

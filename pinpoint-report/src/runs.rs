@@ -28,8 +28,8 @@ pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
         section {
             h2 { "Runs" }
             details #runs {
-                summary { "Every run, and how its output ended (" (count(report.measured.runs.len() as u64, "run")) ")" }
-                noscript { p.note { "This table needs scripts to be allowed." } }
+                summary { "All runs, with the end of each output (" (count(report.measured.runs.len() as u64, "run")) ")" }
+                noscript { p.note { "This table needs JavaScript." } }
                 div #runs-table {}
             }
             @if report.job_dir.is_some() || left_out > 0 {
@@ -39,7 +39,7 @@ pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
                         code { (clean(&job_dir.join("runs").join(TAILS).display().to_string())) } "."
                     }
                     @if left_out > 0 {
-                        " Those of " (count(left_out as u64, "run")) " were left out here, for want of room."
+                        " Those of " (count(left_out as u64, "run")) " were left out to save space."
                     }
                 }
             }

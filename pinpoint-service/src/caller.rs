@@ -188,7 +188,7 @@ pub(crate) fn code_name(code: Code) -> &'static str {
 }
 
 pub(crate) fn denied(user: &str, right: Right) -> Status {
-    Status::permission_denied(format!("{user} may not {}", right.in_words()))
+    Status::permission_denied(format!("user {user} may not {}", right.in_words()))
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ impl Commits {
                     false => format!("{repository} is being fetched for the first time"),
                 };
                 return Err(Status::unavailable(format!(
-                    "{what}, which takes a while and waits for a benchmark that runs on the machine of this service; ask again in a minute"
+                    "{what}, which takes a while, and longer while a benchmark runs on the machine of this service; try again in a minute"
                 )));
             }
             Err(status) => return Err(status),

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use lru::LruCache;
 use pinpoint_backends::store::{Quota, QuotaLimit};
+use pinpoint_report::quantity::count;
 use tonic::metadata::MetadataMap;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
@@ -104,7 +105,8 @@ impl Limits {
         let mut streams = lock(&self.streams);
         let open = streams.get(user).copied().unwrap_or_default();
         if let Some(most) = most.filter(|most| open >= most.get()) {
-            let message = format!("{user} has reached the limit of {most} open streams; close one");
+            let message =
+                format!("user {user} has reached the limit of {most} open streams; close one");
             return Err(reached("streams", user, &message, LOOK_AGAIN));
         }
         streams.insert(user.to_owned(), open + 1);
@@ -201,8 +203,10 @@ impl<K: Hash + Eq> Rates<K> {
 
 fn too_many_requests(who: &str, most: Most, wait: Duration) -> Status {
     let most = most.get().map_or(0, |most| most.get());
-    let seconds = whole_seconds(wait);
-    let message = format!("{who} may send {most} requests a minute; try again in {seconds} s");
+    let message = format!(
+        "too many requests (limit: {most} per minute); try again in {}",
+        count(whole_seconds(wait), "second")
+    );
     reached("requests_a_minute", who, &message, wait)
 }
 
@@ -225,9 +229,9 @@ pub(crate) fn quota_reached(
             "try again in {}",
             humantime::format_duration(Duration::from_secs(whole_seconds(wait)))
         ),
-        None => "end one, or try again when one has ended".into(),
+        None => "cancel one, or try again when one has finished".into(),
     };
-    let message = format!("{user} has reached the limit of {most} {limit}; {then}");
+    let message = format!("user {user} has reached the limit of {most} {limit}; {then}");
     reached(limit.as_str(), user, &message, wait.unwrap_or(LOOK_AGAIN))
 }
 

@@ -123,7 +123,7 @@ fn number(query: &mut Query, name: &str) -> Result<Option<u64>, Status> {
 fn days(query: &mut Query) -> Result<(Option<i64>, Option<i64>), Status> {
     const NAMES: [&str; 2] = ["start_date", "end_date"];
     let day = |name, text: &str| {
-        day(text).ok_or_else(|| errors::field(name, "write the day as YYYY-MM-DD"))
+        day(text).ok_or_else(|| errors::field(name, "enter the day as YYYY-MM-DD"))
     };
     match NAMES.map(|name| query.take(name)) {
         [None, None] => Ok((None, None)),

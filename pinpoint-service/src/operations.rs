@@ -51,11 +51,11 @@ impl Right {
     /// The right, after "may".
     pub(crate) fn in_words(self) -> &'static str {
         match self {
-            Self::See => "see jobs",
-            Self::Create => "make jobs",
-            Self::End => "end jobs",
-            Self::EndOthers => "end the jobs of others",
-            Self::ActForOthers => "act in the name of others",
+            Self::See => "view jobs",
+            Self::Create => "create jobs",
+            Self::End => "cancel, pause and resume jobs",
+            Self::EndOthers => "cancel, pause and resume the jobs of others",
+            Self::ActForOthers => "act on behalf of others",
             Self::ReadAudit => "read the audit log",
         }
     }

@@ -186,7 +186,7 @@ pub enum StoreError {
     PreferencesTooLong,
     /// The idempotency key was given for another request within the last day.
     #[error(
-        "the idempotency key {:?} belongs to another request; give each request a new one",
+        "the idempotency key {:?} was already used for another request; use a new key for each request",
         brief(.key)
     )]
     KeyReused {

@@ -257,7 +257,7 @@ fn write(text: &mut Text, answer: Answer<'_>) -> std::fmt::Result {
         text,
         "\n{BOLD}{:>24} {:>8} {:>8} {:>8} {:>8} {:>14} {:>14}{}{BOLD:#}",
         "change (in noise)",
-        "right",
+        "correct",
         "range",
         "wrong",
         "nothing",

@@ -198,7 +198,7 @@ fn a_job_that_version_1_began_is_reported_and_comes_to_the_same_end() {
         let report = ["jobs", "report", job, page.to_str().unwrap()];
         world.pinpoint(&report).ends_with(0);
         let page = fs::read_to_string(page).unwrap();
-        let made = format!("This job is not finished; it has made {runs} runs");
+        let made = format!("Not finished: {runs} runs");
         assert!(page.contains(&made), "{made}");
         assert!(!page.contains("This report is not complete"));
 

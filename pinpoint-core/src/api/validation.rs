@@ -25,10 +25,10 @@ pub struct Violation {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Problem {
     /// The field is required for this kind of job.
-    #[error("this is missing, and the job needs it")]
+    #[error("this field is required")]
     Missing,
     /// One of two fields is required.
-    #[error("this is missing; give it or `{or}`")]
+    #[error("this field or `{or}` is required")]
     MissingEither {
         /// The other one.
         or: &'static str,

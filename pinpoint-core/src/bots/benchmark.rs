@@ -72,7 +72,7 @@ pub struct RefusedArgument(pub String);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoryError {
     /// The command needs one.
-    #[error("no story is named, and the benchmark is run by story")]
+    #[error("this benchmark needs a story")]
     Missing,
     /// The benchmark has others.
     #[error("the benchmark has no story `{story}`{}", Suggested(.near))]

@@ -64,7 +64,7 @@ pub fn by_commit(
                     @if let Some(unit) = unit { " in " (Foreign(unit)) }
                     ": each"
                 } @else { "Each" }
-                " point is a run, from left to right as time went on, older commits to the left. "
+                " point is a run, in chronological order from left to right, older commits to the left. "
                 "Lines are medians, bars their 95 % intervals. "
                 @if columns.iter().any(|column| column.is_culprit) {
                     span.key.culprit {} "culprit "

@@ -26,7 +26,7 @@ pub fn histograms(sides: [&[f64]; 2], unit: Option<&str>) -> Result<Markup, Pict
         figure {
             (framed("Distributions of both sides; their medians are in the table above", &drawn(sides, medians, unit)?))
             figcaption {
-                "How often each value came"
+                "How often each value occurred"
                 @if let Some(unit) = unit { " (" (Foreign(unit)) ")" }
                 " in " (count(sides[0].len() as u64, "pair")) ": "
                 span.key.base {} "the base above, median " (Foreign(&base)) "; "

@@ -58,10 +58,10 @@ pub fn posterior(
             (framed("Probability of the change between neighbours; the numbers are in the table below", &drawn(bars, columns)?))
             figcaption {
                 @if is_found {
-                    span.key.culprit {} "How probable each culprit is, and " span.key {}
-                    "a further change between neighbours above; that there is no further one: "
+                    span.key.culprit {} "Probability of each culprit, and " span.key {}
+                    "of a further change between the neighbours above; probability of no further change: "
                 } @else {
-                    "How probable the change is between neighbours above; that there is none: "
+                    "Probability of the change between the neighbours above; probability of no change: "
                 }
                 strong { (probability(no_change)) } "."
             }

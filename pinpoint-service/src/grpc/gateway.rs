@@ -155,7 +155,7 @@ impl PinpointGateway for Service {
     async fn get_patch(&self, request: Request<GetPatchRequest>) -> Answer<GetPatchResponse> {
         let Some(gerrit) = &self.gerrit else {
             return Err(Status::failed_precondition(
-                "this service is not configured to ask Gerrit; its operator lists hosts in `gerrit_hosts`",
+                "this service can't look up Gerrit changes; its operator lists hosts in `gerrit_hosts`",
             ));
         };
         let patch = gerrit.patch(request.into_inner()).await?;
@@ -310,7 +310,12 @@ const AFTER: &str = "after-";
 const BEFORE: &str = "before-";
 
 fn place(pagination: &Pagination) -> Result<Place, Status> {
-    let unknown = |field| errors::field(field, "it is no cursor of an earlier answer");
+    let unknown = |field| {
+        errors::field(
+            field,
+            "this cursor is not of an earlier answer; leave it out to start from the first page",
+        )
+    };
     let id = |cursor: &str, direction| JobId::parse(cursor.strip_prefix(direction)?).ok();
     match (&*pagination.prev_cursor, &*pagination.next_cursor) {
         ("", "") => Ok(Place::First),
@@ -370,7 +375,7 @@ fn pairwise(request: CreateTryJobRequest) -> (SchedulePairwiseRequest, Vec<(Stri
     }
     let mut side = |field: &str, side: Option<VariantConfig>| {
         let Some(side) = side else {
-            note(field, "this is missing");
+            note(field, "this field is required");
             return (None, String::new());
         };
         if !side.patch.is_empty() {

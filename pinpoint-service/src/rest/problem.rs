@@ -36,12 +36,12 @@ impl Problem {
     }
 
     pub(crate) fn path(path: &str) -> Self {
-        Status::not_found(format!("there is nothing at {path}")).into()
+        Status::not_found(format!("there is no page or method at {path}")).into()
     }
 
     pub(crate) fn method() -> Self {
         Self {
-            status: Status::unimplemented("this path is asked for with another method"),
+            status: Status::unimplemented("this address doesn't support that method"),
             http: Some(StatusCode::METHOD_NOT_ALLOWED),
         }
     }

@@ -351,7 +351,7 @@ fn oidc(service: &Service) -> Result<&Oidc, Status> {
 /// The answer to a callback that belongs to no sign-in of this browser.
 fn strange() -> Status {
     Status::unauthenticated(
-        "this is the end of no sign-in that this browser has begun, or it comes too late; begin again at /sign-in",
+        "this sign-in was not started in this browser, or it took too long; begin again at /sign-in",
     )
 }
 

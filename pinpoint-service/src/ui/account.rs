@@ -85,8 +85,8 @@ async fn shown(service: &Service, view: &View, wanted: &Wanted) -> Result<Respon
         (preferences(view))
         h2 { "API tokens" }
         p.soft {
-            "A program sends a token as " code { "Authorization: Bearer pinpoint_…" }
-            ", and then acts in your name. Its secret is shown once."
+            "Programs send a token as " code { "Authorization: Bearer pinpoint_…" }
+            " to act on your behalf. The secret is shown only once."
         }
         (tokens(view, &own))
         (form(view, wanted))
@@ -104,7 +104,7 @@ fn person(view: &View) -> Markup {
             tbody {
                 tr { th scope="row" { "User" } td { (Foreign(view.user())) } }
                 tr {
-                    th scope="row" { "May" }
+                    th scope="row" { "Permissions" }
                     td {
                         @for (at, right) in view.rights().enumerate() {
                             @if at > 0 { ", " }
@@ -139,9 +139,9 @@ fn quotas(quota: &GetQuotaResponse) -> Markup {
             table.narrow {
                 thead {
                     tr {
-                        th scope="col" { "Of" }
+                        th scope="col" { "Quota" }
                         th.number scope="col" { "Used" }
-                        th.number scope="col" { "At most" }
+                        th.number scope="col" { "Limit" }
                         th scope="col" { "Share" }
                     }
                 }
@@ -167,7 +167,7 @@ fn preferences(view: &View) -> Markup {
                     option value=(theme) selected[view.theme() == Some(theme)] { (theme) }
                 }
             }
-            button { "Keep" }
+            button { "Save" }
         }
     }
 }
@@ -212,10 +212,10 @@ pub(super) fn tokens(view: &View, tokens: &[Token]) -> Markup {
                         tr {
                             th scope="col" { "Token" }
                             @if with_user { th scope="col" { "User" } }
-                            th scope="col" { "May" }
+                            th scope="col" { "Permissions" }
                             th scope="col" { "State" }
-                            th scope="col" { "Made" }
-                            th scope="col" { "Ends" }
+                            th scope="col" { "Created" }
+                            th scope="col" { "Expires" }
                             th scope="col" { "Last used" }
                             th scope="col" { span.unseen { "Actions" } }
                         }
@@ -285,12 +285,12 @@ fn form(view: &View, wanted: &Wanted) -> Markup {
         } @else {
             form.stacked method="post" action="/account/tokens" {
                 (view.typed_form())
-                label for="name" { "Name (not used by any token before)" }
+                label for="name" { "Name (not used by another token, past or present)" }
                 input #name name="name" required maxlength=(LONGEST_NAME) value=(clean(&wanted.name)) autocomplete="off"
                     aria-invalid=[wanted.problem("name").map(|_| "true")] aria-describedby=[described("name")];
                 (problem("name"))
                 fieldset aria-describedby=[described("may")] {
-                    legend { "What it may do" }
+                    legend { "Permissions" }
                     @for right in view.rights() {
                         label.choice {
                             input type="checkbox" name=(field_of(right)) checked[wanted.rights.contains(&right)];
@@ -299,7 +299,7 @@ fn form(view: &View, wanted: &Wanted) -> Markup {
                     }
                 }
                 (problem("may"))
-                label for="days" { "Ends after" }
+                label for="days" { "Expires after" }
                 select #days name="days" aria-describedby=[described("days")] {
                     @for days in DAYS {
                         option value=(days) selected[days == wanted.days.unwrap_or(DAYS[1])] { (days) " days" }
@@ -313,7 +313,7 @@ fn form(view: &View, wanted: &Wanted) -> Markup {
 }
 
 const NOT_BY_TOKEN: &str =
-    "A token makes no other token: sign in with a browser, or ask an administrator for one.";
+    "A token can't create other tokens. Sign in with a browser, or ask an administrator for one.";
 
 /// The field of a right in the form.
 fn field_of(right: Right) -> String {
@@ -333,21 +333,21 @@ pub(super) async fn create_token(
     let mut wanted = Wanted::read(&mut form);
     let mut wrong = |field, problem: &str| wanted.problems.push((field, problem.to_owned()));
     if user_name(&wanted.name).is_none() {
-        wrong("name", "The name has to contain visible characters.");
+        wrong("name", "The name must contain visible characters.");
     } else if wanted.name.chars().count() > LONGEST_NAME {
         wrong(
             "name",
-            &format!("It has more than {LONGEST_NAME} characters."),
+            &format!("The name must have at most {LONGEST_NAME} characters."),
         );
     }
     if wanted.rights.is_empty() {
-        wrong("may", "Choose what it may do.");
+        wrong("may", "Choose at least one permission.");
     }
     let Some(days) = wanted.days.filter(|_| wanted.problems.is_empty()) else {
         if wanted.days.is_none() {
             wanted
                 .problems
-                .push(("days", "Choose when it ends.".into()));
+                .push(("days", "Choose when the token expires.".into()));
         }
         return shown(&service, &view, &wanted).await;
     };
@@ -360,7 +360,7 @@ pub(super) async fn create_token(
     let own = own_tokens(&service, &view).await?;
     if own.iter().filter(|token| !has_ended(token)).count() >= MOST_TOKENS {
         let problem =
-            format!("You have {MOST_TOKENS} tokens, which is the most; revoke one first.");
+            format!("You already have {MOST_TOKENS} tokens, the maximum. Revoke one first.");
         wanted.problems.push(("name", problem));
         return shown(&service, &view, &wanted).await;
     }
@@ -377,7 +377,7 @@ pub(super) async fn create_token(
     let entry = view.entry(operation, &token.name, Code::Ok);
     let secret = match service.store.create_token(&token, Some(&entry)).await {
         Err(StoreError::TokenExists { .. }) => {
-            let problem = "This name has been used before; choose another.";
+            let problem = "This name has been used before. Choose another.";
             wanted.problems.push(("name", problem.into()));
             return shown(&service, &view, &wanted).await;
         }
@@ -385,10 +385,10 @@ pub(super) async fn create_token(
     };
     let end = Timestamp::of_milliseconds(token.expires.unwrap_or_default());
     let main = html! {
-        h1 { "The token " (Foreign(&token.name)) }
-        p { "Copy its secret now: it is not shown again." }
+        h1 { "Token " (Foreign(&token.name)) }
+        p { "Copy the secret now. It will not be shown again." }
         pre { code { (secret.as_str()) } }
-        p { "It ends at " (at(end.as_ref())) "." }
+        p { "It expires on " (at(end.as_ref())) "." }
         p { a.button href="/account" { "Done" } }
     };
     let mut page = frame::page(&view, Section::Account, "New token", &main);
@@ -403,7 +403,7 @@ pub(super) async fn revoke_token(
     view: View,
     Form(mut form): Form,
 ) -> Result<Response, Problem> {
-    let missing = || errors::field("name", "name the token");
+    let missing = || errors::field("name", "enter the name of the token");
     let name = form.take("name").ok_or_else(missing)?;
     let tokens = service.store.tokens().await.map_err(errors::store)?;
     let token = tokens.iter().find(|token| token.name == name);
@@ -414,7 +414,7 @@ pub(super) async fn revoke_token(
     if !is_own && !view.may(Right::EndOthers) {
         let entry = view.entry(operation, &name, Code::PermissionDenied);
         service.log_refusal(entry).await?;
-        let problem = format!("{} may not revoke the tokens of others", view.user());
+        let problem = format!("user {} may not revoke the tokens of others", view.user());
         return Err(Status::permission_denied(problem).into());
     }
     let entry = view.entry(operation, &name, Code::Ok);

@@ -34,7 +34,7 @@ pub(super) async fn ask_reason(
     let path = format!("/jobs/{}", summary.job_id);
     let main = html! {
         h1 { "Cancel " (Foreign(title(&summary))) "?" }
-        p { "A run under way is ended. What was measured is kept, and the job can be resumed." }
+        p { "The current run will be stopped. All measurements are kept, and the job can be resumed." }
         form.stacked method="post" action=(format!("{path}/cancel")) {
             (view.typed_form())
             label for="reason" { "Reason" }
@@ -57,7 +57,7 @@ pub(super) async fn cancel(
     Form(mut form): Form,
 ) -> Result<Response, Problem> {
     let missing = || {
-        let problem = "give a reason, so that others know why the job has ended";
+        let problem = "enter a reason, so that others know why the job was canceled";
         errors::field("reason", problem)
     };
     let reason = form.take("reason").ok_or_else(missing)?;

@@ -15,6 +15,7 @@ use tonic::Status;
 use super::account;
 use super::dates::{at, days};
 use super::frame::{self, Section};
+use super::problems::of_list;
 use super::view::View;
 use crate::Service;
 use crate::config::{LimitsConfig, Most};
@@ -106,7 +107,7 @@ pub(super) async fn page(
         page_token: shown.page.clone(),
     };
     let read = service.get_audit(view.call("pinpoint.v2.Pinpoint/GetAudit", request));
-    let read = read.await?.into_inner();
+    let read = read.await.map_err(of_list)?.into_inner();
     let all = service.store.tokens().await.map_err(errors::store)?;
     let main = html! {
         h1 { "Administration" }
@@ -115,7 +116,7 @@ pub(super) async fn page(
         h2 { "API tokens of all users" }
         (account::tokens(&view, &all))
         h2 #audit { "Audit log" }
-        p { "Every change that users asked for, and every refusal, the oldest first." }
+        p { "Every change that users requested, and every refusal, oldest first." }
         form method="post" action="/admin/verify" {
             (view.form_token())
             button { "Verify the log" }
@@ -136,7 +137,7 @@ fn roles(roles: Option<&Roles>) -> Markup {
     html! {
         h2 { "Roles" }
         @match roles {
-            None => p { "The configuration gives no roles: those who call have the rights of their tokens, or all of them where nobody signs in." },
+            None => p { "No roles are configured. Callers have the permissions of their tokens, or all permissions where sign-in is off." },
             Some(roles) => table.facts {
                 tbody {
                     @for (role, members) in roles.each() {
@@ -166,10 +167,10 @@ fn limits(config: &LimitsConfig) -> Markup {
                 thead {
                     tr {
                         th scope="col" { "User" }
-                        th.number scope="col" { "Requests a minute" }
-                        th.number scope="col" { "Jobs an hour" }
+                        th.number scope="col" { "Requests per minute" }
+                        th.number scope="col" { "Jobs per hour" }
                         th.number scope="col" { "Jobs under way" }
-                        th.number scope="col" { "Runs a day" }
+                        th.number scope="col" { "Runs per day" }
                         th.number scope="col" { "Streams" }
                     }
                 }
@@ -197,14 +198,19 @@ fn limits(config: &LimitsConfig) -> Markup {
                 }
             }
         }
-        p.soft { "An address may send " (number(config.address_requests_a_minute)) " requests a minute." }
+        p.soft {
+            @match config.address_requests_a_minute.get() {
+                Some(most) => { "Each IP address may send up to " (most.get()) " requests per minute." }
+                None => "Requests from one IP address are not limited.",
+            }
+        }
     }
 }
 
 fn filters(shown: &Shown) -> Markup {
     let labels = ["User", "Job", "Operation", "From", "To"];
     html! {
-        form.filters method="get" action="/admin#audit" aria-label="Rows of the log" {
+        form.filters method="get" action="/admin#audit" aria-label="Entries of the log" {
             @for (label, (name, value)) in labels.into_iter().zip(shown.fields()) {
                 label {
                     span { (label) }
@@ -219,9 +225,9 @@ fn filters(shown: &Shown) -> Markup {
 fn table(rows: &[AuditRow]) -> Markup {
     html! {
         @if rows.is_empty() {
-            p.empty { "No rows match." }
+            p.empty { "No entries match." }
         } @else {
-            div.wide tabindex="0" role="region" aria-label="Rows of the log" {
+            div.wide tabindex="0" role="region" aria-label="Entries of the log" {
                 table {
                     thead {
                         tr {
@@ -269,9 +275,9 @@ pub(super) async fn verify(
         h1 { "Audit log" }
         @match check {
             AuditCheck::Whole { rows, hash } => {
-                p role="status" { span.tone.good { "Whole" } " " (quantity::count(rows, "row")) ", each of which fits the one before." }
+                p role="status" { span.tone.good { "Intact" } ": " (quantity::count(rows, "row")) ", and the hash chain is valid." }
                 @if !hash.is_empty() {
-                    p { "The hash of the last one is worth keeping elsewhere: who can write to the database could make all hashes anew." }
+                    p { "Keep a copy of the last hash elsewhere: anyone who can write to the database could recompute all hashes." }
                     pre { (hash) }
                 }
             }

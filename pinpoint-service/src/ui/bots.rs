@@ -48,7 +48,7 @@ async fn bots_page(service: &Service, view: &View) -> Result<Response, Problem> 
     let titles = titles(service, view).await?;
     let main = html! {
         h1 { "Bots" }
-        p.soft { "A bot is a kind of machine, which the operator configures. Its workers take its jobs." }
+        p.soft { "A bot is a kind of machine, which the operator configures. Its workers run its jobs." }
         @if bots.is_empty() {
             p.empty { "No bots are configured. The operator lists the files that describe them in the configuration." }
         } @else {
@@ -60,7 +60,7 @@ async fn bots_page(service: &Service, view: &View) -> Result<Response, Problem> 
                             th scope="col" { "State" }
                             th.number scope="col" { "Pending" }
                             th scope="col" { "Workers" }
-                            th scope="col" { "Works on" }
+                            th scope="col" { "Current job" }
                             th scope="col" { "Last seen" }
                             th scope="col" { "Repository" }
                         }
@@ -91,13 +91,13 @@ fn bot_row(bot: &Bot, workers: &[Worker], titles: &BTreeMap<String, String>) -> 
         tr {
             th scope="row" {
                 a href=(jobs_of(configured, None)) { (Foreign(&bot.name)) }
-                @if !bot.alias_of.is_empty() { " " span.soft { "another name of " (Foreign(&bot.alias_of)) } }
+                @if !bot.alias_of.is_empty() { " " span.soft { "alias of " (Foreign(&bot.alias_of)) } }
             }
             td {
                 @if bot.out_of_resources {
                     span.tone.bad { "Takes no jobs" }
                 } @else if here.is_empty() {
-                    span.tone.bad { "No worker" }
+                    span.tone.bad { "No workers" }
                 } @else if busy.is_empty() {
                     span.tone.good { "Idle" }
                 } @else {
@@ -135,7 +135,7 @@ pub(super) async fn workers(
     let measured = service.machine_noise().await?;
     let main = html! {
         h1 { "Workers" }
-        p.soft { "A worker takes the jobs of its bots, one after the other. One that has gone is listed for a week." }
+        p.soft { "A worker runs the jobs of its bots, one at a time. A worker that is gone stays in the list for a week." }
         @if workers.is_empty() {
             p.empty { "No workers are running, so jobs wait. Start one on a machine with " code { "pinpoint worker" } "." }
         } @else {
@@ -146,10 +146,10 @@ pub(super) async fn workers(
                             th scope="col" { "Worker" }
                             th scope="col" { "Machine" }
                             th scope="col" { "State" }
-                            th scope="col" { "Does" }
+                            th scope="col" { "Activity" }
                             th scope="col" { "Bots" }
                             th scope="col" { "Last seen" }
-                            th scope="col" { "Began" }
+                            th scope="col" { "Started" }
                             th scope="col" { "Version" }
                         }
                     }

@@ -14,6 +14,7 @@ use tonic::{Code, Status};
 use super::dates::ago;
 use super::frame::{self, Section};
 use super::job::{kind, state, title};
+use super::problems::of_list;
 use super::view::View;
 use crate::Service;
 use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
@@ -56,7 +57,7 @@ pub(super) async fn page(
         ..ListJobsRequest::default()
     };
     let listed = service.list_jobs(view.call("pinpoint.v2.Pinpoint/ListJobs", request));
-    let listed = listed.await?.into_inner();
+    let listed = listed.await.map_err(of_list)?.into_inner();
     let other = |token: &str| {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.append_pair("page", token);
@@ -66,7 +67,7 @@ pub(super) async fn page(
         h1 { "Commit " code { (short(whole)) } }
         (facts(whole, &known))
         h2 { "Jobs" }
-        p.soft { "Jobs that began or ended at this commit, compared it, or found it; the newest first." }
+        p.soft { "Jobs that have this commit as an end, compared it, or found it as the culprit, newest first." }
         (table(&listed.jobs, whole))
         nav.bar aria-label="Pages of the list" {
             @if let Some(path) = other(&listed.previous_page_token) {
@@ -124,7 +125,7 @@ fn facts(hash: &str, known: &Result<Option<GetCommitResponse>, Status>) -> Marku
                 @if let Some(commit) = commit {
                     tr { th scope="row" { "Author" } td { (Foreign(&commit.author)) } }
                     tr {
-                        th scope="row" { "Written" }
+                        th scope="row" { "Date" }
                         td { (Foreign(&commit.created)) }
                     }
                     @if commit.commit_position > 0 {
@@ -168,7 +169,7 @@ fn role(job: &JobSummary, hash: &str) -> Markup {
 fn table(jobs: &[JobSummary], whole: &str) -> Markup {
     html! {
         @if jobs.is_empty() {
-            p.empty { "No job has touched this commit." }
+            p.empty { "No job has used this commit." }
         } @else {
             div.wide tabindex="0" role="region" aria-label="Jobs" {
                 table.jobs {

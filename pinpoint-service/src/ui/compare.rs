@@ -84,7 +84,7 @@ fn facts(compared: &CompareJobsResponse, results: &[Option<JobResult>]) -> Marku
                 (each("Answer", &|job| html! {
                     @match &answers[job] {
                         Some(answer) => (answer.sentence),
-                        None => "There is no result so far.",
+                        None => "No result yet.",
                     }
                 }))
                 (each("State", &|job| state(&summaries[job])))

@@ -46,7 +46,7 @@ pub(super) fn days(from: &str, to: &str) -> Result<(Option<Timestamp>, Option<Ti
     let time = |name: &str, text: &str, days: i64| match text {
         "" => Ok(None),
         text => {
-            let problem = || errors::field(name, "write the day as YYYY-MM-DD");
+            let problem = || errors::field(name, "enter the day as YYYY-MM-DD");
             let day = day(text).ok_or_else(problem)?;
             Ok::<_, Status>(Timestamp::of_milliseconds(day + days * DAY))
         }
@@ -55,7 +55,9 @@ pub(super) fn days(from: &str, to: &str) -> Result<(Option<Timestamp>, Option<Ti
     if let (Some(since), Some(until)) = (&since, &until)
         && since.seconds >= until.seconds
     {
-        return Err(errors::field("from", "this day is after the last one"));
+        return Err(Status::invalid_argument(
+            "“From” must not be later than “To”",
+        ));
     }
     Ok((since, until))
 }

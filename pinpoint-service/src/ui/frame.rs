@@ -85,7 +85,7 @@ fn answer(
                 script type="module" src=(path("page.js")) {}
             }
             body {
-                a.skip href="#main" { "To the content" }
+                a.skip href="#main" { "Skip to content" }
                 header.frame { (header) }
                 p.soft #connection role="status" {}
                 main #main tabindex="-1" { (main) }

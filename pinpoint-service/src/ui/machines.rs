@@ -20,9 +20,9 @@ pub(super) fn section(workers: &[Worker], measured: &BTreeMap<String, MachineNoi
             section #machines aria-labelledby="machines-title" {
                 h2 #machines-title { "Noise of the machines" }
                 p.soft {
-                    "From the runs of the last " (JOBS) " completed jobs: how much the runs of a \
-                     build scatter, and by how much they are above or below those of other \
-                     machines, of the same build and metric."
+                    "From the runs of the last " (JOBS) " completed jobs: how much the runs of one \
+                     build vary, and how far they are above or below the runs of other machines \
+                     with the same build and metric."
                 }
                 div.wide tabindex="0" role="region" aria-label="Noise by machine" {
                     table.machines {
@@ -30,8 +30,8 @@ pub(super) fn section(workers: &[Worker], measured: &BTreeMap<String, MachineNoi
                             tr {
                                 th scope="col" { "Machine" }
                                 th.number scope="col" { "Runs" }
-                                th.number scope="col" { "Scatter" }
-                                th.number scope="col" { "Scatter of others" }
+                                th.number scope="col" { "Noise" }
+                                th.number scope="col" { "Noise of others" }
                                 th.number scope="col" { "Offset" }
                                 th.number scope="col" { "95 % interval" }
                             }
@@ -42,7 +42,7 @@ pub(super) fn section(workers: &[Worker], measured: &BTreeMap<String, MachineNoi
                 details {
                     summary { "How this is computed" }
                     p {
-                        "The scatter is the interquartile range of the runs of one build in \
+                        "The noise is the interquartile range of the runs of one build in \
                          percent of their median, and of several builds the median. Only builds \
                          count that were run at least 6 times; beside others, those that both ran."
                     }

@@ -8,6 +8,7 @@ use http::{HeaderMap, Method, StatusCode, Uri, header};
 use maud::{Markup, html};
 use pinpoint_report::{Foreign, clean};
 use tonic::Status;
+use tonic_types::StatusExt;
 
 use super::frame;
 use super::unsent::{self, Unsent};
@@ -28,7 +29,7 @@ pub(crate) async fn as_pages(
     }
     let read = tokio::time::timeout(service.limits.deadline(), unsent::of(request));
     let Ok(Some((request, unsent))) = read.await else {
-        let lost = Status::invalid_argument("the form did not arrive as a whole");
+        let lost = Status::invalid_argument("the form was not received completely; send it again");
         return rest::Problem::from(lost).into_response();
     };
     let (parts, body) = request.into_parts();
@@ -94,6 +95,34 @@ fn page_of(parts: &Parts) -> String {
     page.unwrap_or_else(|| "/".into())
 }
 
+/// The error of a list, for people, who have no token of a page in their hands.
+pub(super) fn of_list(status: Status) -> Status {
+    let details = status.get_error_details();
+    let mut fields = { details.bad_request().into_iter() }.flat_map(|it| &it.field_violations);
+    match fields.any(|it| it.field == "page_token") {
+        true => Status::invalid_argument(
+            "this page of the list no longer exists; start again from the first page",
+        ),
+        false => status,
+    }
+}
+
+/// An error's message as a sentence: messages begin in lower case and have no full stop. A first
+/// word that is no plain word, such as a field, a path or a host, stays as it is.
+pub(super) fn sentence(message: &str) -> String {
+    let word = message.split(' ').next().unwrap_or_default();
+    let is_plain = word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let mut text: String = match message.split_at_checked(1) {
+        Some((first, rest)) if is_plain => first.to_ascii_uppercase() + rest,
+        _ => message.to_owned(),
+    };
+    let is_one_line = !text.contains('\n');
+    if is_one_line && text.ends_with(|last: char| !".!?…:".contains(last)) {
+        text.push('.');
+    }
+    text
+}
+
 struct Problem<'a> {
     status: StatusCode,
     message: &'a str,
@@ -117,53 +146,64 @@ impl Problem<'_> {
         let (title, advice) = match self.status.as_u16() {
             401 => (
                 "Sign in",
-                "This page is for people who have signed in. Ask the operator how that is done here.",
+                "You need to sign in to see this page. Ask the operator how to do that.",
             ),
             403 => (
                 "Not allowed",
-                "Ask an administrator for access, or somebody who has it to do this.",
+                "Ask an administrator for access, or ask someone who has access to do this for you.",
             ),
-            404 => ("Not found", "Look for it in the list of jobs."),
+            404 => (
+                "Not found",
+                "Check the address, or look in the list of jobs.",
+            ),
             405 => (
                 "Method not allowed",
                 "Go back and use the buttons on the page.",
             ),
-            429 => ("Too many requests", "Wait, and then load the page again."),
-            400 | 409 | 413 | 415 => ("Invalid request", "Go back and correct the request."),
+            // Its message says when to try again.
+            429 => ("Too many requests", ""),
+            400 | 409 | 413 | 415 => (
+                "Invalid request",
+                match (self.is_form, self.unsent) {
+                    (true, Some(_)) => "Correct the form and send it again.",
+                    (true, None) => "Reload the page to see its current state.",
+                    (false, _) => "Check the address.",
+                },
+            ),
             500 => (
                 "Something went wrong",
-                "The service could not answer. Tell the operator, with the name of the request.",
+                "The service could not answer. Report this to the operator, with the request ID below.",
             ),
             _ => (
                 "Temporarily unavailable",
-                "Reload the page in a minute. If that does not help, give the operator the request id below.",
+                "Reload the page in a minute. If that does not help, report it to the operator, with the request ID below.",
             ),
         };
         let can_sign_in = self.status == StatusCode::UNAUTHORIZED && self.can_sign_in;
         let page = html! {
             section.problem {
                 h1 { (title) }
-                p { (Foreign(self.message)) }
-                @if let Some(wait) = self.wait {
+                p { (Foreign(&sentence(self.message))) }
+                @if let Some(wait) = self.wait.filter(|_| !advice.is_empty()) {
                     p { "Try again in " (wait) " s." }
                 }
                 @if self.is_form && self.status.is_client_error() {
                     p { "Nothing was changed. " (self.kept()) }
                 } @else if self.is_form {
-                    p { "Check whether it went through before you send the form again." }
+                    p { "The form may have been processed. Check that before you send it again." }
                 }
                 @if can_sign_in {
                     (self.sign_in())
                 } @else {
-                    p { (advice) }
+                    @if !advice.is_empty() { p { (advice) } }
                     p.bar {
                         @if self.status != StatusCode::NOT_FOUND {
-                            a.button href=(self.back()) { (if self.is_form { "Back to the form" } else { "Load again" }) }
+                            a.button href=(self.back()) { (self.way_back()) }
                         }
                         a.button href="/" { "List of jobs" }
                     }
                 }
-                p.soft { "Request " code { (Foreign(self.request)) } }
+                p.soft { "Request ID: " code { (Foreign(self.request)) } }
             }
         };
         (title, page)
@@ -174,14 +214,22 @@ impl Problem<'_> {
         self.filled.as_deref().unwrap_or(self.here)
     }
 
+    fn way_back(&self) -> &'static str {
+        match (self.is_form, self.unsent) {
+            (true, Some(_)) => "Back to the form",
+            (true, None) => "Back to the page",
+            (false, _) => "Reload",
+        }
+    }
+
     fn kept(&self) -> &'static str {
         match (self.status.as_u16(), self.unsent, &self.filled) {
-            (401, _, Some(_)) => "What you typed is kept: sign in, and the form has it again.",
-            (_, _, Some(_)) => "What you typed is kept: the form has it again.",
+            (401, _, Some(_)) => "What you typed is kept. Sign in to go on with the form.",
+            (_, _, Some(_)) => "What you typed is kept. Go back to the form to go on.",
             (_, Some(_), None) => {
-                "What you typed is too long to be kept; your browser may still have it if you go back."
+                "What you typed is too long to keep. Your browser may still have it if you go back."
             }
-            (_, None, None) => "Your browser may still have what you typed if you go back.",
+            (_, None, None) => "",
         }
     }
 
@@ -202,6 +250,27 @@ impl Problem<'_> {
                 }
                 button.primary { "Sign in" }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_a_sentence() {
+        for (message, expected) in [
+            ("this field is required", "This field is required."),
+            ("enter a time like 90s!", "Enter a time like 90s!"),
+            ("Written as one.", "Written as one."),
+            ("sort: choose one of a, b", "sort: choose one of a, b."),
+            ("example.org refuses", "example.org refuses."),
+            ("two lines:\na: b", "Two lines:\na: b"),
+            ("é is a letter", "é is a letter."),
+            ("", ""),
+        ] {
+            assert_eq!(sentence(message), expected);
         }
     }
 }

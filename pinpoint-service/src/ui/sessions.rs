@@ -12,7 +12,7 @@ pub(crate) fn signing_in(provider: &str) -> Response {
     let main = html! {
         section.problem {
             h1 { "Sign in" }
-            p { "Your browser opens the page on which you sign in." }
+            p { "Your browser will open the sign-in page." }
             p { a.button.primary href=(provider) { "Continue" } }
         }
     };
@@ -28,7 +28,7 @@ pub(crate) fn signed_out() -> Response {
     let main = html! {
         section.problem {
             h1 { "Signed out" }
-            p { "This browser's session has ended." }
+            p { "You have signed out in this browser." }
             p { a.button href="/sign-in" { "Sign in again" } }
         }
     };

@@ -167,7 +167,7 @@ async fn a_job_that_has_not_begun_has_a_report() {
     let world = World::new("ada").await;
     let made = world.post("/api/v2/jobs", &bisection()).await.ok();
     let sent = html(&world, &id_of(&made)).await;
-    assert!(sent.contains("This job has not begun."), "{sent}");
+    assert!(sent.contains("This job has not started."), "{sent}");
     assert!(sent.contains("This report is not complete"));
     assert!(sent.contains("./bench small"));
 }

@@ -25,7 +25,7 @@ impl Check {
     fn needed(&mut self, field: &str, text: &str) -> String {
         let text = text.trim();
         if text.is_empty() {
-            self.note(field, "this is missing, and the job needs it");
+            self.note(field, "this field is required");
         }
         text.to_owned()
     }

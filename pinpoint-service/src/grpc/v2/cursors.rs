@@ -65,7 +65,7 @@ impl Cursors<'_> {
             hmac::verify(self.key, &self.signed(place), signature).ok()?;
             String::from_utf8(place.to_vec()).ok()
         };
-        let problem = "it is no cursor of an answer to the same request; begin without one";
+        let problem = "this token is not of an earlier answer to the same request; leave it out to start from the first page";
         let place = place().ok_or_else(|| errors::field("page_token", problem))?;
         Ok(Some(place))
     }

@@ -50,8 +50,7 @@ impl Service {
         let mut found: Option<GetPatchResponse> = None;
         for (field, side) in sides(request) {
             let Some(gerrit) = &self.gerrit else {
-                let problem =
-                    "this service does not ask Gerrit; its operator lists hosts in `gerrit_hosts`";
+                let problem = "this service can't look up Gerrit changes; its operator lists hosts in `gerrit_hosts`";
                 return Err(errors::field(field, problem));
             };
             let asked = GetPatchRequest {

@@ -48,7 +48,8 @@ impl Service {
             }
             Some(Noise::Scatter(size)) => {
                 let size = amount("scatter", Some(&size))?;
-                let size = size.ok_or_else(|| errors::field("scatter", "this is missing"))?;
+                let size =
+                    size.ok_or_else(|| errors::field("scatter", "this field is required"))?;
                 ("scatter", Scatter::normal(size))
             }
             Some(Noise::Values(values)) => {

@@ -30,7 +30,7 @@ const begin = (form) => {
   estimate.after(spoken);
   const tell = (isSignedOut) => {
     if (isSignedOut) {
-      estimate.textContent = "You are signed out. Press one of the buttons to sign in again: what you typed is kept.";
+      estimate.textContent = "You are signed out. Press a button of the form to sign in again. What you typed is kept.";
     }
     const text = (estimate.querySelector("p") ?? estimate).textContent;
     announce(spoken, text);

@@ -105,7 +105,7 @@ function connected(is) {
     unspoken.delete(note);
     note.textContent = "";
   } else {
-    lost ??= setTimeout(announce, 5000, note, "Not connected: what is shown may be old.");
+    lost ??= setTimeout(announce, 5000, note, "Not connected. This page may be out of date.");
   }
 }
 
@@ -115,7 +115,7 @@ function offerReload(reason) {
   speak(document.querySelector("#connection"), (note) => {
     const link = document.createElement("a");
     link.href = location.href;
-    link.textContent = "Reload it";
+    link.textContent = "Reload";
     note.replaceChildren(`${reason} `, link);
   });
 }

@@ -92,7 +92,7 @@ impl Asked {
         let mut number = |name: &str| match query.take(name) {
             None => Ok(None),
             Some(text) => {
-                let problem = |_| errors::field(name, "write a whole number");
+                let problem = |_| errors::field(name, "enter a whole number");
                 text.parse::<usize>().map(Some).map_err(problem)
             }
         };

@@ -75,6 +75,6 @@ fn words(names: &CommitNames, task: &Task) -> Markup {
         Task::RunPair { first, second, .. } => {
             html! { "run " (at(names, first)) " and " (at(names, second)) " in a pair" }
         }
-        Task::Cancel { .. } => html! { "end work that is no longer needed" },
+        Task::Cancel { .. } => html! { "stop work that is no longer needed" },
     }
 }

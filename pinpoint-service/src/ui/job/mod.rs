@@ -254,8 +254,8 @@ impl Evidence {
 
 fn cannot_be_shown(job: &StoredJob) -> Markup {
     html! {
-        "This job can’t be shown whole: Pinpoint " (Foreign(&job.written_by))
-        " made it, or a part of it is damaged. Open it with that version or a newer one."
+        "This job can’t be shown in full. It was made by Pinpoint " (Foreign(&job.written_by))
+        ", or part of it is damaged. Open it with that version or a newer one."
     }
 }
 
@@ -267,7 +267,7 @@ fn so_far(moment: &Moment, waits: bool) -> Markup {
     let runs = moment.measured.runs.len() as u64;
     if runs == 0 && moment.is_live() {
         return html! {
-            @if waits { "The job waits to begin." } @else { "The job goes on. No run has ended so far." }
+            @if waits { "Waiting to start." } @else { "Running; no run has finished yet." }
         };
     }
     let likely = moment.posterior().and_then(|posterior| {
@@ -277,25 +277,31 @@ fn so_far(moment: &Moment, waits: bool) -> Markup {
     });
     html! {
         @match (moment.is_past(), moment.job.state) {
-            (true, _) => "At this moment it had made ",
-            (_, JobState::Canceled) => "The job was canceled after ",
-            (_, JobState::Completed | JobState::Failed) => "The job has ended without a result, after ",
-            _ => "The job goes on, after ",
+            (true, _) => "At this point, ",
+            (_, JobState::Canceled) => "Canceled after ",
+            (_, JobState::Completed | JobState::Failed) => "Ended without a result after ",
+            _ => "Running: ",
         }
         (count(runs, "run")) " of " (count(moment.measured.places.len() as u64, "commit"))
+        @match (moment.is_past(), moment.is_live()) {
+            (true, _) => " had finished",
+            (_, true) => " so far",
+            _ => "",
+        }
         @if let Some(outcome) = moment.comparison() {
             @let moved = outcome.charts.iter().filter(|chart| chart.moved()).count();
-            ", " (outcome.pairs) " of " (count(outcome.pairs_planned.into(), "pair")) "; "
-            (moved) " of " (count(outcome.charts.len() as u64, "metric")) " moved so far"
+            "; " (outcome.pairs) " of " (count(outcome.pairs_planned.into(), "pair")) " compared, "
+            (moved) " of " (count(outcome.charts.len() as u64, "metric")) " moved"
         }
         "."
         @match likely {
             Some((none, likeliest)) if likeliest.probability > none => {
-                " With " (probability(likeliest.probability)) " the change is in "
+                " The change is in "
                 @if likeliest.commits > 1 { "one of " (likeliest.commits) " commits up to " }
-                (commits::at(moment.engine.names(), likeliest.last)) "."
+                (commits::at(moment.engine.names(), likeliest.last))
+                " with " (probability(likeliest.probability)) " probability."
             }
-            Some((none, _)) => { " With " (probability(none)) " there is no change." }
+            Some((none, _)) => { " With " (probability(none)) " probability there is no change." }
             None => "",
         }
     }
@@ -350,7 +356,7 @@ fn under_way(evidence: &Evidence, job: &Job, workers: &[Worker]) -> Markup {
     html! {
         section #now aria-labelledby="now-title" {
             h2 #now-title { "Now" }
-            @if !job.waits_for.is_empty() { p { "Waits: " (Foreign(&job.waits_for)) "." } }
+            @if !job.waits_for.is_empty() { p { "Waiting: " (Foreign(&job.waits_for)) "." } }
             @for worker in workers {
                 p {
                     strong { (Foreign(&worker.name)) } " on " (Foreign(&worker.machine))
@@ -359,7 +365,7 @@ fn under_way(evidence: &Evidence, job: &Job, workers: &[Worker]) -> Markup {
                 }
             }
             @if !evidence.work.is_empty() {
-                p { "To be done: "
+                p { "Still to do: "
                     @for (number, (words, count)) in evidence.work.iter().take(MOST_WORK).enumerate() {
                         @if number > 0 { "; " }
                         (words) @if *count > 1 { ", " (count) " times" }
@@ -389,7 +395,7 @@ fn facts(
     let bug = arguments.and_then(|it| it.bug_id);
     html! {
         section #facts aria-labelledby="facts-title" {
-            h2 #facts-title { "Facts" }
+            h2 #facts-title { "Details" }
             table.facts {
                 tbody {
                     (row("Benchmark", &summary.benchmark))
@@ -404,11 +410,11 @@ fn facts(
                         td { (at(summary.created.as_ref())) ", " (ago(summary.created.as_ref())) }
                     }
                     tr {
-                        th scope="row" { "State since" }
+                        th scope="row" { "Last state change" }
                         td { (at(summary.updated.as_ref())) ", " (ago(summary.updated.as_ref())) }
                     }
                     @if let Some(seconds) = summary.running_s {
-                        tr { th scope="row" { "Took" } td { (duration(seconds)) } }
+                        tr { th scope="row" { "Duration" } td { (duration(seconds)) } }
                     }
                     tr { th scope="row" { "Cost" } td { (count(summary.runs, "run")) ", " (count(summary.builds, "build")) } }
                     @if let Some(why) = evidence.and_then(|it| it.why.as_ref()) { (row("Why it ended", why)) }
@@ -419,7 +425,7 @@ fn facts(
                     @if !job.retry_of.is_empty() {
                         tr { th scope="row" { "Retry of" } td { a href=(format!("/jobs/{}", clean(&job.retry_of))) { (Foreign(&job.retry_of)) } } }
                     }
-                    (row("Made by", &format!("Pinpoint {}", stored.written_by)))
+                    (row("Created with", &format!("Pinpoint {}", stored.written_by)))
                     tr { th scope="row" { "Job" } td { code { (summary.job_id) } } }
                 }
             }
@@ -446,10 +452,10 @@ fn more(stored: &StoredJob, summary: &JobSummary) -> Markup {
             h2 #more-title { "More" }
             ul {
                 li {
-                    a href=(format!("/api/v2/jobs/{id}/report")) { "Report" } ", one page that holds everything, "
-                    a href=(format!("/api/v2/jobs/{id}/report")) download=(format!("pinpoint-{id}.html")) { "to download" }
+                    a href=(format!("/api/v2/jobs/{id}/report")) download=(format!("pinpoint-{id}.html")) { "Download the report" }
+                    " (one HTML file)"
                 }
-                li { a href=(format!("/jobs/{id}/journal.jsonl")) download { "Journal" } " as JSON Lines, of version " (stored.journal_version) }
+                li { a href=(format!("/jobs/{id}/journal.jsonl")) download { "Journal" } " as JSON Lines (version " (stored.journal_version) ")" }
                 li { a href=(format!("/api/v2/jobs/{id}")) { "Job" } " as JSON" }
             }
             form.bar method="get" action="/compare" {

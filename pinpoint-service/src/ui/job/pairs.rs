@@ -60,9 +60,9 @@ pub(super) fn stages(moment: &Moment, asked: &Asked) -> Markup {
     let confirmations: Vec<_> = search.confirmations().collect();
     let stage = |is_done: bool, is_begun: bool| match (is_done, is_begun) {
         (true, true) => ("done", "good"),
-        (_, true) => ("under way", "open"),
+        (_, true) => ("in progress", "open"),
         (true, false) => ("not needed", "open"),
-        (false, false) => ("to come", "open"),
+        (false, false) => ("not started", "open"),
     };
     let tone = |(word, tone): (&'static str, &'static str)| html! { span.tone.(tone) { (word) } };
     html! {
@@ -78,7 +78,7 @@ pub(super) fn stages(moment: &Moment, asked: &Asked) -> Markup {
                     strong { "Search" } " " (tone(stage(is_over || !confirmations.is_empty(), searches)))
                     p {
                         "Which commit? "
-                        @if verifies { "It begins once the ends are known to differ." }
+                        @if verifies { "It starts once the ends are known to differ." }
                         @else if let Some(search) = search.bisection() { (count(search.progress().runs, "run")) "." }
                     }
                 }
@@ -208,15 +208,15 @@ fn metrics(moment: &Moment, asked: &Asked) -> Result<Markup, PictureError> {
                 }
             }
             @if charts.is_empty() {
-                p.empty { "No metric is compared so far." }
+                p.empty { "No metrics have been compared yet." }
             } @else {
                 (search(asked))
                 p {
                     @if asked.find.is_some() { (chosen.len()) " of " }
                     (count(charts.len() as u64, "metric")) ". "
-                    "The change is that of the experiment against the base. "
-                    "p is adjusted for the number of metrics, and the verdict goes by each metric’s own direction."
-                    @if is_preliminary { " More pairs are to come." }
+                    "Changes are of the experiment relative to the base. "
+                    "p is adjusted for the number of metrics. Each verdict depends on which direction is better for its metric."
+                    @if is_preliminary { " More pairs will be run." }
                 }
                 (picture)
                 div.wide tabindex="0" role="region" aria-label="Table of metrics" { table.metrics {

@@ -18,7 +18,7 @@ const MOST_VALUES: usize = 100;
 pub(super) fn card(moment: &Moment, name: &str, output: Option<&str>) -> Markup {
     let measured = &moment.measured;
     let Some(run) = measured.runs.iter().find(|run| run.name == name) else {
-        return html! { section #run { p.empty { "There is no run " (Foreign(name)) " here." } } };
+        return html! { section #run { p.empty { "There is no run " (Foreign(name)) " at this point of the job." } } };
     };
     let Run {
         report,
@@ -49,9 +49,9 @@ pub(super) fn card(moment: &Moment, name: &str, output: Option<&str>) -> Markup 
                         tr { th scope="row" { "Build" } td { (built(moment, build)) } }
                     }
                 }
-                tr { th scope="row" { "Machine" } td { (Foreign(report.bot.as_deref().unwrap_or("not known"))) } }
+                tr { th scope="row" { "Machine" } td { (Foreign(report.bot.as_deref().unwrap_or("unknown"))) } }
                 @if started > 0 {
-                    tr { th scope="row" { "Began" } td { (at(Timestamp::of_milliseconds(started).as_ref())) } }
+                    tr { th scope="row" { "Started" } td { (at(Timestamp::of_milliseconds(started).as_ref())) } }
                 }
                 @if let Some(failure) = failure {
                     tr { th scope="row" { "Failed" } td { (Foreign(&reason(failure))) } }
@@ -66,7 +66,7 @@ pub(super) fn card(moment: &Moment, name: &str, output: Option<&str>) -> Markup 
                     tr { th scope="row" { "" } td { (count(more as u64, "more metric")) } }
                 }
                 @for warning in &report.warnings {
-                    tr { th scope="row" { "Remark" } td { (Foreign(warning)) } }
+                    tr { th scope="row" { "Warning" } td { (Foreign(warning)) } }
                 }
                 @let logs = logs_of_run(moment, report);
                 @if !logs.is_empty() {
@@ -74,8 +74,8 @@ pub(super) fn card(moment: &Moment, name: &str, output: Option<&str>) -> Markup 
                 }
             } }
             @if let Some(output) = output {
-                h3 { "The end of its output" }
-                pre tabindex="0" role="group" aria-label="The end of its output" { (Foreign(output)) }
+                h3 { "The end of the output" }
+                pre tabindex="0" role="group" aria-label="The end of the output" { (Foreign(output)) }
             }
         }
     }
@@ -85,9 +85,9 @@ pub(super) fn card(moment: &Moment, name: &str, output: Option<&str>) -> Markup 
 fn built(moment: &Moment, build: &BuildReport) -> Markup {
     html! {
         @if build.cached {
-            "made before"
+            "reused build"
         } @else {
-            "made in " (duration(build.duration as f64 / 1000.0))
+            "built in " (duration(build.duration as f64 / 1000.0))
         }
         @if let Some(path) = log_of_build(moment, build) { " " a href=(path) { "Log" } }
     }

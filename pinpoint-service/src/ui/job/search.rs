@@ -31,7 +31,7 @@ pub(super) fn section(moment: &Moment, asked: &Asked) -> Result<Markup, PictureE
         column.is_culprit = culprits.iter().any(|it| it.commit == place.position);
     }
     let values = match columns.is_empty() {
-        true => html! { p.empty { "No run so far." } },
+        true => html! { p.empty { "No runs yet." } },
         false => by_commit(&columns, chart, unit)?,
     };
     let known = moment.posterior();
@@ -121,7 +121,7 @@ fn probabilities(moment: &Moment, asked: &Asked, known: &Posterior, is_found: bo
                     }
                     @if known.better > 0.0 {
                         tr.better {
-                            th scope="row" colspan="3" { "Of that, for the better" }
+                            th scope="row" colspan="3" { "of which: improvements" }
                             td.number { (exactly(known.better)) }
                         }
                     }
@@ -233,7 +233,7 @@ pub(super) fn culprits(result: &BisectionResult, others: &[NamedCulprit]) -> Mar
             section.card aria-labelledby=(format!("culprit-{number}")) {
                 h2 id=(format!("culprit-{number}")) { (title) ": " (commit_name(&culprit.blamed)) }
                 (findings::culprit(result, culprit, &linked(&CombinedCommit::from(culprit.blamed.clone()))))
-                p { a href=(format!("/commits/{}", culprit.blamed.newest())) { "All jobs that touched it" } }
+                p { a href=(format!("/commits/{}", culprit.blamed.newest())) { "All jobs that used it" } }
                 @if let Some(reproduce) = &culprit.reproduce {
                     p { "To compare it with its parent again:" }
                     pre tabindex="0" { (Foreign(reproduce)) }

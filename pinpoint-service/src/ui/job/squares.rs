@@ -24,7 +24,7 @@ pub(super) fn of_pairs(moment: &Moment, asked: &Asked) -> Markup {
     let left_out = pairs.len().saturating_sub(MOST_PAIRS);
     html! {
         @if pairs.is_empty() {
-            p.empty { "No pair of runs so far." }
+            p.empty { "No pairs of runs yet." }
         } @else {
             (legend("in the order of the pairs", chart, left_out, "pair"))
             div.squares {
@@ -66,7 +66,7 @@ pub(super) fn of_search(moment: &Moment, asked: &Asked) -> Markup {
         @if !runs.is_empty() {
             section #runs aria-labelledby="runs-title" {
                 h2 #runs-title { "Runs" }
-                (legend("by commit, in the order of time", chart, left_out, "run"))
+                (legend("by commit, in chronological order", chart, left_out, "run"))
                 div.squares {
                     @for (place, runs) in groups {
                         // Of a page that is followed, only the groups are sent that differ.

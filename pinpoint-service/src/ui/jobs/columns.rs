@@ -142,7 +142,7 @@ fn result(answer: &JobAnswer) -> Markup {
             },
             "different" => { "different" @if let Some(effect) = &answer.effect { " " (size(effect)) } },
             "same" => "no difference",
-            "unknown" => "not certain",
+            "unknown" => "not decided",
             other => (other),
         }
     }

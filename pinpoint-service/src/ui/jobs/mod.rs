@@ -21,6 +21,7 @@ use self::shown::{SIZES, STATES, Shown, Sort};
 use super::assets::path;
 use super::dates;
 use super::frame::{self, Section};
+use super::problems::of_list;
 use super::view::{Form, View, key};
 use crate::Service;
 use crate::grpc::errors;
@@ -44,7 +45,7 @@ pub(super) async fn page(
     }
     let shown = Shown::of(&uri)?;
     let listed = service.list_jobs(view.call("pinpoint.v2.Pinpoint/ListJobs", shown.request()?));
-    let listed = listed.await?.into_inner();
+    let listed = listed.await.map_err(of_list)?.into_inner();
     let request = CountJobsRequest {
         filter: Some(shown.filter()?),
     };

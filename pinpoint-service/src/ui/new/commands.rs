@@ -33,14 +33,14 @@ pub(super) async fn shown(service: &Service, origin: &str, typed: &Typed) -> Mar
     let curl = curl(service, origin, &json.to_string());
     html! {
         @if let Some(line) = line {
-            h3 { "On your machine" }
+            h3 { "On your own machine" }
             p.soft {
                 "In a clone of " (Foreign(repository.as_deref().unwrap_or_default()))
-                ". Values of the benchmark's variables are left out."
+                ". The values of the benchmark's environment variables are left out."
             }
             (copied(&line))
         }
-        h3 { "By this service" }
+        h3 { "Through this service" }
         (copied(&curl))
     }
 }

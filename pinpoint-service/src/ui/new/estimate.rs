@@ -19,6 +19,7 @@ use crate::grpc::v2::messages::{
     Bisection, CreateJobRequest, ListBotsRequest, Magnitude, PlanJobRequest, PlanJobResponse,
     magnitude,
 };
+use crate::ui::problems::sentence;
 use crate::ui::view::View;
 
 /// The scatter of runs where nothing is known of it, in percent.
@@ -39,13 +40,13 @@ struct Earlier {
 
 /// What the job costs that is typed, as far as it is.
 pub(super) async fn shown(service: &Service, view: &View, typed: &Typed) -> Markup {
-    let problem = |text: &str| html! { p.error { (Foreign(text)) } };
+    let problem = |text: &str| html! { p.error { (Foreign(&sentence(text))) } };
     match tokio::time::timeout(PATIENCE, estimate(service, view, typed)).await {
         Ok(Ok(estimate)) => estimate,
         Ok(Err(status)) => problem(status.message()),
         Err(_) => problem(
-            "The estimate takes too long now. It is faster for one size of change: say which is \
-             the smallest worth finding.",
+            "The estimate takes too long. It is faster for one size of change: enter the smallest \
+             change worth finding.",
         ),
     }
 }
@@ -64,7 +65,7 @@ async fn estimate(service: &Service, view: &View, typed: &Typed) -> Result<Marku
             let runs = 2 * u64::from(finder.pairs.unwrap_or_default());
             html! {
                 (searched(service, view, typed, &request, &search, earlier.as_ref()).await?)
-                p { "And " (count(runs, "run")) " to compare the ends, and as many for each culprit." }
+                p { "Plus " (count(runs, "run")) " to compare the ends, and as many for each culprit." }
             }
         }
         None => html! {},
@@ -73,7 +74,7 @@ async fn estimate(service: &Service, view: &View, typed: &Typed) -> Result<Marku
     Ok(html! {
         (cost)
         @if per_run.is_some() {
-            p.soft { "Times are taken from the last similar job, builds included." }
+            p.soft { "Times are based on the last similar job, builds included." }
         }
         (queue)
     })
@@ -101,14 +102,13 @@ async fn searched(
     let Some(commits) = commits(service, typed, request, search).await else {
         return Ok(html! {
             p.soft {
-                "Name both ends, or say how many commits lie between them, and the cost of the \
-                 search is estimated here."
+                "To see an estimate, enter both ends, or the number of commits between them."
             }
         });
     };
     if commits == 0 {
         return Ok(html! {
-            p.soft { "No commit lies between the ends: the bad one can only be the culprit itself." }
+            p.soft { "No commit lies between the ends, so only the bad one can be the culprit." }
         });
     }
     let typed_noise = typed
@@ -141,13 +141,13 @@ async fn searched(
             // Its runs may be too few, or have failed.
             Err(status) if status.code() == Code::InvalidArgument => (
                 plan(assumed).await?,
-                "assumed: the runs of the last similar job do not tell",
+                "assumed: the last similar job has too few usable runs",
             ),
             planned => (planned?, "as in the last similar job"),
         },
         (None, None) => (
             plan(assumed).await?,
-            "assumed: no similar job has ended yet",
+            "assumed: no similar job has finished yet",
         ),
     };
     let per_run = earlier.and_then(|job| job.seconds);
@@ -182,7 +182,7 @@ fn table(plan: &PlanJobResponse, commits: u64, source: &str, per_run: Option<f64
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     html! {
         p {
-            (count(commits, "commit")) " between the ends; runs scatter by "
+            (count(commits, "commit")) " between the ends; noise between runs: "
             (quantity(plan.noise, unit)) " (" (source) ")."
         }
         div.wide tabindex="0" role="region" aria-label="Cost of the search" {
@@ -193,7 +193,7 @@ fn table(plan: &PlanJobResponse, commits: u64, source: &str, per_run: Option<f64
                         th.number scope="col" { "Runs" }
                         th.number scope="col" { "Builds" }
                         @if per_run.is_some() { th.number scope="col" { "Time" } }
-                        th.number scope="col" { "Right" }
+                        th.number scope="col" { "Correct result" }
                     }
                 }
                 tbody {
@@ -216,7 +216,7 @@ fn table(plan: &PlanJobResponse, commits: u64, source: &str, per_run: Option<f64
                 }
             }
         }
-        p.soft { "Simulated. 95 of 100 searches need no more than “at most”." }
+        p.soft { "Simulated. 95 of 100 searches stay within “at most”." }
     }
 }
 
@@ -226,18 +226,16 @@ async fn queue(service: &Service, view: &View, bot: &str) -> Result<Markup, Stat
     let Some(bot) = listed.bots.into_iter().find(|it| it.name == bot) else {
         return Ok(html! {});
     };
-    let workers = u64::from(bot.workers);
     Ok(html! {
         p {
             (Foreign(&bot.name)) ": "
             @match bot.pending {
-                0 => "no job waits",
-                1 => "1 job waits",
-                pending => { (pending) " jobs wait" },
+                0 => "queue empty, ",
+                pending => { (count(pending, "job")) " in the queue, " },
             }
-            @match workers {
-                0 => ", and no worker takes them now",
-                workers => { ", and " (count(workers, "worker")) @if workers == 1 { " takes" } @else { " take" } " them" },
+            @match u64::from(bot.workers) {
+                0 => "no worker is online",
+                workers => (count(workers, "worker")),
             }
             "."
         }

@@ -8,6 +8,7 @@ use super::look_up;
 use super::typed::{FieldProblem, Typed};
 use crate::Service;
 use crate::grpc::v2::messages::Kind;
+use crate::ui::problems::sentence;
 use crate::ui::view::{View, key};
 
 /// The kinds of jobs, each with the question that it answers.
@@ -52,7 +53,7 @@ pub(super) fn page(service: &Service, view: &View, typed: &Typed, told: &Told<'_
         @if let Some((_, _, question)) = kind { p { (question) } }
         @if !service.presets.is_empty() {
             p.bar {
-                "Begin with "
+                "Start from a preset: "
                 @for preset in service.presets.iter() {
                     a.chip href=(format!("/new?{}", preset_query(&preset.name))) { (Foreign(&preset.name)) }
                 }
@@ -81,7 +82,7 @@ pub(super) fn page(service: &Service, view: &View, typed: &Typed, told: &Told<'_
                 }
             }
             section aria-labelledby="cost" {
-                h2 #cost { "What it will cost" }
+                h2 #cost { "Estimated cost" }
                 // The first button of the form is the one that Enter presses: it makes no job.
                 p { button name="do" value="look" formnovalidate { "Look up and estimate" } }
                 div #estimate role="status" data-source="/new/estimate" { (told.estimate) }
@@ -122,9 +123,9 @@ fn errors(typed: &Typed, told: &Told<'_>) -> Markup {
     html! {
         @if !told.problems.is_empty() || told.problem.is_some() {
             div.errors role="alert" {
-                @if let Some(problem) = told.problem { p { (Foreign(problem)) } }
+                @if let Some(problem) = told.problem { p { (Foreign(&sentence(problem))) } }
                 @if !told.problems.is_empty() {
-                    p { "No job was made. These fields need another look:" }
+                    p { "The job was not created. Please correct these fields:" }
                     ul {
                         @for (name, problem) in problems {
                             li {
@@ -134,7 +135,7 @@ fn errors(typed: &Typed, told: &Told<'_>) -> Markup {
                                     }
                                     None => { (Foreign(name)) ": " }
                                 }
-                                (Foreign(problem))
+                                (Foreign(&sentence(problem)))
                             }
                         }
                     }
@@ -210,7 +211,7 @@ fn one(typed: &Typed, told: &Told<'_>, field: &Field) -> Markup {
                 }
             }
             @if !hint.is_empty() { p.soft id=(format!("h-{name}")) { (hint) } }
-            @if let Some(problem) = problem { p.error id=(format!("e-{name}")) { (Foreign(problem)) } }
+            @if let Some(problem) = problem { p.error id=(format!("e-{name}")) { (Foreign(&sentence(problem))) } }
             @if is_looked_up {
                 @let (source, fields) = match field.control {
                     Control::Patch => ("/new/patch", format!("name={name}")),

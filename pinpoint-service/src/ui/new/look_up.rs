@@ -12,10 +12,11 @@ use crate::Service;
 use crate::commits::RECENT;
 use crate::grpc::services::pinpoint_gateway_server::PinpointGateway;
 use crate::ui::dates::ago;
+use crate::ui::problems::sentence;
 use crate::ui::view::View;
 
 pub(super) const NO_GERRIT: &str =
-    "this service does not ask Gerrit; its operator lists hosts in `gerrit_hosts`";
+    "this service can't look up Gerrit changes; its operator lists hosts in `gerrit_hosts`";
 
 /// Digits of a hash that name a commit to people.
 const SHORT: usize = 12;
@@ -52,7 +53,7 @@ async fn found(service: &Service, bot: &str, text: &str) -> Result<Markup, Statu
         return Ok(match (recent, name.is_full_hash()) {
             (Some(hash), _) => html! { p { code { (hash) } } },
             (None, true) => html! {},
-            (None, false) => problem("this service does not look up commits: give all 40 digits"),
+            (None, false) => problem("enter all 40 digits: this service can't look up commits"),
         });
     };
     let repository = match repository {
@@ -132,7 +133,7 @@ fn shown_patch(patch: &GetPatchResponse) -> Markup {
 }
 
 fn problem(text: &str) -> Markup {
-    html! { p.error { (Foreign(text)) } }
+    html! { p.error { (Foreign(&sentence(text))) } }
 }
 
 /// The commits that were last built for a bot, as suggestions.

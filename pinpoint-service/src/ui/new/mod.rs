@@ -14,7 +14,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode, Uri, header};
 use maud::{Markup, html};
-use tonic::Status;
+use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
 use self::form::Told;
@@ -82,6 +82,12 @@ pub(super) async fn sent(
             Ok(job) => {
                 let summary = job.into_inner().summary.unwrap_or_default();
                 return Ok(back_to(&summary.job_id));
+            }
+            // The key of the form is of an earlier job; the form that is shown has another.
+            Err(status) if status.code() == Code::AlreadyExists => {
+                let problem =
+                    "this form has already started a job; press Start again to start another one";
+                Some(Status::already_exists(problem))
             }
             Err(status) => Some(status),
         }

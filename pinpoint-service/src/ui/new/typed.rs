@@ -319,10 +319,10 @@ impl Read<'_> {
             };
             match field.control {
                 _ if value.is_empty() && field.is_required => {
-                    self.note(field.name, "this is missing, and the job needs it");
+                    self.note(field.name, "this field is required");
                 }
                 _ if value.chars().count() > most => {
-                    self.note(field.name, format!("it has more than {most} characters"));
+                    self.note(field.name, format!("enter at most {most} characters"));
                 }
                 Control::Choice(values)
                     if !value.is_empty() && values.iter().all(|it| it.0 != value) =>
@@ -383,7 +383,7 @@ impl Read<'_> {
         let pairs = u32::try_from(self.number("attempts", PAIRS)?).ok()?;
         if (1..FEWEST_PAIRS).contains(&pairs) {
             let problem =
-                format!("{FEWEST_PAIRS} pairs are the fewest in which a difference can show");
+                format!("enter {FEWEST_PAIRS} or more: fewer pairs can't show a difference");
             self.note("attempts", problem);
         }
         pairs.checked_next_multiple_of(2)
@@ -418,7 +418,7 @@ impl Read<'_> {
         };
         let confidence = number.filter(|it| *it > 0.0 && *it < 1.0);
         if confidence.is_none() {
-            let problem = "enter it as 0.95 or 95%: more than 0 and less than 1";
+            let problem = "enter a number between 0 and 1, like 0.95, or a percentage, like 95%";
             self.note("confidence", problem);
         }
         confidence
@@ -477,7 +477,7 @@ fn amount(text: &str) -> Option<Result<Magnitude, String>> {
         .filter(|size: &f64| size.is_finite() && *size > 0.0);
     let Some(size) = size else {
         return Some(Err(
-            "enter it as 5%, or as a number above 0 in the metric's unit".into(),
+            "enter a percentage, like 5%, or a number above 0 in the metric's unit".into(),
         ));
     };
     let size = match is_percent {

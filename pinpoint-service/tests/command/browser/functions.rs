@@ -38,7 +38,7 @@ async fn each_function_works_with_scripts_and_without() {
         the_account(&mut visitor, scripts);
         visitor.go("/admin");
         visitor.click("form[action='/admin/verify'] button");
-        visitor.shows("main", "fit");
+        visitor.shows("main", "Intact");
     }
 }
 
@@ -174,7 +174,7 @@ fn the_form(visitor: &mut Visitor) {
     ]);
     visitor.click("[value=make]");
     visitor.shows("#e-bot", "unheard");
-    visitor.shows("#e-max_time", "enter a time like");
+    visitor.shows("#e-max_time", "Enter a time like");
     let focus = "document.querySelector('.errors a').hash";
     assert_eq!(visitor.evaluate(focus), "#f-bot");
     assert_eq!(visitor.value("base"), "nonsense!");

@@ -14,7 +14,7 @@ async fn a_commit_leads_to_the_jobs_that_it_has_to_do_with() {
     let (end, culprit) = ("a".repeat(40), "c".repeat(40));
     let nothing = get(&world, &format!("/commits/{end}")).await.ok();
     assert!(
-        nothing.contains("No job has touched this commit."),
+        nothing.contains("No job has used this commit."),
         "{nothing}"
     );
     let id = made(&world, HOSTILE).await;

@@ -136,7 +136,7 @@ async fn a_search_is_shown_with_its_answer_and_its_evidence() {
     for part in [
         "Why it ended",
         "everything was decided",
-        "How probable each culprit is",
+        "Probability of each culprit",
         "Values of all runs by commit",
         r#"href="https://github.com/example/numbers/commit/"#,
         "Skipped commits",
@@ -320,8 +320,8 @@ async fn a_culprit_finder_has_three_stages() {
         begun.contains(">under way</span>") && begun.contains(">to come</span>"),
         "{begun}"
     );
-    assert!(begun.contains("It begins once the ends are known to differ"));
-    assert!(begun.contains("At this moment it had made "), "{begun}");
+    assert!(begun.contains("It starts once the ends are known to differ"));
+    assert!(begun.contains("At this point, "), "{begun}");
 }
 
 #[tokio::test]
@@ -338,7 +338,7 @@ async fn what_is_under_way_is_kept_as_it_is_and_nothing_else_is() {
     let live = format!(r#"data-live="/jobs/{id}/events?shown="#);
     assert!(whole.contains(&live), "{whole}");
     assert!(
-        whole.contains("no worker serves bot") && whole.contains("To be done: "),
+        whole.contains("no worker serves bot") && whole.contains("Still to do: "),
         "{whole}"
     );
     assert!(whole.contains("17") && whole.contains(&format!("/new?from={id}")));
@@ -447,7 +447,7 @@ async fn a_job_of_a_newer_version_is_shown_as_far_as_it_can_be() {
             page.contains("Since Monday") && page.contains("parsing"),
             "{page}"
         );
-        assert_eq!(page.contains("be shown whole"), !is_known, "{page}");
+        assert_eq!(page.contains("be shown in full"), !is_known, "{page}");
     }
 }
 

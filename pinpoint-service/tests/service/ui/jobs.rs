@@ -161,10 +161,13 @@ async fn filters_are_fields_of_the_address() {
         ("kind=unheard", "choose one of bisection, try, culprit"),
         ("state=unheard", "choose one of pending"),
         ("from=monday", "YYYY-MM-DD"),
-        ("from=2020-01-02&to=2020-01-01", "after the last one"),
+        (
+            "from=2020-01-02&to=2020-01-01",
+            "“From” must not be later than “To”.",
+        ),
         ("size=11", "10, 25, 50 or 100"),
         ("columns=unheard", "no column"),
-        ("page=forged", "page_token"),
+        ("page=forged", "start again from the first page."),
         ("size=25&size=10", "given twice"),
     ] {
         let page = get(&world, &format!("/?{query}")).await;
@@ -218,7 +221,7 @@ async fn a_job_is_canceled_with_a_reason_and_by_post_alone() {
     for empty in [&[][..], &[("reason", " ")]] {
         let refused = post(&world, &path, empty).await;
         assert_eq!(refused.status.as_u16(), 400);
-        assert!(refused.text.contains("give a reason"));
+        assert!(refused.text.contains("enter a reason"));
     }
     let done = post(&world, &path, &[("reason", "fixed in main")]).await;
     assert_eq!(done.leads_to(), format!("/jobs/{id}"));

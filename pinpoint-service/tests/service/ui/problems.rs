@@ -35,7 +35,7 @@ async fn each_error_says_what_to_do() {
         &get(&world, "/?size=7").await,
         400,
         "Invalid request",
-        "correct the request",
+        "Check the address.",
     );
     is_problem(
         &post(&world, "/workers", &[]).await,
@@ -55,7 +55,7 @@ async fn each_error_says_what_to_do() {
         &away,
         503,
         "Temporarily unavailable",
-        r#"<a class="button" href="/workers">Load again</a>"#,
+        r#"<a class="button" href="/workers">Reload</a>"#,
     );
     // Programs get what they always got.
     world.get("/nowhere").await.fails(404, 5);
@@ -70,7 +70,12 @@ async fn one_too_many_says_when_to_try_again() {
     let world = World::limited(SignIn::Nobody("ada".into()), BOTS, limits).await;
     get(&world, "/workers").await.ok();
     let refused = get(&world, "/workers").await;
-    is_problem(&refused, 429, "Too many requests", "Try again in 60 s.");
+    is_problem(
+        &refused,
+        429,
+        "Too many requests",
+        "try again in 60 seconds.",
+    );
     assert_eq!(refused.headers["retry-after"], "60");
     // The page looks like the others: its style is nobody's request.
     let style = refused.text.split(r#"rel="stylesheet" href=""#).nth(1);

@@ -9,15 +9,12 @@ async fn what_can_not_be_looked_up_says_why() {
     let part = async |path: &str| get(&world, path).await.ok();
     for (path, expected) in [
         ("/new/commit?bot=lab&name=abc", "does not name a commit"),
-        (
-            "/new/commit?bot=lab&name=abcdef0",
-            "does not look up commits",
-        ),
+        ("/new/commit?bot=lab&name=abcdef0", "can't look up commits"),
         (
             "/new/commit?bot=lab&name=Recent",
             "no job has built a commit for lab yet",
         ),
-        ("/new/commit?name=Recent", "enter the bot first"),
+        ("/new/commit?name=Recent", "Enter the bot first."),
         ("/new/patch?name=1", "its operator lists hosts"),
         (
             "/new/stories?benchmark=parsing",

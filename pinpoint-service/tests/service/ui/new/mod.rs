@@ -302,16 +302,16 @@ async fn every_problem_stands_at_its_field_and_what_was_typed_stays() {
         ("aggregate", "<b>most</b>"),
     ];
     let wrong = [
-        ("name", "more than 1000 characters"),
+        ("name", "at most 1000 characters"),
         ("bug", "a whole number, 1 or more"),
         ("bot", "did you mean `lab`"),
         ("benchmark", "did you mean `parsing`"),
-        ("base", "this is missing"),
+        ("base", "This field is required."),
         ("base_patch", "its operator lists hosts"),
         ("base_runner_args", "is not ended"),
         ("experiment", "not a full git hash"),
         ("attempts", "from 1 to 150"),
-        ("max_time", "enter a time like 90s"),
+        ("max_time", "Enter a time like 90s"),
         ("direction", "one of the options"),
         ("aggregate", "most"),
     ];
@@ -338,8 +338,8 @@ async fn every_problem_stands_at_its_field_and_what_was_typed_stays() {
         ("good", "not a full git hash"),
         ("bad", "not a full git hash"),
         ("attempts", "from 1 to 150"),
-        ("magnitude", "5%, or as a number"),
-        ("confidence", "0.95 or 95%"),
+        ("magnitude", "5%, or a number"),
+        ("confidence", "0.95, or a percentage"),
         ("strategy", "one of the options"),
         ("max_runs", "a whole number"),
         ("max_builds", "a whole number"),
@@ -357,10 +357,10 @@ async fn every_problem_stands_at_its_field_and_what_was_typed_stays() {
         ("first_runs", "151"),
     ];
     let wrong = [
-        ("story", "no story is named"),
-        ("good", "this is missing"),
-        ("bad", "this is missing"),
-        ("attempts", "6 pairs are the fewest"),
+        ("story", "This benchmark needs a story."),
+        ("good", "This field is required."),
+        ("bad", "This field is required."),
+        ("attempts", "Enter 6 or more"),
         ("first_runs", "from 1 to 150"),
     ];
     refused(&world, &culprit, &wrong).await;
@@ -443,6 +443,11 @@ async fn a_double_click_makes_one_job() {
     let other = post(&world, "/new", &[&sent[..], &[("name", "other")]].concat()).await;
     assert_eq!(other.status.as_u16(), 409);
     assert_eq!(value(&other.text, "name"), "other");
+    assert!(
+        other.text.contains("This form has already started a job;"),
+        "{}",
+        other.text
+    );
     assert_ne!(value(&other.text, "key"), key);
     let without = post(&world, "/new", &[&sent[..1], &sent[2..]].concat()).await;
     assert_eq!(without.status.as_u16(), 400);
@@ -502,16 +507,16 @@ async fn a_search_is_estimated_and_makes_no_job() {
     ];
     // The ends are missing, which is no problem yet.
     let page = send(&world, "look", &sent).await.ok();
-    assert!(page.contains("3 commits between the ends; runs scatter by 1.000 % (assumed"));
+    assert!(page.contains("3 commits between the ends; noise between runs: 1.000 % (assumed"));
     assert!(page.contains("<th scope=\"row\">+20.00 %</th>"), "{page}");
     assert!(page.contains("And 20 runs to compare the ends"));
-    assert!(page.contains("<bdi>lab</bdi>: no job waits, and no worker takes them now."));
+    assert!(page.contains("<bdi>lab</bdi>: queue empty, no worker is online."));
     assert!(!page.contains("aria-invalid"));
     assert_eq!(value(&page, "commits"), "3");
     let part = async |query: &str| get(&world, &format!("/new/estimate?{query}")).await.ok();
     let unknown = part("kind=bisection&bot=lab").await;
     assert!(
-        unknown.contains("say how many commits lie between them"),
+        unknown.contains("the number of commits between them"),
         "{unknown}"
     );
     let pairs = part("kind=try&bot=lab&attempts=10").await;
