@@ -11,6 +11,7 @@ mod functions;
 mod job;
 mod keyboard;
 mod killed;
+mod list;
 mod new;
 mod prepared;
 mod screenshots;

@@ -20,7 +20,10 @@ const OF_PROGRAMS: [&str; 4] = ["/api/", "/pinpoint/", "/json/", "/new/"];
 const SCREENS: [(u32, &str); 2] = [(320, "dark"), (1280, "light")];
 
 /// What axe-core finds, a line each.
-pub(super) const FOUND: &str = "axe.run(document, { resultTypes: ['violations'] }).then(found =>
+pub(super) const FOUND: &str = "axe.run(document, {
+    resultTypes: ['violations'],
+    rules: { 'target-size': { enabled: true } },
+}).then(found =>
     found.violations.flatMap(rule => rule.nodes.map(node =>
         `${rule.id}: ${node.html}: ${node.failureSummary}`)))";
 
@@ -65,7 +68,14 @@ async fn axe_core_finds_nothing_on_any_page() {
     let home = format!("http://{}", running.address);
     let mut paths = pages(&home, &"0".repeat(32)).await;
     let mut visitor = Visitor::of(&running);
-    visitor.expect("the server responded with a status of 40");
+    for (status, path) in [
+        (404, "/nowhere"),
+        (400, "/"),
+        (400, "/new"),
+        (503, "/workers"),
+    ] {
+        visitor.expect_status(status, path);
+    }
     let mut found = Vec::new();
     let mut look_at = |paths: &BTreeSet<String>| {
         for (width, theme) in SCREENS {
@@ -91,7 +101,61 @@ async fn axe_core_finds_nothing_on_any_page() {
     visitor.evaluate("document.querySelector('.squares a.failed').click()");
     visitor.shows("#run", "onerror=hacked");
     found.extend(problems(&mut visitor, &axe));
+    for (width, theme) in SCREENS {
+        visitor.look_from(width, theme);
+        let mut look = |visitor: &mut Visitor, what: &str| {
+            let problems = problems(visitor, &axe).into_iter();
+            found.extend(problems.map(|problem| format!("{what} at {width}: {problem}")));
+        };
+        a_filled_form(&mut visitor, &mut look);
+        visitor.go("/account");
+        visitor.fill(&[("name", theme)]);
+        visitor.evaluate("document.querySelector('[name=may_see]').checked = true");
+        visitor.click("form[action='/account/tokens'] button");
+        visitor.shows("main pre", "pinpoint_");
+        look(&mut visitor, "a token");
+        visitor.go("/admin");
+        visitor.click("form[action='/admin/verify'] button");
+        visitor.shows("main", "Intact");
+        look(&mut visitor, "the log");
+    }
+    lose_workers(&scene).await;
+    visitor.go("/workers");
+    visitor.shows("h1", "Temporarily unavailable");
+    found.extend(problems(&mut visitor, &axe));
     assert!(found.is_empty(), "{found:#?}");
+}
+
+/// Takes a table from the store, so that pages fail.
+async fn lose_workers(scene: &Scene) {
+    let file = scene.directory.path().join("state").join("pinpoint.db");
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(file);
+    let mut connection = sqlx::ConnectOptions::connect(&options).await.unwrap();
+    let lost = sqlx::query("ALTER TABLE workers RENAME TO lost");
+    lost.execute(&mut connection).await.unwrap();
+}
+
+/// The form of a new job with what was looked up, with its estimate, and with problems.
+fn a_filled_form(visitor: &mut Visitor, look: &mut impl FnMut(&mut Visitor, &str)) {
+    visitor.go("/new");
+    visitor.fill(&[
+        ("bot", "lab"),
+        ("benchmark", "parsing"),
+        ("good", &"a".repeat(40)),
+        ("bad", "nonsense!"),
+        ("magnitude", "20%"),
+        ("max_runs", "40"),
+        ("commits", "3"),
+    ]);
+    visitor.shows("#s-bad", "does not name a commit");
+    // On a busy machine, it says that it takes too long.
+    visitor.wait_for(
+        "/3 commits between the ends|takes too long/.test(document.querySelector('#estimate').innerText)",
+    );
+    look(visitor, "a form with an estimate");
+    visitor.click("[value=make]");
+    visitor.shows(".errors", "Bad commit");
+    look(visitor, "a form with problems");
 }
 
 #[test]

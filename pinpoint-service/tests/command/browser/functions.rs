@@ -26,7 +26,8 @@ async fn each_function_works_with_scripts_and_without() {
         made(&running, &format!("Of {number}"));
     }
     let mut visitor = Visitor::of(&running);
-    visitor.expect("the server responded with a status of 40");
+    // The form with problems.
+    visitor.expect_status(400, "/new");
     for scripts in [true, false] {
         visitor.run_scripts(scripts);
         the_list(&mut visitor);
@@ -36,6 +37,8 @@ async fn each_function_works_with_scripts_and_without() {
         a_search(&mut visitor, &prepared);
         the_form(&mut visitor);
         the_account(&mut visitor, scripts);
+        the_machines(&mut visitor);
+        a_commit(&mut visitor, &prepared);
         visitor.go("/admin");
         visitor.click("form[action='/admin/verify'] button");
         visitor.shows("main", "Intact");
@@ -84,7 +87,13 @@ fn the_list(visitor: &mut Visitor) {
     visitor.go("/?size=10&sort=name");
     visitor.click("nav [rel=next]");
     visitor.click("nav [rel=prev]");
-    visitor.click("main .chip:not([aria-current])");
+    let current = "main .chip[aria-current]";
+    for (other, has_user) in [("My jobs", true), ("All jobs", false)] {
+        assert_ne!(visitor.text(current), other);
+        visitor.click("main .chip:not([aria-current])");
+        assert_eq!(visitor.text(current), other);
+        assert_eq!(visitor.path().contains("user="), has_user);
+    }
 }
 
 fn what_a_row_does(visitor: &mut Visitor, running: &Running) {
@@ -164,7 +173,10 @@ fn the_form(visitor: &mut Visitor) {
     assert_eq!(visitor.value("benchmark"), "parsing");
     assert_eq!(visitor.value("attempts"), "20");
     visitor.click("[data-kind=culprit]");
+    visitor.shows("#new [value=make]", "Start culprit finder");
+    assert_eq!(visitor.text(".chip[aria-current]"), "Culprit finder");
     visitor.click("[data-kind=try]");
+    visitor.shows("#new [value=make]", "Start try job");
     // The problems of all fields at once, at their fields.
     visitor.fill(&[
         ("bot", "unheard"),
@@ -178,6 +190,32 @@ fn the_form(visitor: &mut Visitor) {
     let focus = "document.querySelector('.errors a').hash";
     assert_eq!(visitor.evaluate(focus), "#f-bot");
     assert_eq!(visitor.value("base"), "nonsense!");
+}
+
+/// Bots and workers, each of which leads to the other and to jobs.
+fn the_machines(visitor: &mut Visitor) {
+    visitor.go("/");
+    visitor.click("nav a[href='/bots']");
+    assert_eq!(visitor.text("h1"), "Bots");
+    visitor.shows("tbody", "rack-1");
+    visitor.click("tbody a[href='/workers']");
+    assert_eq!(visitor.text("h1"), "Workers");
+    visitor.shows("tbody", "rack-1");
+    visitor.click("tbody a[href^='/jobs/']");
+    visitor.shows("h1", "Pending");
+    visitor.go("/bots");
+    visitor.click("tbody a[aria-label$='pending on lab']");
+    visitor.shows("table.jobs", "Pending");
+}
+
+/// A commit, with the jobs that used it.
+fn a_commit(visitor: &mut Visitor, prepared: &Prepared) {
+    visitor.go(&format!("/jobs/{}", prepared.finder));
+    visitor.click("main a[href^='/commits/']");
+    assert!(visitor.text("h1").starts_with("Commit "));
+    visitor.shows("table", "Culprit");
+    visitor.click(&format!("table a[href='/jobs/{}']", prepared.finder));
+    visitor.shows("h1", "Verified");
 }
 
 /// A theme, and a token that is made and revoked.

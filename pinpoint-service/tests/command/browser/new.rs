@@ -1,5 +1,7 @@
 //! The form of a new job in a real browser, with scripts and without.
 
+use serde_json::json;
+
 use super::visitor::Visitor;
 use crate::scene::Scene;
 
@@ -15,6 +17,47 @@ fn fill(browser: &mut Visitor) {
         ("good", &"a".repeat(40)),
         ("bad", &"b".repeat(40)),
     ]);
+}
+
+/// All that is typed has its answer. On a busy machine, the estimate says that it takes too long.
+const IS_ESTIMATED: &str = "document.querySelector('[aria-busy]') === null
+    && /3 commits between the ends|takes too long/
+        .test(document.querySelector('#estimate').innerText)";
+
+/// Keys that follow each other are answered once.
+fn asks_once(browser: &mut Visitor) {
+    let asked = |browser: &Visitor| {
+        let requests = browser.requests();
+        requests.filter(|url| url.contains("/new/estimate")).count()
+    };
+    browser.wait_for(IS_ESTIMATED);
+    let before = asked(browser);
+    browser.evaluate(
+        "{ const field = document.querySelector('[name=bug]');
+           for (const digit of '1234567890') {
+               field.value += digit;
+               field.dispatchEvent(new Event('input', { bubbles: true }));
+           } }",
+    );
+    browser.wait_for("location.search.includes('bug=1234567890')");
+    browser.wait_for(IS_ESTIMATED);
+    assert_eq!(asked(browser) - before, 1);
+}
+
+/// The commands are copied as they are.
+fn copies(browser: &mut Visitor) {
+    let origin = browser.home.clone();
+    let granted = json!({ "permissions": ["clipboardReadWrite"], "origin": origin });
+    browser.call("Browser.grantPermissions", granted);
+    let focused = json!({ "enabled": true });
+    browser.call("Emulation.setFocusEmulationEnabled", focused);
+    browser.evaluate("document.querySelector('#commands').closest('details').open = true");
+    browser.evaluate("document.querySelector('#commands [data-copy]').click()");
+    browser.shows("#commands [data-copy]", "Copied");
+    let copied = browser.evaluate("navigator.clipboard.readText()");
+    let copied = copied.as_str().unwrap();
+    assert!(copied.starts_with("pinpoint bisect "), "{copied}");
+    assert_eq!(copied, browser.text("#commands pre"));
 }
 
 #[test]
@@ -35,6 +78,8 @@ fn a_job_is_made_with_scripts_and_without() {
     browser.follow("location.reload()");
     assert_eq!(browser.value("name"), "Since Monday");
     assert_eq!(browser.value("bad"), "b".repeat(40));
+    asks_once(&mut browser);
+    copies(&mut browser);
     let typed = browser.path();
     // Another kind has what is typed, too.
     browser.wait_for("document.querySelector('[data-kind=try]').href.includes('bot=lab')");
@@ -56,8 +101,7 @@ fn a_job_is_made_with_scripts_and_without() {
     browser.go("/new?kind=bisection");
     fill(&mut browser);
     browser.click("[value=look]");
-    // On a busy machine, it says that it takes too long.
-    browser.wait_for("!document.querySelector('#estimate').innerText.includes('Fill in')");
+    browser.wait_for(IS_ESTIMATED);
     assert_eq!(browser.value("name"), "Since Monday");
     // The browser itself refuses a half-filled form.
     browser.fill(&[("good", "")]);

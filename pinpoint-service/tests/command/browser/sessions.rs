@@ -3,6 +3,7 @@
 use pinpoint_backends::store::JobStore;
 use serde_json::json;
 
+use super::accessible::{axe, problems};
 use super::team::Team;
 use super::visitor::Visitor;
 
@@ -39,7 +40,7 @@ fn sign_in_again(visitor: &mut Visitor, path: &str) {
 }
 
 #[tokio::test]
-#[ignore = "needs Chromium, Node.js and oidc-provider"]
+#[ignore = "needs Chromium, Node.js, oidc-provider and axe-core"]
 async fn what_was_typed_survives_the_end_of_a_session() {
     let team = Team::new("");
     let running = team.scene.serve();
@@ -102,6 +103,7 @@ async fn what_was_typed_survives_the_end_of_a_session() {
     team.sign_in(&mut visitor, "eve@elsewhere.org");
     visitor.shows("h1", "Not allowed");
     visitor.shows("main", "eve@elsewhere.org has no role");
+    assert_eq!(problems(&mut visitor, &axe()), [] as [String; 0]);
     drop(visitor);
     let log = running.log();
     assert!(
@@ -111,7 +113,7 @@ async fn what_was_typed_survives_the_end_of_a_session() {
 }
 
 #[tokio::test]
-#[ignore = "needs Chromium, Node.js and oidc-provider"]
+#[ignore = "needs Chromium, Node.js, oidc-provider and axe-core"]
 async fn two_tabs_of_a_user_show_the_same() {
     let team = Team::new("");
     let _running = team.scene.serve();
@@ -128,18 +130,31 @@ async fn two_tabs_of_a_user_show_the_same() {
     let one = visitor.open_tab();
     visitor.go(&path);
     visitor.click("#actions form[action$='/pause'] button");
-    let other = visitor.turn_to(one);
+    let other = visitor.turn_to(one.clone());
     visitor.shows("#state", "Paused");
     assert_eq!(visitor.evaluate("document.isTheSame"), true);
     // The forms of both belong to one session, which ends in both.
     visitor.click("#actions form[action$='/resume'] button");
     visitor.click("form[action='/sign-out'] button");
     visitor.shows("h1", "Signed out");
+    assert_eq!(problems(&mut visitor, &axe()), [] as [String; 0]);
     visitor.turn_to(other);
     visitor.click("#actions form[action$='/retry'] button");
     visitor.shows("h1", "Sign in");
+    assert_eq!(problems(&mut visitor, &axe()), [] as [String; 0]);
     // Signed in again in one, both go on.
     sign_in_again(&mut visitor, &path);
     visitor.click("#actions form[action$='/pause'] button");
     visitor.shows("#state", "Paused");
+    visitor.turn_to(one);
+    visitor.go(&path);
+    visitor.click("#actions form[action$='/resume'] button");
+    visitor.shows("#state", "Pending");
+    // Signed out without scripts.
+    visitor.run_scripts(false);
+    visitor.go(&path);
+    visitor.click("form[action='/sign-out'] button");
+    visitor.shows("h1", "Signed out");
+    visitor.go(&path);
+    visitor.shows("h1", "Sign in");
 }

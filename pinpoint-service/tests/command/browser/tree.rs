@@ -133,8 +133,8 @@ async fn the_tree_says_what_each_part_is() {
             "{field}"
         );
     }
-    // A script tells of new jobs here.
-    assert!(list.iter().any(|node| node.role == "status"));
+    // A lost connection is told of in one, new jobs in the other.
+    assert_eq!(names(&list, "status").len(), 2);
 
     visitor.go("/new");
     let form = tree(&mut visitor);
@@ -169,7 +169,8 @@ async fn the_tree_says_what_each_part_is() {
     assert!(pictures.next().is_some());
     assert!(names(&job, "columnheader").len() > 3);
     assert!(!names(&job, "rowheader").is_empty());
-    assert!(job.iter().any(|node| node.role == "status"));
+    // A lost connection is told of in one, what the job does in the other.
+    assert_eq!(names(&job, "status").len(), 2);
 
     visitor.go(&format!("/jobs/{}", prepared.comparison));
     let job = tree(&mut visitor);

@@ -17,6 +17,8 @@ pub(super) struct Visitor {
     others: Vec<String>,
     /// Parts of the complaints that a test expects.
     expected: Vec<&'static str>,
+    /// The statuses that it expects, each of a path.
+    statuses: Vec<(u16, String)>,
 }
 
 impl Visitor {
@@ -30,12 +32,18 @@ impl Visitor {
             home: home.to_owned(),
             others: Vec::new(),
             expected: Vec::new(),
+            statuses: Vec::new(),
         }
     }
 
     /// Expects complaints with this text.
     pub(super) fn expect(&mut self, complaint: &'static str) {
         self.expected.push(complaint);
+    }
+
+    /// Expects that this path, with any query, is answered with an error of this status.
+    pub(super) fn expect_status(&mut self, status: u16, path: &str) {
+        self.statuses.push((status, path.to_owned()));
     }
 
     /// Expects requests to another host.
@@ -128,7 +136,9 @@ impl Visitor {
     /// What was wrong so far, and was not expected.
     fn complaints(&mut self) -> Vec<String> {
         let said = self.browser.console();
-        let said = said.iter().filter(|said| !self.is_of_no_account(said));
+        let said = said
+            .iter()
+            .filter(|said| !self.is_of_no_account(said) && !self.is_expected_status(said));
         let mut complaints: Vec<_> = said.map(Value::to_string).collect();
         complaints.retain(|said| !self.expected.iter().any(|it| said.contains(it)));
         let is_ours = |url: &&str| {
@@ -140,6 +150,17 @@ impl Visitor {
         let foreign = self.browser.requests().filter(|url| !is_ours(url));
         complaints.extend(foreign.map(str::to_owned));
         complaints
+    }
+
+    fn is_expected_status(&self, said: &Value) -> bool {
+        let entry = &said["params"]["entry"];
+        let text = entry["text"].as_str().unwrap_or_default();
+        let url = entry["url"].as_str().unwrap_or_default();
+        let path = url.strip_prefix(&*self.home).unwrap_or_default();
+        let path = path.split('?').next().unwrap_or_default();
+        self.statuses.iter().any(|(status, of)| {
+            of == path && text.contains(&format!("responded with a status of {status}"))
+        })
     }
 
     /// What pages of others say, and what is neither an error nor a warning.

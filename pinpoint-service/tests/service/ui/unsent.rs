@@ -1,6 +1,9 @@
 //! A session that ends in the middle of a form: what was typed comes back after the sign-in.
 
+use std::convert::Infallible;
+
 use axum::body::Body;
+use futures_util::stream;
 use http::Request;
 
 use super::people::Person;
@@ -137,16 +140,30 @@ async fn what_is_too_long_is_not_kept_and_the_page_says_so() {
     assert_eq!(field(&refused.text, "form_user"), None);
 }
 
-/// A form that arrives in pieces without an end, or is none, is passed on as it is.
+/// A form that does not say how long it is, or is none, is passed on as it is.
 #[tokio::test]
 async fn what_is_no_form_is_passed_on() {
     let provider = Provider::start().await;
     let world = World::with(ways(&oidc(&provider))).await;
-    let body = Body::from(r#"{"form_user": "ada"}"#);
-    let request = Request::post("/api/v2/jobs")
-        .header("accept", BROWSER)
-        .header("content-type", "application/json");
-    let refused = sent(&world, request.body(body).unwrap()).await;
-    assert_eq!(refused.status, 401);
-    assert!(!refused.text.contains("is kept"), "{}", refused.text);
+    let pieces = ["form_user=", EDITOR, "&name=typed"].map(Ok::<_, Infallible>);
+    for (path, kind, body) in [
+        (
+            "/api/v2/jobs",
+            "application/json",
+            Body::from(r#"{"form_user": "ada"}"#),
+        ),
+        (
+            "/new",
+            "application/x-www-form-urlencoded",
+            Body::from_stream(stream::iter(pieces)),
+        ),
+    ] {
+        let request = Request::post(path)
+            .header("accept", BROWSER)
+            .header("content-type", kind);
+        let refused = sent(&world, request.body(body).unwrap()).await;
+        assert_eq!(refused.status, 401);
+        assert!(!refused.text.contains("is kept"), "{}", refused.text);
+        assert!(!refused.text.contains("typed\""), "{}", refused.text);
+    }
 }
