@@ -7,6 +7,8 @@
 
 #[cfg(feature = "bigquery")]
 mod bigquery;
+#[cfg(feature = "buildbucket")]
+mod buildbucket;
 mod calls;
 #[cfg(feature = "cas")]
 mod cas;

@@ -23,7 +23,7 @@ fn go(name: &str, arguments: &[&str]) -> Command {
     command
 }
 
-const NEEDED: &str = "at the root, `bash .ci/go \"$PWD/target/go\" luci bigquery`; or the folder \
+const NEEDED: &str = "at the root, `bash .ci/go \"$PWD/target/go\" luci bigquery buildbucket`; or the folder \
                       of these programs in PINPOINT_TEST_GO";
 
 /// What a program in Go prints: JSON, a line each.
