@@ -5,6 +5,7 @@
 //! that their clients were published with, and refuse fields that they do not know.
 //! [`FakeLuci::routes`] is all of them, to be served on loopback or called within a process.
 
+mod bigquery;
 mod buildbucket;
 mod cas;
 mod clock;
@@ -13,6 +14,7 @@ mod faults;
 mod folder;
 pub mod git;
 mod gitiles;
+mod issue_tracker;
 mod prpc;
 mod swarming;
 mod world;
@@ -36,6 +38,7 @@ pub use faults::Faults;
 use faults::Random;
 pub use folder::Folder;
 pub use git::Repository;
+pub use issue_tracker::Issue;
 pub use swarming::{Bot, Task};
 pub use world::{DEPENDENCY, MAIN, Shape, Slower, World};
 
@@ -63,6 +66,9 @@ struct State {
     /// When files are gone, in milliseconds since 1970.
     expires: HashMap<String, u64>,
     requests: u64,
+    issues: BTreeMap<u64, Issue>,
+    /// By project, dataset and name.
+    tables: BTreeMap<String, bigquery::Table>,
 }
 
 impl FakeLuci {
@@ -91,6 +97,8 @@ impl FakeLuci {
             blobs: HashMap::new(),
             expires: HashMap::new(),
             requests: 0,
+            issues: BTreeMap::new(),
+            tables: BTreeMap::new(),
         };
         Self(Arc::new(Inner {
             repositories: repositories.map(|(url, it)| (url.to_owned(), it)).collect(),
@@ -106,6 +114,23 @@ impl FakeLuci {
             .route("/gitiles/{host}/{*path}", get(gitiles::answer))
             .route("/_ah/api/crrev/v1/redirect/{asked}", get(crrev::redirect))
             .route("/prpc/{service}/{method}", post(method))
+            .route("/v1/issues/{issue}", post(issue_tracker::modify))
+            .route(
+                "/v1/issues/{issue}/issueUpdates",
+                get(issue_tracker::updates),
+            )
+            .route(
+                "/bigquery/v2/projects/{project}/datasets/{dataset}/tables",
+                post(bigquery::create),
+            )
+            .route(
+                "/bigquery/v2/projects/{project}/datasets/{dataset}/tables/{table}/insertAll",
+                post(bigquery::insert),
+            )
+            .route(
+                "/bigquery/v2/projects/{project}/queries",
+                post(bigquery::query),
+            )
             .route(
                 "/computeMetadata/v1/instance/service-accounts/default/token",
                 get(token),
@@ -273,7 +298,9 @@ async fn method(
 
 /// Trouble before and after a request is carried out.
 async fn trouble(Extracted(luci): Extracted<FakeLuci>, request: Request, next: Next) -> Response {
-    let is_prpc = request.uri().path().starts_with("/prpc/");
+    let path = request.uri().path();
+    let is_prpc = path.starts_with("/prpc/");
+    let is_told = path.starts_with("/v1/issues/") || path.starts_with("/bigquery/");
     let (faults, refusal, draws) = {
         let mut state = luci.state();
         state.requests += 1;
@@ -291,6 +318,9 @@ async fn trouble(Extracted(luci): Extracted<FakeLuci>, request: Request, next: N
     };
     if is_prpc && !luci.is_signed_in(&request) {
         return prpc::answer(Err((16, "the token has expired".into())));
+    }
+    if is_told && !luci.is_signed_in(&request) {
+        return StatusCode::UNAUTHORIZED.into_response();
     }
     if faults == Faults::default() {
         return next.run(request).await;

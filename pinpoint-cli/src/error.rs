@@ -196,6 +196,7 @@ fn is_wrong_for_luci(error: &LuciError) -> bool {
             | LuciError::ManyCharts { .. }
             | LuciError::NoAggregate { .. }
             | LuciError::Interval { .. }
+            | LuciError::Table(_)
     )
 }
 

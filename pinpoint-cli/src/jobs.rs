@@ -3,6 +3,7 @@
 mod keeping;
 pub(crate) mod trust;
 
+use std::future::pending;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use pinpoint_backends::store::{
 use pinpoint_core::JobState;
 use pinpoint_report::results::stored;
 use serde_json::json;
+use tokio::time::sleep;
 
 use crate::arguments::{Display, Jobs, LuciTokens, Output, ProvisionOptions};
 use crate::error::{CliError, FOUND, with_advice};
@@ -28,6 +30,9 @@ use crate::{explain, luci, wait, worker_list};
 /// The time that `jobs cancel` waits for the process that works on the job: longer than
 /// the lease of a process that has died.
 const PATIENCE: Duration = Duration::from_secs(75);
+
+/// The time after which a user is told what `jobs cancel` waits for in LUCI.
+const SOON: Duration = Duration::from_secs(2);
 
 pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError> {
     let storage = Storage::open(&display).await?;
@@ -199,6 +204,15 @@ async fn resume(
         if let Some(file) = &file {
             report::write(storage, &job.id, file).await?;
         }
+        let is_in_luci = JobConfig::of(job).is_ok_and(|config| config.luci.is_some());
+        // Another process that has the job reports by itself.
+        if is_in_luci
+            && !job.imported
+            && let Ok(mut session) = Session::take(storage, &job.id).await
+        {
+            session.provide(provisions, tokens, resume_options);
+            session.report_again(&result, display).await;
+        }
         return explain::job::end(storage, &job.id, &result, display).await;
     }
     if job.imported {
@@ -312,7 +326,17 @@ async fn cancel(
     let ended = job::cancel(
         jobs, id, &owner, directory, PATIENCE, &request, worker, say_waits,
     );
-    let ended = ended.await?;
+    let say_luci = async {
+        sleep(SOON).await;
+        if worker.is_some() && !display.quiet {
+            errln!("waiting for the builds and tasks of the job in LUCI to end");
+        }
+        pending().await
+    };
+    let ended = tokio::select! {
+        ended = ended => ended?,
+        never = say_luci => never,
+    };
     // The file of an imported job is whatever its author wrote.
     if !job.imported
         && let Ok(Some(file)) = config.map(|config| config.report)

@@ -30,6 +30,9 @@ const AT_ONCE: usize = 64;
 /// Answers of the wrong form until a request is given up: it is not the service that answers.
 const MOST_UNREADABLE: u32 = 3;
 
+/// A wait before which it is said again that there is trouble.
+const LONG: Duration = Duration::from_secs(15);
+
 /// The longest wait that a service may ask for.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
 
@@ -286,10 +289,10 @@ impl Client {
                 };
                 let asked = error.retry_after().unwrap_or_default();
                 let wait = wait.max(asked.min(LONGEST_RETRY_AFTER));
-                match retry {
-                    // A user who waits has to know for what.
-                    0 => tracing::warn!(%error, "the request is sent again"),
-                    _ => tracing::debug!(%error, retry, ?wait, "the request is sent again"),
+                // A user who waits has to know for what, and that it still goes on.
+                match retry == 0 || wait >= LONG {
+                    true => tracing::warn!(%error, "the request is sent again"),
+                    false => tracing::debug!(%error, retry, ?wait, "the request is sent again"),
                 }
                 sleep(wait).await;
                 retry += 1;

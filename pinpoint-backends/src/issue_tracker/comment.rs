@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
-use pinpoint_core::{CombinedCommit, Commit, Effect, EffectOf};
+use pinpoint_core::{CombinedCommit, Commit, Effect, EffectOf, Status};
 
 /// How to read such results, and where wrong blame goes, as Chromium's Pinpoint says it.
 const HELP: &str = "http://g.co/ChromePerformanceRegressions";
@@ -18,6 +18,7 @@ const LONGEST: usize = 200;
 /// Text of others (subjects, names of metrics) is shown as it is and formats nothing.
 pub fn comment(result: &BisectionResult, report: Option<&str>) -> String {
     let mut text = match result.culprits.len() {
+        0 if result.status == Status::Inconclusive => undecided(result),
         0 => "Found no significant difference that a commit explains.\n".to_owned(),
         1 => "Found a significant difference at 1 commit.\n".to_owned(),
         count => format!("Found significant differences at {count} commits.\n"),
@@ -46,6 +47,20 @@ pub fn comment(result: &BisectionResult, report: Option<&str>) -> String {
     text
 }
 
+/// The range in which a change may be that was not found.
+fn undecided(result: &BisectionResult) -> String {
+    let range = match (result.candidates.first(), result.candidates.last()) {
+        (Some(first), Some(last)) => format!(
+            "; any of {} commits may be one, from {} to {}",
+            result.candidates.len(),
+            links(first),
+            links(last)
+        ),
+        _ => String::new(),
+    };
+    format!("Found no culprit before the search ended{range}.\n")
+}
+
 fn describe(text: &mut String, culprit: &NamedCulprit, unit: Option<&str>) {
     let _ = writeln!(text, "* {}", links(&culprit.commit));
     if let Some(subject) = &culprit.blamed.subject {
@@ -66,23 +81,19 @@ fn describe(text: &mut String, culprit: &NamedCulprit, unit: Option<&str>) {
 
 /// `REPOSITORY/+/HASH DEPENDENCY/+/HASH …`
 fn links(commit: &CombinedCommit) -> String {
+    let links: Vec<String> = places(commit).iter().map(|place| link(place)).collect();
+    links.join(" ")
+}
+
+/// `REPOSITORY/+/HASH` of the main commit, and of each dependency.
+pub(crate) fn places(commit: &CombinedCommit) -> Vec<String> {
     let dependencies = commit.modified_deps.iter().map(|it| &it.commit);
     let commits = std::iter::once(&commit.main).chain(dependencies);
-    let links: Vec<String> = commits
-        .map(
-            |Commit {
-                 repository,
-                 git_hash,
-                 ..
-             }| {
-                link(&format!(
-                    "{}/+/{git_hash}",
-                    repository.trim_end_matches('/')
-                ))
-            },
-        )
-        .collect();
-    links.join(" ")
+    let place = |commit: &Commit| {
+        let repository = commit.repository.trim_end_matches('/');
+        format!("{repository}/+/{}", commit.git_hash)
+    };
+    commits.map(place).collect()
 }
 
 /// An address as it is, if it is one; anything else as plain text.
@@ -208,7 +219,7 @@ fn points(part: f64) -> String {
 #[cfg(test)]
 mod tests {
     use pinpoint_compare::Interval;
-    use pinpoint_core::{ModifiedDependency, Status, Stopped};
+    use pinpoint_core::{ModifiedDependency, Stopped};
     use proptest::prelude::*;
 
     use super::*;
@@ -328,6 +339,21 @@ If the wrong commit is blamed, please add this issue to the hotlist "Chromeperf-
         assert!(text.starts_with("Found a significant difference at 1 commit.\n"));
         assert!(text.contains("(95 % sure: at least +3 ms)."), "{text}");
         assert!(text.contains("* /home/x\\`y\\`/+/1"), "{text}");
+    }
+
+    #[test]
+    fn a_search_that_did_not_decide_names_its_range() {
+        let at = |digit: &str| CombinedCommit::from(commit(CHROMIUM, digit));
+        let mut undecided = result(Vec::new());
+        undecided.status = Status::Inconclusive;
+        undecided.candidates = ["1", "2", "3"].map(at).into();
+        let text = comment(&undecided, None);
+        let [first, last] = ["1", "3"].map(|digit| digit.repeat(40));
+        let expected = format!(
+            "Found no culprit before the search ended; any of 3 commits may be one, from \
+             {CHROMIUM}/+/{first} to {CHROMIUM}/+/{last}.\n"
+        );
+        assert!(text.starts_with(&expected), "{text}");
     }
 
     #[test]

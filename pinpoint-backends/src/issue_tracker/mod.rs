@@ -44,6 +44,8 @@ use crate::google::{
 };
 
 pub use comment::comment;
+#[cfg(feature = "luci")]
+pub(crate) use comment::places;
 
 /// The name of the service in errors.
 const NAME: &str = "the issue tracker";

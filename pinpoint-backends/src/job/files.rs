@@ -21,7 +21,7 @@ pub const PATCH: &str = "patch";
 const GROWING: [&str; 2] = ["runs/tails.jsonl", "sessions.jsonl"];
 
 /// Small files that are written anew.
-const CHANGING: [&str; 2] = ["waits.json", "memory_floor.json"];
+const CHANGING: [&str; 3] = ["waits.json", "memory_floor.json", "reported.json"];
 
 /// The folders with the outputs of builds and of failed runs, which are kept once they are
 /// written, and the ends of their names.

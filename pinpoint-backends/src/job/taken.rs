@@ -333,6 +333,27 @@ impl TakenJob {
         }
     }
 
+    /// Does something once the job has its result, such as telling others of it, and keeps the
+    /// lease meanwhile. What it leaves in the small files of the job's directory goes with the job.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError::Interrupted`] when the process has to end first, and when the lease is lost.
+    pub async fn follow_up<T>(
+        &self,
+        interrupted: impl Future<Output = ()>,
+        work: impl Future<Output = T>,
+    ) -> Result<T, JobError> {
+        let done = tokio::select! {
+            biased;
+            done = work.instrument(self.span()) => Ok(done),
+            () = interrupted => Err(JobError::Interrupted),
+            lost = self.keep_lease() => Err(lost.into()),
+        };
+        self.files.keep().await;
+        done
+    }
+
     fn span(&self) -> Span {
         info_span!(
             "work",

@@ -7,6 +7,7 @@ use pinpoint_core::bots::Swarming as Machines;
 use serde::{Deserialize, Serialize};
 
 use super::error::LuciError;
+use super::reports::ReportSettings;
 use super::services::Addresses;
 use crate::buildbucket::{BuilderId, PlanError};
 use crate::swarming::{BenchmarkRun, CommandError, TaskSettings};
@@ -43,6 +44,9 @@ pub struct LuciConfig {
     /// Where the services are, and what is the same for all jobs there.
     #[serde(default)]
     pub settings: LuciSettings,
+    /// The issue that hears of the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue: Option<u64>,
     /// Decides the order of the bots.
     pub seed: u64,
 }
@@ -72,6 +76,8 @@ pub struct LuciSettings {
     pub cas_instance: String,
     /// How often the services are asked.
     pub intervals: Intervals,
+    /// Where results are reported.
+    pub reports: ReportSettings,
 }
 
 /// The instance of CAS that Chrome's builders use.
@@ -84,6 +90,7 @@ impl Default for LuciSettings {
             tasks: TaskSettings::default(),
             cas_instance: CAS_INSTANCE.into(),
             intervals: Intervals::default(),
+            reports: ReportSettings::default(),
         }
     }
 }
@@ -96,6 +103,7 @@ impl LuciConfig {
             benchmark,
             charts: WantedCharts::default(),
             settings: LuciSettings::default(),
+            issue: None,
             seed,
         }
     }

@@ -131,6 +131,9 @@ pub enum LuciError {
         /// What it may be.
         bounds: RangeInclusive<u64>,
     },
+    /// The table of culprits has no name of the right form.
+    #[error("reports.culprits is {0:?}; write PROJECT.DATASET.TABLE")]
+    Table(String),
     /// The address of a service can't be used.
     #[error(transparent)]
     Address(#[from] AddressError),
@@ -175,6 +178,7 @@ impl LuciError {
             | Self::ManyCharts { .. }
             | Self::NoAggregate { .. }
             | Self::Interval { .. }
+            | Self::Table(_)
             | Self::Address(_)
             | Self::Transport(_)
             | Self::Cas(_)

@@ -47,6 +47,7 @@
 //! | `executor.rs` | the executor |
 //! | `result_source.rs` | names for the result of a job |
 //! | `dry_run.rs` | the requests of an action, sent by nobody |
+//! | `reports/` | what others are told of the result |
 //!
 //! # Once only
 //!
@@ -80,6 +81,7 @@ mod once;
 mod outputs;
 mod pairs;
 mod poll;
+mod reports;
 mod result_source;
 mod runs;
 mod services;
@@ -89,4 +91,5 @@ pub use config::{Benchmark, Intervals, LuciConfig, LuciSettings, WantedCharts};
 pub use error::LuciError;
 pub use executor::LuciExecutor;
 pub use outputs::{OutputError, TaskOutputs};
+pub use reports::{ReportError, ReportSettings, Reported, Reports, Subject};
 pub use services::{Addresses, LuciServices};

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::outputs::TaskOutputs;
+use crate::bigquery::BigQuery;
 use crate::buildbucket::{self, Buildbucket};
 use crate::cas;
 use crate::crrev::{self, Crrev};
 use crate::gitiles::{Gitiles, GitilesConfig, PER_SECOND};
 use crate::google::{AddressError, Client, TokenSource, Tokens, Transport, scope};
+use crate::issue_tracker::IssueTracker;
 use crate::swarming::Swarming;
 
 /// The addresses of the services. By default the real ones.
@@ -29,6 +31,10 @@ pub struct Addresses {
     pub swarming: Option<String>,
     /// Of the store of files.
     pub cas: String,
+    /// Of the issue tracker, which hears of results.
+    pub issue_tracker: String,
+    /// Of BigQuery, which has a table of culprits.
+    pub bigquery: String,
 }
 
 impl Default for Addresses {
@@ -40,6 +46,8 @@ impl Default for Addresses {
             buildbucket: buildbucket::ADDRESS.into(),
             swarming: None,
             cas: cas::ADDRESS.into(),
+            issue_tracker: IssueTracker::GOOGLE.into(),
+            bigquery: BigQuery::GOOGLE.into(),
         }
     }
 }

@@ -8,7 +8,7 @@ use pinpoint_core::{Magnitude, Strategy};
 
 use super::benchmark::magnitude;
 use super::{
-    BENCHMARK, BUDGET, Benchmark, JobOptions, OUTPUT, ProfilerArgument, QUESTION, STRATEGY,
+    BENCHMARK, BUDGET, Benchmark, JobOptions, LUCI, OUTPUT, ProfilerArgument, QUESTION, STRATEGY,
 };
 
 /// Find the commit between a good and a bad one that changed a benchmark.
@@ -91,6 +91,9 @@ pub(crate) struct Bisect {
     pub(crate) job: JobOptions,
     #[command(flatten)]
     pub(crate) benchmark: Benchmark,
+    /// The issue of Chromium's issue tracker that gets a comment with the result, by its number.
+    #[arg(long, value_name = "ID", help_heading = LUCI, requires = "executor")]
+    pub(crate) bug: Option<u64>,
     /// When a culprit is found, run it and its parent under a profiler, and say which
     /// functions' time moved; as `pinpoint explain JOB` does later.
     #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["bot", "executor"])]

@@ -38,8 +38,8 @@ pub(crate) struct Luci {
     /// of them. Names of commits that are not full hashes are looked up.
     #[arg(long, help_heading = LUCI, requires = "executor", conflicts_with = "report")]
     pub(crate) dry_run: bool,
-    /// A file of settings, TOML: the addresses of the services, how often they are asked, and
-    /// what tasks have in common [default: the settings of Chromium's Pinpoint].
+    /// A file of settings, TOML: the addresses of the services, how often they are asked, what
+    /// tasks have in common, and where results are reported [default: the settings of Chromium's Pinpoint].
     #[arg(
         long,
         value_name = "FILE",

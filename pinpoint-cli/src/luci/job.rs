@@ -18,6 +18,7 @@ use serde_json::json;
 
 use super::Elsewhere;
 use super::patch::at_gerrit;
+use super::reports::reports;
 use crate::arguments::{Assignment, Bisect, Display, JobOptions, LuciTokens, Output, Pairwise};
 use crate::error::{CliError, FOUND};
 use crate::job::refused;
@@ -39,14 +40,16 @@ pub(crate) fn open(
     tokens: &LuciTokens,
     state_dir: &Path,
 ) -> Result<Box<dyn Elsewhere>, JobError> {
-    let luci = config.luci.clone().unwrap_or_default();
-    let luci: LuciConfig = serde_json::from_value(luci).map_err(refused)?;
     let source = source_of(tokens).map_err(refused)?;
-    let executor = LuciExecutor::open(luci, &source, &cache_of(state_dir));
+    let executor = LuciExecutor::open(config_of(config)?, &source, &cache_of(state_dir));
     Ok(Box::new(executor.map_err(refused)?))
 }
 
-fn source_of(tokens: &LuciTokens) -> Result<TokenSource, UnknownTokenSource> {
+pub(super) fn config_of(config: &JobConfig) -> Result<LuciConfig, JobError> {
+    serde_json::from_value(config.luci.clone().unwrap_or_default()).map_err(refused)
+}
+
+pub(super) fn source_of(tokens: &LuciTokens) -> Result<TokenSource, UnknownTokenSource> {
     // A variable that is empty is as if it were not there.
     let named = tokens.luci_tokens.as_deref().filter(|it| !it.is_empty());
     named.unwrap_or(TOKENS).parse()
@@ -67,43 +70,53 @@ pub(crate) async fn bisect(
         Some(chart) => WantedCharts::Named(chart.clone()),
         None => WantedCharts::Only,
     };
-    let job = NewJob::of(arguments.job, charts, arguments.command, &display)?;
+    let job = NewJob::of(
+        arguments.job,
+        charts,
+        arguments.command,
+        arguments.bug,
+        &display,
+    )?;
     let patch = arguments.patch.as_deref().map(at_gerrit).transpose()?;
+    let spec = |[good, bad]: [CombinedCommit; 2]| {
+        let bisection = BisectionSpec {
+            strategy: arguments.strategy.into(),
+            chart: arguments.chart.clone(),
+            magnitude: arguments.magnitude,
+            aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
+            direction: job.direction(),
+            confidence: arguments.confidence,
+            attempts: arguments.attempts,
+            build_cost: arguments.build_cost,
+            seed: job.options.seed,
+            max_runs: arguments.max_runs,
+            max_builds: arguments.max_builds,
+            max_time: milliseconds(job.options.max_time),
+            ..BisectionSpec::new(Range::Between { good, bad })
+        };
+        match pairs {
+            None => JobSpec::from(bisection),
+            Some(pairs) => JobSpec::from(CulpritFinderSpec {
+                version: CULPRIT_FINDER_SPEC_VERSION,
+                bisection,
+                pairs,
+            }),
+        }
+    };
+    let display = job.options.assignment.display(display);
+    let storage = job.prepare(spec(job.any_ends()), &display).await?;
     let good = job.commit(&arguments.good).await?;
     let bad = job.commit(&arguments.bad).await?;
     let ends = [&good, &bad].map(|end| with_patch(end.clone(), patch.as_ref()));
-    if job.options.assignment.luci.dry_run {
+    let Some(storage) = storage else {
         return job.show(&ends.map(Variant::from), &display);
-    }
+    };
     let command_line = command_line::of_this_process(&arguments.good, &arguments.bad);
     let names = [&*arguments.good, &*arguments.bad];
     job.check_range([&good, &bad], names, &command_line).await?;
     let find = job.find_metric(arguments.chart.is_none());
-    let [good, bad] = ends;
-    let bisection = BisectionSpec {
-        strategy: arguments.strategy.into(),
-        chart: arguments.chart,
-        magnitude: arguments.magnitude,
-        aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
-        direction: job.direction(),
-        confidence: arguments.confidence,
-        attempts: arguments.attempts,
-        build_cost: arguments.build_cost,
-        seed: job.options.seed,
-        max_runs: arguments.max_runs,
-        max_builds: arguments.max_builds,
-        max_time: milliseconds(job.options.max_time),
-        ..BisectionSpec::new(Range::Between { good, bad })
-    };
-    let spec = match pairs {
-        None => JobSpec::from(bisection),
-        Some(pairs) => JobSpec::from(CulpritFinderSpec {
-            version: CULPRIT_FINDER_SPEC_VERSION,
-            bisection,
-            pairs,
-        }),
-    };
-    job.run(spec, find, command_line, display).await
+    let spec = spec(ends);
+    job.run(&storage, spec, find, command_line, &display).await
 }
 
 /// `pinpoint pairwise`.
@@ -112,8 +125,21 @@ pub(crate) async fn pairwise(arguments: Pairwise, display: Display) -> Result<u8
         Some(chart) => WantedCharts::Named(chart.clone()),
         None => WantedCharts::Every,
     };
-    let job = NewJob::of(arguments.job, charts, arguments.command, &display)?;
+    let job = NewJob::of(arguments.job, charts, arguments.command, None, &display)?;
     let patch = arguments.patch.as_deref().map(at_gerrit).transpose()?;
+    let spec = |[base, experiment]: [Variant; 2]| PairwiseSpec {
+        chart: arguments.chart.clone(),
+        aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
+        direction: job.direction(),
+        pairs: arguments.pairs,
+        early_stopping: arguments.early_stop,
+        seed: job.options.seed,
+        max_time: milliseconds(job.options.max_time),
+        ..PairwiseSpec::new(base, experiment)
+    };
+    let display = job.options.assignment.display(display);
+    let any = spec(job.any_ends().map(Variant::from));
+    let storage = job.prepare(any.into(), &display).await?;
     // Required where there are no builds.
     let base = job.commit(&arguments.base.unwrap_or_default()).await?;
     let experiment = match &arguments.experiment {
@@ -134,23 +160,14 @@ pub(crate) async fn pairwise(arguments: Pairwise, display: Display) -> Result<u8
             "there is nothing to compare the base with: name an EXPERIMENT, or give --patch or --experiment-arg".into(),
         ));
     }
-    if job.options.assignment.luci.dry_run {
+    let Some(storage) = storage else {
         return job.show(&[base, experiment], &display);
-    }
+    };
     // All pairs are asked for at once: a chart that does not exist would cost all of them.
     let find = job.find_metric(arguments.chart.is_some());
-    let spec = PairwiseSpec {
-        chart: arguments.chart,
-        aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
-        direction: job.direction(),
-        pairs: arguments.pairs,
-        early_stopping: arguments.early_stop,
-        seed: job.options.seed,
-        max_time: milliseconds(job.options.max_time),
-        ..PairwiseSpec::new(base, experiment)
-    };
+    let spec = spec([base, experiment]).into();
     let command_line = command_line::without_ends();
-    job.run(spec.into(), find, command_line, display).await
+    job.run(&storage, spec, find, command_line, &display).await
 }
 
 /// A job that the arguments ask for.
@@ -168,6 +185,7 @@ impl NewJob {
         options: JobOptions,
         charts: WantedCharts,
         arguments: Vec<String>,
+        issue: Option<u64>,
         display: &Display,
     ) -> Result<Self, CliError> {
         let Assignment {
@@ -194,6 +212,7 @@ impl NewJob {
         let repository = repository.ok_or_else(|| wrong("names no repository at Gitiles"))?;
         let config = LuciConfig {
             charts,
+            issue,
             settings: settings(luci.luci_config.as_deref())?,
             ..LuciConfig::new(
                 machines.clone(),
@@ -209,6 +228,8 @@ impl NewJob {
         };
         let source = source_of(&luci.tokens)
             .map_err(|error| CliError::Input(format!("--luci-tokens: {error}")))?;
+        // Found out at the end of the job, it would be too late.
+        reports(&config, &source)?;
         let cache = cache_of(&state_dir(display)?);
         let executor = LuciExecutor::open(config.clone(), &source, &cache)?;
         let report = options.report.as_deref().map(report::destination);
@@ -220,6 +241,21 @@ impl NewJob {
             executor,
             repository,
         })
+    }
+
+    /// Opens the store, unless the requests are only shown. A search that can't be made and a
+    /// store that can't be used are refused before any service is asked.
+    async fn prepare(&self, spec: JobSpec, display: &Display) -> Result<Option<Storage>, CliError> {
+        JobMachine::new(spec)?;
+        match self.options.assignment.luci.dry_run {
+            true => Ok(None),
+            false => Storage::open(display).await.map(Some),
+        }
+    }
+
+    /// In place of the ends, which are not looked up yet.
+    fn any_ends(&self) -> [CombinedCommit; 2] {
+        ["first", "second"].map(|end| Commit::new(self.repository.to_string(), end).into())
     }
 
     fn direction(&self) -> Direction {
@@ -310,15 +346,12 @@ impl NewJob {
     /// Stores the job, and carries it out.
     async fn run(
         self,
+        storage: &Storage,
         spec: JobSpec,
         find_metric: Option<FindMetric>,
         command_line: CommandLine,
-        display: Display,
+        display: &Display,
     ) -> Result<u8, CliError> {
-        let display = self.options.assignment.display(display);
-        // A spec that can't be searched is refused before anything is written.
-        JobMachine::new(spec.clone())?;
-        let storage = Storage::open(&display).await?;
         let config = JobConfig {
             luci: Some(json!(self.config)),
             find_metric,
@@ -332,9 +365,9 @@ impl NewJob {
             tokens: self.options.assignment.luci.tokens.clone(),
         };
         let names = Names::of(&self.options, &by, &[]);
-        let id = store_job(&storage, spec, &config, names, None, None).await?;
-        let result = by.run(&storage, &id, self.report.as_deref(), &display);
-        Ok(end(result.await?.as_ref(), &display))
+        let id = store_job(storage, spec, &config, names, None, None).await?;
+        let result = by.run(storage, &id, self.report.as_deref(), display);
+        Ok(end(result.await?.as_ref(), display))
     }
 }
 

@@ -4,14 +4,18 @@
 mod job;
 #[cfg(feature = "luci")]
 mod patch;
+#[cfg(feature = "luci")]
+mod reports;
 
 use pinpoint_core::Executor;
 use pinpoint_core::job::ResultSource;
 
 #[cfg(feature = "luci")]
 pub(crate) use self::job::{bisect, open, pairwise};
+#[cfg(feature = "luci")]
+pub(crate) use self::reports::report;
 #[cfg(not(feature = "luci"))]
-pub(crate) use self::without::{bisect, open, pairwise};
+pub(crate) use self::without::{bisect, open, pairwise, report};
 
 /// Lists, builds and runs the commits of a job, and names them.
 pub(crate) trait Elsewhere: Executor + ResultSource {}
@@ -22,12 +26,14 @@ impl<T: Executor + ResultSource> Elsewhere for T {}
 mod without {
     use std::path::Path;
 
-    use pinpoint_backends::job::{JobConfig, JobError};
+    use pinpoint_backends::job::{JobConfig, JobError, TakenJob};
+    use pinpoint_core::job::JobResult;
 
     use super::Elsewhere;
     use crate::arguments::{Bisect, Display, LuciTokens, Pairwise};
     use crate::error::CliError;
     use crate::job::refused;
+    use crate::storage::Storage;
 
     pub(crate) async fn bisect(_: Bisect, _: Option<u32>, _: Display) -> Result<u8, CliError> {
         Err(not_built_in())
@@ -43,6 +49,18 @@ mod without {
         _: &Path,
     ) -> Result<Box<dyn Elsewhere>, JobError> {
         Err(refused(NOT_BUILT_IN))
+    }
+
+    /// Such a job has no result here that it could report.
+    pub(crate) async fn report(
+        _: &Storage,
+        _: &TakenJob,
+        _: &JobConfig,
+        _: &LuciTokens,
+        _: &JobResult,
+        _: impl Future<Output = ()>,
+        _: &Display,
+    ) {
     }
 
     const NOT_BUILT_IN: &str = "this program was built without LUCI; install it with \

@@ -65,6 +65,8 @@ impl Scene {
              buildbucket = \"{address}\"\n\
              swarming = \"{address}\"\n\
              cas = \"{address}\"\n\
+             issue_tracker = \"{address}\"\n\
+             bigquery = \"{address}\"\n\
              [intervals]\n\
              tasks = 10\n\
              builds = 10\n\
@@ -396,6 +398,72 @@ fn what_is_wrong_is_said_with_what_helps() {
     // Another build of the same has shown the charts.
     assert_eq!(scene.luci.all_tasks().len(), tasks + 1);
     scene.nothing_is_left();
+}
+
+#[test]
+fn the_issue_and_the_table_hear_of_the_result_once() {
+    let scene = Scene::new(&IN_MAIN, FAST);
+    let settings = fs::read_to_string(scene.world.path("luci.toml")).unwrap();
+    let reports = "[reports]\n\
+                   page = \"https://pinpoint.example.org/jobs/{job}\"\n\
+                   hotlists = [5]\n\
+                   culprits = \"p.d.culprits\"\n";
+    let file = scene.world.path("reports.toml");
+    fs::write(&file, settings + reports).unwrap();
+    let named = ["--bug", "7", "--luci-config", file.to_str().unwrap()];
+    let ends = [scene.main(0), scene.main(23)];
+    // There is no such issue yet.
+    let finished = scene.job("bisect", &[&named, &ends[..]].concat());
+    let finished = finished.ends_with(0);
+    culprit(&finished);
+    finished.tells("the result is not on the issue: issue 7");
+    finished.tells("to report the result again:  pinpoint jobs resume");
+    finished.tells("1 culprit is in p.d.culprits");
+    scene.luci.add_issue(7);
+    let job = scene.world.only_job();
+    let resume = ["jobs", "resume", job["id"].as_str().unwrap()];
+    let resumed = scene.pinpoint(&resume).ends_with(0);
+    resumed.tells("commented on issue 7");
+    let issue = scene.luci.issue(7).unwrap();
+    let [comment] = &issue.comments[..] else {
+        panic!("one comment: {issue:?}");
+    };
+    for expected in [
+        scene.main(17),
+        "https://pinpoint.example.org/jobs/",
+        "95 % interval",
+    ] {
+        assert!(comment.contains(expected), "{comment}");
+    }
+    assert_eq!(issue.hotlists, ["5"]);
+    let rows = scene.luci.rows("p.d.culprits");
+    assert_eq!((rows.len(), &rows[0]["issue"]), (1, &Value::from(7)));
+    // It is noted.
+    let requests = scene.luci.requests();
+    scene.pinpoint(&resume).ends_with(0);
+    assert_eq!(scene.luci.requests(), requests);
+}
+
+#[test]
+fn what_needs_no_service_is_found_out_before_one_is_asked() {
+    let scene = Scene::new(&IN_MAIN, FAST);
+    let file = scene.world.path("luci.toml");
+    let no_directory = ["--state-dir", file.to_str().unwrap(), "1", "24"];
+    let no_table = scene.world.path("table.toml");
+    fs::write(&no_table, "[reports]\nculprits = \"culprits\"\n").unwrap();
+    let no_table = ["--luci-config", no_table.to_str().unwrap(), "1", "24"];
+    for (kind, more, expected) in [
+        ("culprit", &["--pairs", "3", "1", "24"], "even"),
+        ("pairwise", &["--pairs", "3", "1", "24"], "even"),
+        ("bisect", &["--confidence", "2", "1", "24"], "confidence"),
+        ("bisect", &no_directory, "--state-dir"),
+        ("bisect", &no_table, "PROJECT.DATASET.TABLE"),
+    ] {
+        let refused = scene.job(kind, more).start().wait();
+        assert!(!refused.stderr.is_empty(), "{refused}");
+        refused.tells(expected);
+        assert_eq!(scene.luci.requests(), 0, "{refused}");
+    }
 }
 
 #[test]

@@ -4,3 +4,4 @@ mod faults;
 mod fixture;
 mod in_go;
 mod jobs;
+mod reports;

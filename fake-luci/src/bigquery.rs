@@ -1,0 +1,135 @@
+//! BigQuery: tables that are made and filled, and one question about them.
+
+use std::collections::BTreeSet;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
+
+use crate::FakeLuci;
+
+/// A table.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Table {
+    columns: Vec<Value>,
+    rows: Vec<Value>,
+    /// Rows that were inserted lately, by which others are known to be the same.
+    ids: BTreeSet<String>,
+}
+
+fn bad(problem: &str) -> Response {
+    let error = json!({"error": {"code": 400, "message": problem}});
+    (StatusCode::BAD_REQUEST, Json(error)).into_response()
+}
+
+/// Answers `tables.insert`.
+pub(crate) async fn create(
+    State(luci): State<FakeLuci>,
+    Path((project, dataset)): Path<(String, String)>,
+    Json(asked): Json<Value>,
+) -> Response {
+    let table = asked["tableReference"]["tableId"]
+        .as_str()
+        .unwrap_or_default();
+    let name = format!("{project}.{dataset}.{table}");
+    let mut state = luci.state();
+    if state.tables.contains_key(&name) {
+        return StatusCode::CONFLICT.into_response();
+    }
+    let Some(columns) = asked["schema"]["fields"].as_array() else {
+        return bad("no columns");
+    };
+    let table = Table {
+        columns: columns.clone(),
+        ..Table::default()
+    };
+    state.tables.insert(name, table);
+    Json(json!({"kind": "bigquery#table"})).into_response()
+}
+
+/// Answers `tabledata.insertAll`. A table has no other columns than those that it was made with.
+pub(crate) async fn insert(
+    State(luci): State<FakeLuci>,
+    Path((project, dataset, table)): Path<(String, String, String)>,
+    Json(asked): Json<Value>,
+) -> Response {
+    let mut state = luci.state();
+    let name = format!("{project}.{dataset}.{table}");
+    let (Some(table), Some(rows)) = (state.tables.get_mut(&name), asked["rows"].as_array()) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    for row in rows {
+        let values = row["json"].as_object();
+        let known = |name: &String| table.columns.iter().any(|column| column["name"] == **name);
+        let missing = |column: &&Value| {
+            let name = column["name"].as_str().unwrap_or_default();
+            column["mode"] == "REQUIRED" && row["json"][name].is_null()
+        };
+        if !values.is_some_and(|values| values.keys().all(known)) {
+            return bad("a column that the table does not have");
+        }
+        if let Some(column) = table.columns.iter().find(missing) {
+            return bad(&format!("no value for {}", column["name"]));
+        }
+    }
+    for row in rows {
+        if table.ids.insert(row["insertId"].to_string()) {
+            table.rows.push(row["json"].clone());
+        }
+    }
+    Json(json!({"kind": "bigquery#tableDataInsertAllResponse"})).into_response()
+}
+
+/// Answers `jobs.query`: which numbers a table has of a job.
+pub(crate) async fn query(
+    State(luci): State<FakeLuci>,
+    Path(project): Path<String>,
+    Json(asked): Json<Value>,
+) -> Response {
+    let sql = asked["query"].as_str().unwrap_or_default();
+    let table = sql
+        .strip_prefix("SELECT number FROM `")
+        .and_then(|rest| rest.strip_suffix("` WHERE job = @job"));
+    let Some(table) = table else {
+        return bad("another question");
+    };
+    let state = luci.state();
+    let Some(table) = state.tables.get(&format!("{project}.{table}")) else {
+        return StatusCode::NOT_FOUND.into_response();
+    };
+    let parameter = &asked["queryParameters"][0];
+    let job = &parameter["parameterValue"]["value"];
+    if parameter["name"] != "job" || asked["useLegacySql"] != false {
+        return bad("the parameter");
+    }
+    let rows = table.rows.iter().filter(|row| row["job"] == *job);
+    let rows = rows.map(|row| json!({"f": [{"v": row["number"].to_string()}]}));
+    let rows: Vec<Value> = rows.collect();
+    let column = json!({"name": "number", "type": "INTEGER", "mode": "REQUIRED"});
+    Json(json!({
+        "jobComplete": true,
+        "jobReference": {"projectId": project, "jobId": "job", "location": "US"},
+        "schema": {"fields": [column]},
+        "totalRows": rows.len().to_string(),
+        "rows": rows,
+    }))
+    .into_response()
+}
+
+impl FakeLuci {
+    /// The rows of a table, by the name `PROJECT.DATASET.TABLE`; none when there is no such table.
+    pub fn rows(&self, table: &str) -> Vec<Value> {
+        let state = self.state();
+        let table = state.tables.get(table);
+        table.map(|table| table.rows.clone()).unwrap_or_default()
+    }
+
+    /// Lets all tables forget by which ids rows were inserted, as the service does after minutes.
+    pub fn forget_inserts(&self) {
+        for table in self.state().tables.values_mut() {
+            table.ids.clear();
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! What others are told of a result, and that they are told once.
+
+use std::future::pending;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+use std::thread;
+
+use fake_luci::{DEPENDENCY, FakeLuci, Faults, MAIN};
+use pinpoint_backends::google::{TokenSource, Transport};
+use pinpoint_backends::luci::{
+    Benchmark, LuciConfig, LuciError, ReportError, ReportSettings, Reported, Reports, Subject,
+    WantedCharts,
+};
+use pinpoint_core::bots::Swarming;
+use pinpoint_core::job::JobResult;
+use pinpoint_core::{JobMachine, JobSpec, MemoryJournal, drive};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::fixture::{CLOCK, Fixture, IN_ROLL};
+use crate::server::InProcess;
+
+const ISSUE: u64 = 330_000_007;
+const TABLE: &str = "chromeperf.pinpoint.culprits";
+
+const SUBJECT: Subject<'static> = Subject {
+    bot: "linux-perf",
+    benchmark: "speedometer3.crossbench",
+    ended: 1_790_000_000_500,
+};
+
+/// The result of a job that found a culprit in a dependency.
+static FOUND: LazyLock<JobResult> = LazyLock::new(|| {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build();
+    // Tests have runtimes of their own, and none runs in another.
+    let found = thread::spawn(|| runtime.unwrap().block_on(found()));
+    found.join().unwrap()
+});
+
+async fn found() -> JobResult {
+    let fixture = Fixture::new(&IN_ROLL, 1, Faults::default());
+    let executor = fixture.executor();
+    let machine = JobMachine::new(JobSpec::from(fixture.spec())).unwrap();
+    let mut journal = MemoryJournal::new("job");
+    let driven = drive(machine, &executor, &mut journal, &CLOCK, pending());
+    let driven = driven.await.unwrap();
+    let result = JobResult::new(&driven.engine, driven.outcome, &executor, 0).await;
+    result.unwrap()
+}
+
+fn config(settings: ReportSettings) -> LuciConfig {
+    let machines = Swarming {
+        browser: "release".into(),
+        bucket: "luci.chrome.try".into(),
+        builder: "Linux Builder Perf".into(),
+        swarming_server: "https://chrome-swarming.example.org".into(),
+        dimensions: Vec::new(),
+    };
+    let benchmark = Benchmark {
+        name: SUBJECT.benchmark.into(),
+        target: "performance_test_suite".into(),
+        story: None,
+        story_tags: None,
+        arguments: Vec::new(),
+    };
+    let mut config = LuciConfig::new(machines, benchmark, 7);
+    config.issue = Some(ISSUE);
+    config.charts = WantedCharts::Named("Score".into());
+    config.settings.reports = settings;
+    config
+}
+
+fn settings() -> ReportSettings {
+    ReportSettings {
+        page: Some("https://pinpoint.example.org/jobs/{job}".into()),
+        hotlists: vec![5, 6],
+        status: Some("ASSIGNED".into()),
+        culprits: Some(TABLE.into()),
+    }
+}
+
+/// Services with the issue, and a job's directory.
+struct Told {
+    luci: FakeLuci,
+    server: InProcess,
+    job_dir: TempDir,
+}
+
+impl Told {
+    fn new(seed: u64, faults: Faults) -> Self {
+        let luci = FakeLuci::with([], seed, faults, 1);
+        luci.add_issue(ISSUE);
+        Self::of(luci)
+    }
+
+    fn of(luci: FakeLuci) -> Self {
+        Self {
+            server: InProcess::new(luci.routes()),
+            luci,
+            job_dir: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    /// By a process that has just begun.
+    async fn make(&self) -> Vec<Result<Reported, ReportError>> {
+        let transport: Arc<dyn Transport> = Arc::new(self.server.clone());
+        let source = TokenSource::Metadata("http://metadata".into());
+        let reports = Reports::new(&config(settings()), &source, None, &transport).unwrap();
+        let made = reports.make(&FOUND, &SUBJECT, self.job_dir()).await;
+        assert_eq!(
+            reports.are_owed(&FOUND, self.job_dir()),
+            made.iter().any(Result::is_err)
+        );
+        made
+    }
+
+    fn job_dir(&self) -> &Path {
+        self.job_dir.path()
+    }
+
+    #[track_caller]
+    fn is_told_once(&self) {
+        assert_eq!(self.luci.issue(ISSUE).unwrap().comments.len(), 1);
+        assert_eq!(self.luci.rows(TABLE).len(), 1);
+    }
+}
+
+fn all(made: Vec<Result<Reported, ReportError>>) -> Vec<Reported> {
+    made.into_iter().map(Result::unwrap).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_issue_and_the_table_hear_of_a_culprit() {
+    let told = Told::new(1, Faults::default());
+    let made = all(told.make().await);
+    assert_eq!(
+        made,
+        [Reported::Issue(ISSUE), Reported::Culprits(1, TABLE.into())]
+    );
+    told.is_told_once();
+
+    let world = &IN_ROLL.world;
+    let main = format!("{MAIN}/+/{}", world.main_hashes[8]);
+    let dependency = format!("{DEPENDENCY}.git");
+    let held = format!("{dependency}/+/{}", world.dependency_hashes[4]);
+    let issue = told.luci.issue(ISSUE).unwrap();
+    assert_eq!(issue.status, "ASSIGNED");
+    assert_eq!(issue.hotlists, ["5", "6"]);
+    let comment = &issue.comments[0];
+    for expected in [
+        "Found a significant difference at 1 commit.",
+        "Metric: Score\n",
+        &format!("* {main} {held}\n"),
+        "95 % interval",
+        "http://g.co/ChromePerformanceRegressions",
+        "Report: https://pinpoint.example.org/jobs/job\n",
+        "\"Chromeperf-CulpritDetection-NeedsAttention\"",
+    ] {
+        assert!(comment.contains(expected), "{expected}\n{comment}");
+    }
+    let row = &told.luci.rows(TABLE)[0];
+    for (column, expected) in [
+        ("job", Value::from("job")),
+        ("number", 0.into()),
+        ("ended", "2026-09-21T14:13:20.500Z".into()),
+        ("bot", SUBJECT.bot.into()),
+        ("benchmark", SUBJECT.benchmark.into()),
+        ("chart", "Score".into()),
+        ("issue", ISSUE.into()),
+        ("commit", format!("{main} {held}").into()),
+        ("repository", dependency.into()),
+        ("hash", (*world.dependency_hashes[4]).into()),
+        ("subject", "Change v8 4".into()),
+        ("effect_of", "values".into()),
+    ] {
+        assert_eq!(row[column], expected, "{column}");
+    }
+    assert!(row["low"].as_f64() < row["high"].as_f64(), "{row}");
+
+    told.server.asked();
+    assert_eq!(all(told.make().await), []);
+    assert_eq!(told.server.asked(), Vec::<String>::new());
+}
+
+/// It died between the reports and the note of them, and minutes before its successor began.
+#[tokio::test(start_paused = true)]
+async fn what_a_process_told_before_it_died_is_not_told_again() {
+    let told = Told::new(1, Faults::default());
+    all(told.make().await);
+    std::fs::remove_file(told.job_dir().join("reported.json")).unwrap();
+    told.luci.forget_inserts();
+    assert_eq!(all(told.make().await).len(), 2);
+    told.is_told_once();
+}
+
+#[tokio::test(start_paused = true)]
+async fn trouble_with_services_tells_nothing_twice() {
+    for seed in 0..50 {
+        let faults = Faults {
+            refused: 250,
+            lost_answers: 250,
+            slow: 50,
+            garbage: 50,
+            ..Faults::default()
+        };
+        let told = Told::new(seed, faults);
+        let mut processes = 0;
+        while told.make().await.iter().any(Result::is_err) {
+            processes += 1;
+            assert!(processes < 20, "seed {seed}");
+            told.luci.forget_inserts();
+        }
+        told.is_told_once();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_report_that_fails_keeps_no_other_from_being_made() {
+    let told = Told::of(FakeLuci::new([]));
+    let made = told.make().await;
+    let [Err(error), Ok(Reported::Culprits(1, _))] = &made[..] else {
+        panic!("{made:?}");
+    };
+    assert!(error.to_string().contains(&ISSUE.to_string()), "{error}");
+    told.luci.add_issue(ISSUE);
+    assert_eq!(all(told.make().await), [Reported::Issue(ISSUE)]);
+    told.is_told_once();
+}
+
+#[test]
+fn a_table_without_a_project_is_refused() {
+    let wrong = ReportSettings {
+        culprits: Some("pinpoint.culprits".into()),
+        ..settings()
+    };
+    let source = TokenSource::None;
+    let Err(error) = Reports::open(&config(wrong), &source, None) else {
+        panic!("it is taken");
+    };
+    assert!(matches!(error, LuciError::Table(_)), "{error}");
+}
