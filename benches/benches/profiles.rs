@@ -3,18 +3,20 @@
 //!
 //! `inferno-collapse-perf` reads the same text in the same run, if it is on the PATH
 //! (`cargo install inferno`); it is given one thread, as ours has, and what it writes is
-//! thrown away.
+//! thrown away. DevTools' own engine makes the timeline of the same trace, if it is installed
+//! (`npm install --prefix target/trace-engine @paulirish/trace_engine@0.0.65`).
 
 // It is what this program is for.
 #![allow(clippy::print_stdout)]
 
 use std::fmt::Write;
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use pinpoint_benches::memory::{Counting, measure};
-use pinpoint_core::profile::{ExplainOptions, Profile, explain};
+use pinpoint_core::profile::{ExplainOptions, Profile, Timeline, explain};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -146,6 +148,53 @@ fn read(name: &str, text: &str, limit: &str) {
     );
 }
 
+/// The timeline of a trace, beside DevTools' own engine.
+fn timeline(text: &str) {
+    let bytes = text.as_bytes();
+    let (time, memory) = measure(REPETITIONS, || Timeline::read(bytes).expect("it is sound"));
+    let limit = match engine(text) {
+        Some(peer) => format!(
+            "DevTools' engine {}, {:.1} x; limit 5 x",
+            milliseconds(peer),
+            peer.as_secs_f64() / time.as_secs_f64()
+        ),
+        None => "DevTools' engine is not installed".to_owned(),
+    };
+    println!(
+        "{:34} {:>9}  memory {:.2} x  limits 2000 ms, 1 x; {limit}",
+        "timeline of it",
+        milliseconds(time),
+        memory as f64 / bytes.len() as f64
+    );
+}
+
+/// The time of the engine, which it takes itself: the start of Node.js is not in it.
+fn engine(text: &str) -> Option<Duration> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let installed = std::env::var_os("PINPOINT_TEST_TRACE_ENGINE")
+        .map_or_else(|| here.join("../target/trace-engine"), PathBuf::from);
+    let folder = installed.join("node_modules/@paulirish/trace_engine");
+    if !folder.exists() {
+        return None;
+    }
+    let file = std::env::temp_dir().join(format!("pinpoint-trace-{}.json", std::process::id()));
+    std::fs::write(&file, text).ok()?;
+    // Nothing else happens here meanwhile.
+    #[allow(clippy::disallowed_methods)]
+    let output = Command::new("node")
+        .arg("--max-old-space-size=8192")
+        .arg(here.join("benches/trace_engine.mjs"))
+        .args([&folder, &file])
+        .output();
+    let _ = std::fs::remove_file(&file);
+    let took: f64 = String::from_utf8(output.ok()?.stdout)
+        .ok()?
+        .trim()
+        .parse()
+        .ok()?;
+    Some(Duration::from_secs_f64(took / 1e3))
+}
+
 /// The best time of the peer, if there is one.
 fn peer(text: &str) -> Option<Duration> {
     let mut best = None;
@@ -169,11 +218,10 @@ fn peer(text: &str) -> Option<Duration> {
 }
 
 fn main() {
-    read(
-        "Chrome trace, 200 MB",
-        &chrome_trace(),
-        "limits 2000 ms, 1 x",
-    );
+    let trace = chrome_trace();
+    read("Chrome trace, 200 MB", &trace, "limits 2000 ms, 1 x");
+    timeline(&trace);
+    drop(trace);
     let perf = perf_script();
     let limit = match peer(&perf) {
         Some(time) => format!("inferno-collapse-perf {}", milliseconds(time)),

@@ -292,6 +292,15 @@ impl Chromium {
         }
     }
 
+    /// Waits for an event.
+    #[track_caller]
+    pub(crate) fn wait_to_hear(&mut self, method: &str) {
+        while self.heard(method).next().is_none() {
+            let heard = self.hear();
+            self.events.push_back(heard);
+        }
+    }
+
     /// The parameters of the events of a method, in the order in which they came.
     pub(crate) fn heard(&self, method: &str) -> impl Iterator<Item = &Value> {
         let events = self.events.iter();

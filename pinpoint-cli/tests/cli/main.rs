@@ -65,6 +65,7 @@ mod temporal_faults;
 #[cfg(feature = "temporal")]
 mod temporal_server;
 #[cfg(feature = "otlp")]
+mod trace_engine;
 mod traces;
 mod versions;
 mod workers;

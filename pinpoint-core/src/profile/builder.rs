@@ -198,8 +198,8 @@ fn check_symbols(profile: Profile) -> Result<Profile, ReadProfileError> {
 }
 
 /// Values, each kept once.
-struct Table<T> {
-    values: Vec<T>,
+pub(super) struct Table<T> {
+    pub(super) values: Vec<T>,
     index: HashTable<u32>,
     hasher: DefaultHashBuilder,
 }
@@ -215,7 +215,7 @@ impl<T> Default for Table<T> {
 }
 
 impl<T: Copy + Eq + std::hash::Hash> Table<T> {
-    fn intern(&mut self, value: T) -> u32 {
+    pub(super) fn intern(&mut self, value: T) -> u32 {
         let Self {
             values,
             index,

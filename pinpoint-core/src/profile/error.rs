@@ -103,6 +103,14 @@ pub enum ReadProfileError {
         /// The format.
         format: ProfileFormat,
     },
+    /// It does not say what happened when, one thing after the other.
+    #[error(
+        "{format} has no timeline; give a Chrome trace or a .cpuprofile, or look at its flame graph"
+    )]
+    NoTimeline {
+        /// The format.
+        format: ProfileFormat,
+    },
     /// There is no mark of this name.
     #[error("there is no mark {name:?} in the profile{}", existing(.marks))]
     NoMark {

@@ -1,5 +1,6 @@
 //! The formats, and which one a profile is in.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::Read;
 
@@ -90,27 +91,12 @@ impl Profile {
     /// Proportional to the content, which is walked and not held: what is kept are the
     /// names, the stacks and 16 to 24 bytes for each sample.
     pub fn read(content: &[u8]) -> Result<Self, ReadProfileError> {
-        if content.starts_with(&[0x1f, 0x8b]) {
-            return Self::read_plain(&decompress(content)?);
-        }
-        Self::read_plain(content)
-    }
-
-    fn read_plain(content: &[u8]) -> Result<Self, ReadProfileError> {
-        if content.trim_ascii().is_empty() {
-            return Err(ReadProfileError::Empty);
-        }
-        if content.starts_with(b"PERFILE2") {
-            return Err(ReadProfileError::PerfData);
-        }
-        let Some(format) = recognise(content) else {
-            return Err(ReadProfileError::NotRecognised);
-        };
+        let content = &*plain(content)?;
+        let format = recognised(content)?;
         if format == ProfileFormat::Pprof {
             return pprof::read(content);
         }
-        let text =
-            std::str::from_utf8(content).map_err(|error| not_utf8(content, error, format))?;
+        let text = utf8(content, format)?;
         match format {
             ProfileFormat::ChromeTrace => chrome_trace::read(text),
             ProfileFormat::CpuProfile => cpuprofile::read(text),
@@ -122,6 +108,31 @@ impl Profile {
             ProfileFormat::Callgrind => callgrind::read(text),
         }
     }
+}
+
+/// The content without its compression.
+pub(super) fn plain(content: &[u8]) -> Result<Cow<'_, [u8]>, ReadProfileError> {
+    Ok(if content.starts_with(&[0x1f, 0x8b]) {
+        Cow::Owned(decompress(content)?)
+    } else {
+        Cow::Borrowed(content)
+    })
+}
+
+/// The format of content that is not compressed.
+pub(super) fn recognised(content: &[u8]) -> Result<ProfileFormat, ReadProfileError> {
+    if content.trim_ascii().is_empty() {
+        return Err(ReadProfileError::Empty);
+    }
+    if content.starts_with(b"PERFILE2") {
+        return Err(ReadProfileError::PerfData);
+    }
+    recognise(content).ok_or(ReadProfileError::NotRecognised)
+}
+
+/// The content of a format that is text.
+pub(super) fn utf8(content: &[u8], format: ProfileFormat) -> Result<&str, ReadProfileError> {
+    std::str::from_utf8(content).map_err(|error| not_utf8(content, error, format))
 }
 
 fn not_utf8(content: &[u8], error: std::str::Utf8Error, format: ProfileFormat) -> ReadProfileError {

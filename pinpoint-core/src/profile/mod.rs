@@ -8,6 +8,7 @@
 //!
 //! [`explain`] compares the profiles of two builds: `identity` finds the functions that are
 //! the same in both, `difference` what moved. [`export()`] writes them for other tools.
+//! [`Timeline`] says what happened when, for flame charts and trees of one run.
 //! [`SourceDiff`] matches what moved with the lines that a commit changes, and
 //! [`shows_difference`] compares it with what a job measured without a profiler.
 //!
@@ -30,6 +31,7 @@ mod names;
 mod read;
 mod source_diff;
 mod symbol;
+mod timeline;
 mod window;
 
 pub use agreement::shows_difference;
@@ -47,4 +49,8 @@ pub use model::{
 };
 pub use names::{NameId, Names};
 pub use source_diff::{DiffMatch, DiffMatchKind, SourceDiff};
+pub use timeline::{
+    Category, Entry, EntryId, EventKey, EventKeyError, FunctionId, Kind, KindId, Nesting,
+    ScriptFunction, Source, Span, StackPart, Timeline, Track,
+};
 pub use window::{Window, WindowError};

@@ -16,80 +16,26 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
 use super::cpuprofile::CpuProfile;
-use super::json;
+use super::trace_events::{Event, walk};
 use super::v8::{Node, Samples, times};
 use crate::profile::builder::Builder;
 use crate::profile::{Profile, ProfileFormat, ProfileUnit, ReadProfileError};
-use crate::results::document::Name;
 
 const FORMAT: ProfileFormat = ProfileFormat::ChromeTrace;
 
 pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> {
     let mut reader = Reader::default();
-    let mut parser = serde_json::Deserializer::from_str(text);
-    let walked = parser
-        .deserialize_any(Trace(&mut reader))
-        .and_then(|()| parser.end());
-    if let Err(error) = walked {
-        let between_events = text.trim_start().starts_with('[') && !reader.in_event;
-        if !(error.is_eof() && between_events) {
-            return Err(json::fault(&error, text, FORMAT));
-        }
-    }
+    walk(text, |index, event| reader.event(index, event))?;
     reader.finish()
 }
 
-/// An event, whose arguments are read only where they matter.
 #[derive(Deserialize)]
-struct Event<'a> {
-    #[serde(borrow, default)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    ph: Cow<'a, str>,
-    #[serde(borrow, default)]
-    cat: Cow<'a, str>,
-    // Numbers, or texts, by which events are told apart.
-    #[serde(borrow)]
-    pid: Option<&'a RawValue>,
-    #[serde(borrow)]
-    tid: Option<&'a RawValue>,
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    id2: Option<&'a RawValue>,
-    ts: Option<f64>,
-    dur: Option<f64>,
-    #[serde(borrow)]
-    args: Option<&'a RawValue>,
-}
-
-impl<'a> Event<'a> {
-    fn process(&self) -> &'a str {
-        self.pid.map_or("", RawValue::get)
-    }
-
-    fn thread(&self) -> (&'a str, &'a str) {
-        (self.process(), self.tid.map_or("", RawValue::get))
-    }
-
-    fn key(&self) -> (&'a str, &'a str) {
-        (
-            self.process(),
-            self.id.or(self.id2).map_or("", RawValue::get),
-        )
-    }
-}
-
-#[derive(Deserialize)]
-struct Data<T> {
-    data: T,
+pub(in crate::profile) struct Data<T> {
+    pub(in crate::profile) data: T,
 }
 
 #[derive(Deserialize)]
@@ -100,17 +46,17 @@ struct Started {
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct Chunk<'a> {
+pub(in crate::profile) struct Chunk<'a> {
     #[serde(borrow)]
-    cpu_profile: CpuProfile<'a>,
-    time_deltas: Vec<f64>,
+    pub(in crate::profile) cpu_profile: CpuProfile<'a>,
+    pub(in crate::profile) time_deltas: Vec<f64>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Whole<'a> {
+pub(in crate::profile) struct Whole<'a> {
     #[serde(borrow)]
-    cpu_profile: CpuProfile<'a>,
+    pub(in crate::profile) cpu_profile: CpuProfile<'a>,
 }
 
 /// One profile, in its chunks.
@@ -128,8 +74,6 @@ type SpanKey<'a> = ((&'a str, &'a str), Cow<'a, str>);
 
 #[derive(Default)]
 struct Reader<'a> {
-    index: usize,
-    in_event: bool,
     builder: Builder,
     profiles: BTreeMap<(&'a str, &'a str), Chunks<'a>>,
     whole: Vec<((&'a str, &'a str), Samples<'a>)>,
@@ -139,33 +83,30 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn event(&mut self, event: Event<'a>) -> Result<(), serde_json::Error> {
+    fn event(&mut self, index: usize, event: Event<'a>) -> Result<(), serde_json::Error> {
         match (&*event.name, &*event.ph) {
             ("Profile", "P") => {
-                let started: Data<Started> = arguments(&event)?;
+                let started: Data<Started> = event.arguments()?;
                 let profile = self.profiles.entry(event.key()).or_default();
                 profile.thread = Some(event.thread());
                 profile.start = started.data.start_time.or(event.ts);
             }
             ("ProfileChunk", "P") => {
-                let chunk: Data<Chunk> = arguments(&event)?;
+                let chunk: Data<Chunk> = event.arguments()?;
                 let profile = self.profiles.entry(event.key()).or_default();
                 if profile.chunks.is_empty() {
-                    profile.pointer = format!("/traceEvents/{}", self.index);
+                    profile.pointer = format!("/traceEvents/{index}");
                 }
                 profile.chunks.push((event.ts.unwrap_or(0.0), chunk.data));
             }
             ("CpuProfile", _) => {
-                let whole: Data<Whole> = arguments(&event)?;
-                let pointer = format!("/traceEvents/{}", self.index);
+                let whole: Data<Whole> = event.arguments()?;
+                let pointer = format!("/traceEvents/{index}");
                 let samples = whole.data.cpu_profile.samples(FORMAT, pointer);
                 self.whole.push((event.thread(), samples));
             }
             ("thread_name", "M") => {
-                let named: BTreeMap<String, String> = match event.args {
-                    Some(arguments) => serde_json::from_str(arguments.get())?,
-                    None => BTreeMap::new(),
-                };
+                let named: BTreeMap<String, String> = event.arguments()?;
                 let name = named.get("name").cloned().unwrap_or_default();
                 self.threads.insert(event.thread(), name);
             }
@@ -246,77 +187,4 @@ fn is_timing(categories: &str) -> bool {
     categories
         .split(',')
         .any(|category| matches!(category, "blink.user_timing" | "blink.console"))
-}
-
-fn arguments<'a, T: Deserialize<'a>>(event: &Event<'a>) -> Result<T, serde_json::Error> {
-    serde_json::from_str(event.args.map_or("{}", RawValue::get))
-}
-
-/// The document: an object with `traceEvents`, or the events alone.
-struct Trace<'r, 'a>(&'r mut Reader<'a>);
-
-impl<'de> Visitor<'de> for Trace<'_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object with `traceEvents`, or an array of events")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        while let Some(Name(name)) = members.next_key()? {
-            if name == "traceEvents" {
-                members.next_value_seed(Events(self.0))?;
-            } else {
-                members.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, elements: A) -> Result<(), A::Error> {
-        Events(self.0).visit_seq(elements)
-    }
-}
-
-struct Events<'r, 'a>(&'r mut Reader<'a>);
-
-impl<'de> DeserializeSeed<'de> for Events<'_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Events<'_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an array of events")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        while elements.next_element_seed(OneEvent(self.0))?.is_some() {}
-        Ok(())
-    }
-}
-
-struct OneEvent<'r, 'a>(&'r mut Reader<'a>);
-
-impl<'de> DeserializeSeed<'de> for OneEvent<'_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        self.0.in_event = true;
-        let event = Event::deserialize(deserializer)?;
-        let index = self.0.index;
-        self.0.event(event).map_err(|error| {
-            let message = error.to_string();
-            let problem = message.split(" at line ").next().unwrap_or_default();
-            serde::de::Error::custom(format!("event {index}: {problem}"))
-        })?;
-        self.0.index += 1;
-        self.0.in_event = false;
-        Ok(())
-    }
 }

@@ -7,6 +7,9 @@
 //!
 //! Described in the DevTools protocol, `Profiler.Profile`. Checked with Node.js 20.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use super::json;
@@ -20,12 +23,15 @@ const FORMAT: ProfileFormat = ProfileFormat::CpuProfile;
 /// missing.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct CpuProfile<'a> {
+pub(in crate::profile) struct CpuProfile<'a> {
     #[serde(borrow)]
-    pub(super) nodes: Vec<Node<'a>>,
-    pub(super) start_time: f64,
-    pub(super) samples: Vec<u64>,
-    pub(super) time_deltas: Vec<f64>,
+    pub(in crate::profile) nodes: Vec<Node<'a>>,
+    pub(in crate::profile) start_time: f64,
+    pub(in crate::profile) samples: Vec<u64>,
+    pub(in crate::profile) time_deltas: Vec<f64>,
+    /// The nodes of samples that were taken for an event, by the number that both have.
+    #[serde(rename = "trace_ids", borrow)]
+    pub(in crate::profile) trace_ids: BTreeMap<Cow<'a, str>, u64>,
 }
 
 impl<'a> CpuProfile<'a> {

@@ -8,7 +8,7 @@ use crate::results::Place;
 use crate::results::document::{Name, place_of};
 
 /// Reads a whole document as `seed` says.
-pub(super) fn read<'de, S: DeserializeSeed<'de>>(
+pub(in crate::profile) fn read<'de, S: DeserializeSeed<'de>>(
     text: &'de str,
     format: ProfileFormat,
     seed: S,
@@ -37,7 +37,7 @@ pub(super) fn fault(
     }
 }
 
-pub(super) fn misshapen(
+pub(in crate::profile) fn misshapen(
     format: ProfileFormat,
     pointer: impl Into<String>,
     problem: impl Into<String>,

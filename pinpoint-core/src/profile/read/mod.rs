@@ -5,11 +5,12 @@ pub(super) mod chrome_trace;
 pub(super) mod cpuprofile;
 pub(super) mod firefox;
 pub(super) mod folded;
-mod json;
+pub(super) mod json;
 pub(super) mod perf_script;
 pub(super) mod pprof;
 pub(super) mod speedscope;
-mod v8;
+pub(super) mod trace_events;
+pub(super) mod v8;
 
 use crate::profile::{ProfileFormat, ReadProfileError};
 use crate::results::Place;

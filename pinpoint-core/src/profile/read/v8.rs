@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use hashbrown::HashMap;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::json::misshapen;
 use crate::profile::builder::Builder;
@@ -16,10 +17,10 @@ use crate::profile::{Frame, NameId, ProfileFormat, ReadProfileError, StackId, St
 /// A node of the call tree.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Node<'a> {
-    pub(super) id: u64,
+pub(in crate::profile) struct Node<'a> {
+    pub(in crate::profile) id: u64,
     #[serde(borrow)]
-    call_frame: CallFrame<'a>,
+    pub(in crate::profile) call_frame: CallFrame<'a>,
     #[serde(default)]
     children: Vec<u64>,
     parent: Option<u64>,
@@ -27,14 +28,17 @@ pub(super) struct Node<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct CallFrame<'a> {
+pub(in crate::profile) struct CallFrame<'a> {
     #[serde(borrow, default)]
-    function_name: Cow<'a, str>,
+    pub(in crate::profile) function_name: Cow<'a, str>,
+    /// A number, or a text of it.
+    #[serde(borrow)]
+    pub(in crate::profile) script_id: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    url: Cow<'a, str>,
+    pub(in crate::profile) url: Cow<'a, str>,
     /// Counted from 0; -1 for none, and missing for functions of V8 itself.
-    line_number: Option<f64>,
-    column_number: Option<f64>,
+    pub(in crate::profile) line_number: Option<f64>,
+    pub(in crate::profile) column_number: Option<f64>,
 }
 
 /// One profile of samples, put together.
@@ -50,7 +54,7 @@ pub(super) struct Samples<'a> {
 }
 
 /// The times of samples, in microseconds.
-pub(super) fn times(start: f64, deltas: &[f64]) -> impl Iterator<Item = f64> + '_ {
+pub(in crate::profile) fn times(start: f64, deltas: &[f64]) -> impl Iterator<Item = f64> + '_ {
     deltas.iter().scan(start, |time, delta| {
         *time += delta;
         Some(*time)
@@ -95,18 +99,49 @@ impl Samples<'_> {
 
     /// The stack of each node.
     fn stacks(&self, builder: &mut Builder) -> Result<HashMap<u64, StackId>, ReadProfileError> {
-        let mut indices = HashMap::with_capacity(self.nodes.len());
-        for (index, node) in self.nodes.iter().enumerate() {
+        let tree = NodeTree::of(&self.nodes).map_err(|problem| self.fault(problem))?;
+        let mut stacks = vec![Stacks::ROOT; self.nodes.len()];
+        for &index in &tree.order {
+            let node = &self.nodes[index];
+            let parent = tree.parents[index];
+            if parent.is_none() && node.call_frame.function_name == "(root)" {
+                continue;
+            }
+            let frame = node.call_frame.frame(builder);
+            let frame = builder.frame(frame);
+            let parent = parent.map_or(Stacks::ROOT, |parent| stacks[parent]);
+            stacks[index] = builder.stack(parent, frame);
+        }
+        let indices = tree.indices.into_iter();
+        Ok(indices.map(|(id, index)| (id, stacks[index])).collect())
+    }
+}
+
+/// How nodes hang together, by their places in the list.
+pub(in crate::profile) struct NodeTree {
+    /// The place of each id.
+    pub(in crate::profile) indices: HashMap<u64, usize>,
+    pub(in crate::profile) parents: Vec<Option<usize>>,
+    /// All nodes, parents before their children.
+    pub(in crate::profile) order: Vec<usize>,
+}
+
+impl NodeTree {
+    /// From the parent that a node names, or the children: profiles have the one or the
+    /// other. An error is the problem in words.
+    pub(in crate::profile) fn of(nodes: &[Node]) -> Result<Self, String> {
+        let mut indices = HashMap::with_capacity(nodes.len());
+        for (index, node) in nodes.iter().enumerate() {
             if indices.insert(node.id, index).is_some() {
-                return Err(self.fault(format!("node {} stands there twice", node.id)));
+                return Err(format!("node {} stands there twice", node.id));
             }
         }
         let find = |id: u64| {
-            let missing = || self.fault(format!("node {id} is named and does not exist"));
+            let missing = || format!("node {id} is named and does not exist");
             indices.get(&id).copied().ok_or_else(missing)
         };
-        let mut parents = vec![None; self.nodes.len()];
-        for (index, node) in self.nodes.iter().enumerate() {
+        let mut parents = vec![None; nodes.len()];
+        for (index, node) in nodes.iter().enumerate() {
             if let Some(parent) = node.parent {
                 parents[index] = Some(find(parent)?);
             }
@@ -114,35 +149,31 @@ impl Samples<'_> {
                 parents[find(*child)?] = Some(index);
             }
         }
-        let mut stacks: Vec<Option<StackId>> = vec![None; self.nodes.len()];
+        let mut order = Vec::with_capacity(nodes.len());
+        let mut ordered = vec![false; nodes.len()];
         let mut pending = Vec::new();
-        for start in 0..self.nodes.len() {
-            // Up to a node whose stack is known, and down again.
+        for start in 0..nodes.len() {
+            // Up to a node that is in order, and down again.
             let mut at = Some(start);
             while let Some(index) = at
-                && stacks[index].is_none()
+                && !ordered[index]
             {
-                if pending.len() > self.nodes.len() {
-                    let id = self.nodes[start].id;
-                    return Err(self.fault(format!("node {id} is called from itself")));
+                if pending.len() > nodes.len() {
+                    return Err(format!("node {} is called from itself", nodes[start].id));
                 }
                 pending.push(index);
                 at = parents[index];
             }
-            let mut stack = at.and_then(|index| stacks[index]).unwrap_or(Stacks::ROOT);
             while let Some(index) = pending.pop() {
-                let node = &self.nodes[index];
-                let is_root = parents[index].is_none() && node.call_frame.function_name == "(root)";
-                if !is_root {
-                    let frame = node.call_frame.frame(builder);
-                    let frame = builder.frame(frame);
-                    stack = builder.stack(stack, frame);
-                }
-                stacks[index] = Some(stack);
+                ordered[index] = true;
+                order.push(index);
             }
         }
-        let known = |(id, index): (u64, usize)| Some((id, stacks[index]?));
-        Ok(indices.into_iter().filter_map(known).collect())
+        Ok(Self {
+            indices,
+            parents,
+            order,
+        })
     }
 }
 

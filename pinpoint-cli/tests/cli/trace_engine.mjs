@@ -1,0 +1,282 @@
+// Compares a timeline with the one of DevTools' own engine.
+//
+//     node trace_engine.mjs ENGINE TREES TRACE OURS
+//
+// ENGINE is the folder of the npm package @paulirish/trace_engine, TREES our trees.js, OURS the
+// timeline as the test writes it. Prints what was compared as JSON, and ends with 1 and the
+// differences on standard error if there are any.
+
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+
+const [engine, treesFile, traceFile, oursFile] = process.argv.slice(2);
+
+// What browsers have and Node.js does not.
+globalThis.DOMRect ??= class DOMRect {};
+URL.parse ??= (text) => (URL.canParse(text) ? new URL(text) : null);
+
+const load = (path) => import(pathToFileURL(`${engine}/${path}`));
+const { Handlers, Helpers, EventsSerializer, Types, Extras, Processor } = await load("models/trace/trace.js");
+const trees = await import(pathToFileURL(treesFile));
+
+const trace = JSON.parse(readFileSync(traceFile, "utf8"));
+const ours = JSON.parse(readFileSync(oursFile, "utf8"));
+for (const track of ours.tracks) {
+  // Marks of pages and other programs' instants, which DevTools keeps elsewhere or not at all.
+  const events = trace.traceEvents ?? trace;
+  const isOther = (key) => key.startsWith("r-") && ["R", "i"].includes(events[key.slice(2)].ph);
+  track.others = track.keys.flatMap((key, place) => (isOther(key) ? [place] : []));
+}
+
+const differences = [];
+const compared = {};
+
+/** Compares two values, and numbers in floating point within a picosecond of a second. */
+function equal(what, of, theirs, own) {
+  const count = (compared[what] = (compared[what] ?? 0) + 1);
+  const near = typeof theirs === "number" && typeof own === "number" &&
+    Math.abs(theirs - own) <= 1e-6 + 1e-12 * Math.abs(theirs);
+  if (near || theirs === own) return true;
+  differences.push(`${what} ${count}, ${of}: DevTools has ${theirs}, and we have ${own}`);
+  return false;
+}
+
+/** The engine's handlers that a timeline needs, without those for page loads. */
+async function parsed(events, isCPUProfile) {
+  const names = ["Meta", "Samples", "AuctionWorklets", "NetworkRequests", "Renderer", "Flows",
+    "AsyncJSCalls", "UserTimings"];
+  const all = Handlers.ModelHandlers;
+  const needed = new Set();
+  const need = (name) => {
+    if (needed.has(name)) return;
+    needed.add(name);
+    for (const other of all[name].deps?.() ?? []) need(other);
+  };
+  names.forEach(need);
+  const handlers = Object.fromEntries([...needed].map((name) => [name, all[name]]));
+  Helpers.SyntheticEvents.SyntheticEventsManager.createAndActivate(events);
+  const processor = new Processor.TraceProcessor(handlers, Types.Configuration.defaults());
+  // Insights are of page loads only, and not asked for.
+  await processor.parse(events, { isCPUProfile, metadata: {} }).catch((error) => {
+    if (!processor.data) console.error(error);
+  });
+  return Object.fromEntries([...needed].map((name) => [name, all[name].data()]));
+}
+
+const idOf = Extras.TraceTree.generateEventID;
+
+if (trace.traceEvents || Array.isArray(trace)) await compareTrace(trace.traceEvents ?? trace);
+else await compareProfile(trace);
+if (differences.length > 0) {
+  console.error(`${differences.length} differences\n${differences.slice(0, 40).join("\n")}`);
+  process.exitCode = 1;
+}
+console.log(JSON.stringify(compared));
+
+async function compareProfile(profile) {
+  const fake = Helpers.SamplesIntegrator.SamplesIntegrator.createFakeTraceFromCpuProfile(profile, 1);
+  const data = await parsed(fake.traceEvents, true);
+  const { profileCalls } = data.Samples.profilesInProcess.get(1).get(1);
+  const track = ours.tracks[0];
+  equal("calls of the profile", "their number", profileCalls.length, track.starts.length);
+  const places = new Map(profileCalls.map((call, place) => [call, place]));
+  const serializer = new EventsSerializer.EventsSerializer();
+  profileCalls.forEach((call, place) => {
+    const node = data.Samples.entryToNode.get(call);
+    compareEntry(track, place, call, "calls of the profile", serializer);
+    equal("own times", idOf(call), node.selfTime, track.owns[place]);
+    equal("parents", idOf(call), places.get(node.parent?.entry) ?? -1, track.parents[place]);
+  });
+  compareTrees(profileCalls, track, () => true);
+}
+
+async function compareTrace(events) {
+  const data = await parsed(events, false);
+  for (const [pid, process] of data.Renderer.processes) {
+    for (const [tid, thread] of process.threads) {
+      const track = ours.tracks.find((track) => track.process === pid && track.thread === tid);
+      if (!equal("threads", `${pid} ${tid}`, true, track !== undefined)) continue;
+      compareThread(data, thread, track);
+    }
+  }
+  compareSpans(data);
+}
+
+function compareEntry(track, place, entry, what, serializer) {
+  const of = `${idOf(entry)} at ${entry.ts}`;
+  const kind = ours.kinds[track.kinds[place]];
+  equal(what, `${of}: id`, idOf(entry), kind?.id);
+  equal(what, `${of}: start`, entry.ts, track.starts[place]);
+  equal(what, `${of}: duration`, entry.dur ?? 0, track.durations[place]);
+  // Its time to find an event grows with the file.
+  const isCall = Types.Events.isProfileCall(entry);
+  if (!isCall && (compared["keys of events"] ?? 0) >= 3000) return;
+  const key = serializer.keyForEvent(entry);
+  // It has none for an event whose end is an event of its own.
+  if (key !== null) equal(isCall ? "keys of calls" : "keys of events", of, key, track.keys[place]);
+}
+
+function compareThread(data, thread, track) {
+  const places = new Map();
+  const skipped = new Set(track.others);
+  const shown = track.starts.map((_, place) => place).filter((place) => !skipped.has(place));
+  const { entries } = thread;
+  if (!equal("entries", "their number", entries.length, shown.length)) return;
+  entries.forEach((entry, place) => places.set(entry, shown[place]));
+  const serializer = new EventsSerializer.EventsSerializer();
+  entries.forEach((entry) => {
+    compareEntry(track, places.get(entry), entry,
+      Types.Events.isProfileCall(entry) ? "calls" : "events", serializer);
+  });
+  for (const entry of entries) {
+    const place = places.get(entry);
+    const node = data.Renderer.entryToNode.get(entry);
+    equal("entries in the tree", idOf(entry), node !== undefined, track.parents[place] !== -2);
+    if (!node) continue;
+    equal("parents", idOf(entry), node.parent ? places.get(node.parent.entry) : -1, track.parents[place]);
+    equal("own times", idOf(entry), node.selfTime, track.owns[place]);
+    equal("depths", idOf(entry), node.depth, track.depths[place]);
+    const stack = Extras.StackTraceForEvent.get(entry, data);
+    equal("stacks", `${idOf(entry)} at ${entry.ts}`, stackText(stack), track.stacks[place]);
+    if (stack?.parent) compared["asynchronous stacks"] = (compared["asynchronous stacks"] ?? 0) + 1;
+  }
+  compareTrees(entries, track, (entry) => Helpers.Trace.VISIBLE_TRACE_EVENT_TYPES.has(entry.name));
+}
+
+/** A stack as one line, the innermost function first; undefined where DevTools looks no further. */
+function stackText(stack) {
+  const parts = [];
+  for (let part = stack; part; part = part.parent) {
+    const frames = part.callFrames.map((frame) =>
+      `${frame.functionName}@${frame.scriptId}:${frame.lineNumber}:${frame.columnNumber}`);
+    parts.push(`${part === stack ? "" : part.description ?? ""}[${frames.join(" ")}]`);
+  }
+  return parts.join(" ");
+}
+
+function compareSpans(data) {
+  const timings = [...data.UserTimings.performanceMeasures, ...data.UserTimings.consoleTimings];
+  const serializer = new EventsSerializer.EventsSerializer();
+  const own = new Map(ours.spans.map((span) => [span.key, span]));
+  for (const timing of timings) {
+    const span = own.get(serializer.keyForEvent(timing));
+    if (!equal("spans", timing.name, true, span !== undefined)) continue;
+    equal("spans", timing.name, timing.name, span.name);
+    equal("spans", timing.name, timing.ts, span.start);
+    equal("spans", timing.name, timing.dur, span.duration);
+  }
+}
+
+/** Trees of the whole and of some windows, with and without groups. */
+function compareTrees(entries, track, isVisible) {
+  if (entries.length === 0) return;
+  // In the order of DevTools' own, without what is left out there, and in the categories
+  // that let everything through.
+  const kinds = ours.kinds.map((kind) => ({ ...kind, category: "any" }));
+  const categories = new Set(["any"]);
+  const shown = entries.filter(isVisible);
+  if (shown.length === 0) return;
+  const places = new Map();
+  let at = 0;
+  const skipped = new Set(track.others);
+  for (const entry of entries) {
+    while (skipped.has(at)) at += 1;
+    places.set(entry, at);
+    at += 1;
+  }
+  const own = {
+    starts: shown.map((entry) => track.starts[places.get(entry)]),
+    durations: shown.map((entry) => track.durations[places.get(entry)]),
+    kinds: shown.map((entry) => track.kinds[places.get(entry)]),
+  };
+  const urlOf = (entry) => ours.kinds[track.kinds[places.get(entry)]].url;
+  const first = shown[0].ts;
+  const last = Math.max(...shown.map((entry) => entry.ts + (entry.dur ?? 0)));
+  const span = last - first;
+  const windows = [[first, last], [first + span * 0.31, first + span * 0.62], [first + span * 0.5, first + span * 0.55]];
+  for (const [from, to] of windows) {
+    for (const group of [undefined, "url"]) {
+      const options = { from, to, group, categories };
+      const theirs = {
+        filters: [], textFilter: { accept: () => true }, startTime: from / 1e3, endTime: to / 1e3,
+        eventGroupIdCallback: group && urlOf,
+      };
+      const top = new Extras.TraceTree.TopDownRootNode(shown, theirs);
+      compareRows("call tree", top, trees.callTree(own, kinds, options), 5);
+      const up = new Extras.TraceTree.BottomUpRootNode(shown, theirs);
+      const rows = trees.bottomUp(own, kinds, options);
+      compareRows("bottom-up", up, rows, group ? 2 : 1);
+      if (!group) compareCallers(up, own, kinds, options);
+    }
+    compareParties(shown, own, kinds, { from, to, categories }, urlOf);
+    compareLog(shown, own, kinds, { from, to, categories });
+  }
+}
+
+const ROUNDING = 1e-5;
+
+/** Rows by their ids. What is nothing but rounding in milliseconds is no row. */
+function compareRows(what, theirs, own, levels) {
+  equal(what, `${String(theirs.id)}: self`, round(theirs.selfTime * 1e3), round(own.self));
+  equal(what, `${String(theirs.id)}: total`, round(theirs.totalTime * 1e3), round(own.total));
+  if (levels === 0) return;
+  const counted = (rows, self, total) =>
+    new Map([...rows].filter(([, row]) => row[self] > ROUNDING || row[total] > ROUNDING));
+  const their = counted(theirs.children(), "selfTime", "totalTime");
+  const rows = counted(own.children, "self", "total");
+  equal(what, `rows in ${String(theirs.id)}`, names(their), names(rows));
+  for (const [id, row] of their) if (rows.has(id)) compareRows(what, row, rows.get(id), levels - 1);
+}
+
+const round = (time) => Math.round(time * 1e4) / 1e4;
+const names = (rows) => [...rows.keys()].map(String).sort().join("\n");
+
+function compareCallers(up, own, kinds, options) {
+  const largest = [...up.children().values()].sort((a, b) => b.selfTime - a.selfTime).slice(0, 12);
+  for (const row of largest) {
+    const callers = trees.callers(own, kinds, options, [row.id]);
+    compareRows("callers", { ...same(row), children: () => row.children() }, { ...zero(row), children: callers }, 1);
+    for (const caller of [...row.children().values()].slice(0, 4)) {
+      const outer = trees.callers(own, kinds, options, [row.id, caller.id]);
+      compareRows("callers", { ...same(caller), children: () => caller.children() }, { ...zero(caller), children: outer }, 1);
+    }
+  }
+}
+
+const same = (row) => ({ id: row.id, selfTime: row.selfTime, totalTime: row.totalTime });
+const zero = (row) => ({ self: row.selfTime * 1e3, total: row.totalTime * 1e3 });
+
+/** By owners, which are made up here of the URLs. */
+function compareParties(shown, own, kinds, options, urlOf) {
+  const owner = (url) => (url ? `owner of ${url}` : "");
+  const theirs = new Extras.TraceTree.BottomUpRootNode(shown, {
+    filters: [], textFilter: { accept: () => true },
+    startTime: options.from / 1e3, endTime: options.to / 1e3,
+    eventGroupIdCallback: (entry) => owner(urlOf(entry)), forceGroupIdCallback: true,
+  });
+  const owned = kinds.map((kind) => ({ ...kind, owner: owner(kind.url) }));
+  const rows = trees.thirdParty(own, owned, options);
+  for (const [id, group] of theirs.children()) {
+    const row = rows.children.get(id);
+    if (!equal("third party", id, group.selfTime * 1e3 > ROUNDING, (row?.self ?? 0) > ROUNDING) || !row) continue;
+    equal("third party", `${id}: self`, round(group.selfTime * 1e3), round(row.self));
+    equal("third party", `${id}: total`, round(group.totalTime * 1e3), round(row.total));
+  }
+}
+
+/** The first level, and what it holds. */
+function compareLog(shown, own, kinds, options) {
+  const log = trees.eventLog(own, kinds, options);
+  const theirs = new Extras.TraceTree.TopDownRootNode(shown, {
+    filters: [], startTime: options.from / 1e3, endTime: options.to / 1e3,
+    doNotAggregate: true, includeInstantEvents: true,
+  });
+  const outermost = [...theirs.children().values()];
+  const rows = log.entries.map((_, row) => row).filter((row) => log.depths[row] === 0);
+  if (!equal("event log", "rows", outermost.length, rows.length)) return;
+  outermost.slice(0, 200).forEach((row, place) => {
+    equal("event log", "entry", shown.indexOf(row.event), log.entries[rows[place]]);
+    equal("event log", "self", round(row.selfTime * 1e3), round(log.selfs[rows[place]]));
+    equal("event log", "total", round(row.totalTime * 1e3), round(log.totals[rows[place]]));
+  });
+}

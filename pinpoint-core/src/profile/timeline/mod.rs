@@ -1,0 +1,64 @@
+//! What happened when: the timeline of a Chrome trace or a `.cpuprofile`.
+//!
+//! A trace has events, which say when they began and ended, and samples, which say what
+//! was on the stack at a moment. [`Timeline::read`] puts both together as the Performance
+//! panel of DevTools does, so that both show the same: each thread is a [`Track`] of
+//! [`Entry`]s, events and *calls*, one inside the other.
+//!
+//! ```
+//! use pinpoint_core::profile::Timeline;
+//!
+//! let trace = br#"[
+//!   {"name": "RunTask", "ph": "X", "cat": "toplevel", "pid": 7, "tid": 1, "ts": 100, "dur": 50},
+//!   {"name": "ParseHTML", "ph": "X", "cat": "blink", "pid": 7, "tid": 1, "ts": 110, "dur": 20}]"#;
+//! let timeline = Timeline::read(trace)?;
+//! let entries = &timeline.tracks[0].entries;
+//! assert_eq!(timeline.id(entries[1].kind), "ParseHTML");
+//! assert_eq!(entries[0].own, 30.0);
+//! # Ok::<(), pinpoint_core::profile::ReadProfileError>(())
+//! ```
+//!
+//! # Calls from samples
+//!
+//! `calls.rs` goes through events and samples in the order of time:
+//!
+//! - frames that are equal in script, name and line go on; the first difference ends all
+//!   above it;
+//! - the start of an event locks the stack below it, and its end cuts what came after it;
+//! - `RunTask` and `RunMicrotasks` begin with an empty stack;
+//! - a sample of the garbage collector stands on the stack of the sample before it;
+//! - the root, the program and idle time are not drawn, and instants are passed over;
+//! - samples outside of any entry into a script count as if there were one.
+//!
+//! So the durations of single calls are estimates: compare their distributions over
+//! runs, not one with another. A `.cpuprofile` has no events: there each difference between
+//! two samples ends and begins calls (`sampled.rs`).
+//!
+//! # Asynchronous stacks
+//!
+//! V8 says with `AsyncTaskScheduled` and `AsyncTaskRun` what was scheduled where, joined by
+//! a flow (`flows.rs`). [`Timeline::stack`] walks up from an entry to its callers, and from
+//! a task to what scheduled it.
+
+mod arguments;
+mod async_stack;
+mod calls;
+mod flows;
+mod key;
+mod kind;
+mod model;
+mod nesting;
+mod read;
+mod sampled;
+mod samples;
+mod spans;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+pub use async_stack::StackPart;
+pub use key::{EventKey, EventKeyError};
+pub use kind::{Category, Kind, KindId};
+pub use model::{
+    Entry, EntryId, FunctionId, Nesting, ScriptFunction, Source, Span, Timeline, Track,
+};
