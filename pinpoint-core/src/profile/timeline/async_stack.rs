@@ -130,7 +130,7 @@ fn first_below(timeline: &Timeline, children: &Children, run: EntryId, look: Loo
 
 impl Timeline {
     /// The stack of an entry, the innermost part first. Walking up, what scheduled a task
-    /// comes before what called it. What scheduled itself, however far back, ends the stack.
+    /// comes before what called it. A cycle of tasks is not followed.
     ///
     /// Where the entry carries a stack, its lines are those of the calls; all others are those
     /// on which the functions begin.
