@@ -1,14 +1,16 @@
 //! `pinpoint explain`: which functions' time moved between two builds.
 
 pub(crate) mod job;
+mod kept;
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use pinpoint_core::profile::{
     ExplainOptions, Explanation, ExportFormat, Exported, Profile, Window, explain, export,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::job::About;
@@ -24,20 +26,20 @@ const VERSION: u32 = 1;
 const MOST_BYTES: u64 = 4 << 30;
 
 /// The answer, as `--output json` prints it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Document<'a> {
     pub(crate) version: u32,
     pub(crate) status: Status,
     /// Absent where the profiles are files.
-    pub(crate) job: Option<&'a About>,
-    pub(crate) base: &'a [PathBuf],
-    pub(crate) experiment: &'a [PathBuf],
+    pub(crate) job: Option<Cow<'a, About>>,
+    pub(crate) base: Cow<'a, [PathBuf]>,
+    pub(crate) experiment: Cow<'a, [PathBuf]>,
     #[serde(flatten)]
-    pub(crate) explanation: &'a Explanation,
+    pub(crate) explanation: Cow<'a, Explanation>,
 }
 
 /// What came of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Status {
     /// There are functions whose difference is certain.
@@ -71,9 +73,10 @@ impl Status {
 }
 
 /// The profiles of two builds, and what moved between them.
-struct Answer {
+pub(crate) struct Answer {
     /// The files that were read.
     files: [Vec<PathBuf>; 2],
+    /// None where the answer was kept, and they were removed.
     profiles: [Vec<Profile>; 2],
     explanation: Explanation,
     /// Of the job that made the profiles.
@@ -125,6 +128,7 @@ fn explained(
 }
 
 impl Answer {
+    /// Prints it, or what is to be written instead, and returns the exit code.
     fn print(&self, export: Option<Export>, display: &Display) -> Result<u8, CliError> {
         if let Some(Export { format, side }) = export {
             let [base, experiment] = &self.profiles;
@@ -138,15 +142,22 @@ impl Answer {
             Output::Json => {
                 print_json(serde_json::to_string_pretty(&self.as_document()).unwrap_or_default());
             }
-            Output::Text => {
-                let text = explanation_text::of(&self.explanation, self.about.as_ref());
-                print(format_args!("{text}"));
-            }
+            Output::Text => self.show(),
         }
-        Ok(Status::of(&self.explanation).exit_code())
+        Ok(self.exit_code())
     }
 
-    fn document(&self) -> Value {
+    /// Prints it for people.
+    pub(crate) fn show(&self) {
+        let text = explanation_text::of(&self.explanation, self.about.as_ref());
+        print(format_args!("{text}"));
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        Status::of(&self.explanation).exit_code()
+    }
+
+    pub(crate) fn document(&self) -> Value {
         serde_json::to_value(self.as_document()).unwrap_or_default()
     }
 
@@ -155,10 +166,21 @@ impl Answer {
         Document {
             version: VERSION,
             status: Status::of(&self.explanation),
-            job: self.about.as_ref(),
-            base,
-            experiment,
-            explanation: &self.explanation,
+            job: self.about.as_ref().map(Cow::Borrowed),
+            base: Cow::Borrowed(base),
+            experiment: Cow::Borrowed(experiment),
+            explanation: Cow::Borrowed(&self.explanation),
+        }
+    }
+}
+
+impl From<Document<'_>> for Answer {
+    fn from(document: Document<'_>) -> Self {
+        Self {
+            files: [document.base.into_owned(), document.experiment.into_owned()],
+            profiles: [Vec::new(), Vec::new()],
+            explanation: document.explanation.into_owned(),
+            about: document.job.map(Cow::into_owned),
         }
     }
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::{Display, Output};
 use crate::error::{CliError, FOUND, TIMED_OUT, options_of, without_result};
+use crate::explain;
 use crate::job_result::{exit_code, print_result};
 use crate::output::{errln, print_json};
 use crate::reporter::Reporter;
@@ -70,7 +71,7 @@ pub(crate) async fn wait(
         () = after(timeout) => {
             errln!("not ended yet; the rest goes on without this command");
             if display.output == Output::Json {
-                print_states(storage, &ids).await?;
+                print_states(storage, &ids, display).await?;
             }
             return Ok(TIMED_OUT);
         }
@@ -78,38 +79,60 @@ pub(crate) async fn wait(
     let jobs = jobs.into_iter().collect::<Result<Vec<_>, _>>()?;
     if let [job] = &jobs[..] {
         let result = result_of(job)?;
-        print_result(&result, &resumed_by(job, display));
-        return Ok(exit_code(&result));
+        return explain::job::end(storage, &job.id, &result, &resumed_by(job, display)).await;
     }
-    if display.output == Output::Json {
-        let documents: Vec<_> = jobs.iter().map(document).collect();
-        print_json(format_args!("{:#}", json!({ "jobs": documents })));
-    }
+    let mut documents = Vec::new();
     let mut code = FOUND;
     for job in &jobs {
-        let result = result_of(job);
-        let own = match &result {
-            Ok(result) => exit_code(result),
-            Err(error) => error.exit_code(),
-        };
-        if display.output == Output::Text {
-            match result {
-                Ok(result) => print_result(&result, &resumed_by(job, display)),
-                Err(error) => error.print(display),
-            }
-        }
+        let (document, own) = ended(storage, job, display).await;
+        documents.push(document);
         code = worse(code, own);
+    }
+    if display.output == Output::Json {
+        print_json(format_args!("{:#}", json!({ "jobs": documents })));
     }
     Ok(code)
 }
 
-/// Prints the jobs as they are, some of which have not ended.
-async fn print_states(storage: &Storage, ids: &[JobId]) -> Result<(), CliError> {
+/// The document and the exit code of one of several jobs that have ended. In text, it is
+/// shown.
+async fn ended(storage: &Storage, job: &Job, display: &Display) -> (Value, u8) {
+    let is_text = display.output == Output::Text;
+    let display = &resumed_by(job, display);
+    let failed = |error: CliError| {
+        if is_text {
+            error.print(display);
+        }
+        (document(job), error.exit_code())
+    };
+    let result = match result_of(job) {
+        Ok(result) => result,
+        Err(error) => return failed(error),
+    };
+    match explain::job::of_stored(storage, job, &result, display).await {
+        Ok(Some(answer)) => {
+            if is_text {
+                answer.show();
+            }
+            (answer.document(), answer.exit_code())
+        }
+        Ok(None) => {
+            if is_text {
+                print_result(&result, display);
+            }
+            (json!(result), exit_code(&result))
+        }
+        Err(error) => failed(error),
+    }
+}
+
+/// Prints the documents of jobs as they are, some of which have not ended.
+async fn print_states(storage: &Storage, ids: &[JobId], display: &Display) -> Result<(), CliError> {
     let mut documents = Vec::new();
     for id in ids {
         let job = storage.jobs.get(id.as_str()).await?;
         documents.push(match has_ended(&job) {
-            true => document(&job),
+            true => ended(storage, &job, display).await.0,
             false => {
                 let waits = match by_workers(&job) {
                     true => waiting(&storage.jobs, &job).await?,

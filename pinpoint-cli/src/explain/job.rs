@@ -16,10 +16,10 @@ use pinpoint_core::profile::{
 };
 use pinpoint_core::{Answers, JobState, Journal, PairwiseStatus};
 use pinpoint_report::results::stored;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Answer, Export, explained, read};
+use super::{Answer, Export, explained, kept, read};
 use crate::arguments::{Display, Explain, Output, ProfilerArgument};
 use crate::error::{CliError, with_advice};
 use crate::job::Session;
@@ -38,7 +38,7 @@ const PAIRS_COUNTED: u32 = 1;
 const KEEP: u64 = 1 << 30;
 
 /// An explanation among the jobs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct About {
     /// The explanation.
     pub(crate) job_id: String,
@@ -52,7 +52,7 @@ pub(crate) struct About {
     /// compare with.
     pub(crate) shown: Option<bool>,
     /// A profiler that sees other things.
-    pub(crate) alternative: &'static str,
+    pub(crate) alternative: String,
     /// Pairs of runs that left no profiles of both sides.
     pub(crate) pairs_without_profiles: usize,
     /// Why one of them did not.
@@ -109,14 +109,17 @@ async fn read_again(
             resume_command(display, job.id.as_str())
         )));
     }
+    let is_as_made = wanted.same.is_empty() && wanted.window.is_none() && export.is_none();
     let explains = Explained {
         same: [explains.same, wanted.same].concat(),
         window: wanted.window.map(|it| it.to_string()).or(explains.window),
         ..explains
     };
-    answer(storage, job, &explains, display)
-        .await?
-        .print(export, display)
+    let answer = match is_as_made {
+        true => made_or_kept(storage, job, &explains, display).await?,
+        false => made(storage, job, &explains, display).await?,
+    };
+    answer.print(export, display)
 }
 
 /// Makes the job.
@@ -183,35 +186,42 @@ async fn end_with(
     export: Option<Export>,
     display: &Display,
 ) -> Result<u8, CliError> {
-    match of_stored(storage, id, result, display).await? {
-        Some(answer) => answer.print(export, display),
-        None => {
-            print_result(result, display);
-            Ok(exit_code(result))
-        }
-    }
+    let job = storage.jobs.get(id.as_str()).await?;
+    let Some(explains) = explanation_of(&job, result)? else {
+        print_result(result, display);
+        return Ok(exit_code(result));
+    };
+    let answer = match export {
+        Some(_) => made(storage, &job, &explains, display).await?,
+        None => made_or_kept(storage, &job, &explains, display).await?,
+    };
+    answer.print(export, display)
 }
 
-/// The answer of a job that is an explanation and has ended with profiles.
-async fn of_stored(
-    storage: &Storage,
-    id: &JobId,
-    result: &JobResult,
-    display: &Display,
-) -> Result<Option<Answer>, CliError> {
-    let is_over = |result: &JobResult| match result {
+/// What the job explains, if it is an explanation that has ended with profiles.
+fn explanation_of(job: &Job, result: &JobResult) -> Result<Option<Explained>, CliError> {
+    let is_over = match result {
         JobResult::Pairwise(result) => !matches!(
             result.status,
             PairwiseStatus::Failed | PairwiseStatus::Canceled
         ),
         _ => false,
     };
-    let job = storage.jobs.get(id.as_str()).await?;
-    match JobConfig::of(&job)?.explains {
-        Some(explains) if is_over(result) => {
-            answer(storage, &job, &explains, display).await.map(Some)
-        }
-        _ => Ok(None),
+    Ok(JobConfig::of(job)?.explains.filter(|_| is_over))
+}
+
+/// The answer of such an explanation; absent for another job.
+pub(crate) async fn of_stored(
+    storage: &Storage,
+    job: &Job,
+    result: &JobResult,
+    display: &Display,
+) -> Result<Option<Answer>, CliError> {
+    match explanation_of(job, result)? {
+        Some(explains) => made_or_kept(storage, job, &explains, display)
+            .await
+            .map(Some),
+        None => Ok(None),
     }
 }
 
@@ -224,7 +234,7 @@ pub(crate) async fn document(
     let Some(result) = stored(job) else {
         return Ok(None);
     };
-    let answer = of_stored(storage, &job.id, &result, display).await?;
+    let answer = of_stored(storage, job, &result, display).await?;
     Ok(answer.map(|answer| answer.document()))
 }
 
@@ -286,11 +296,33 @@ async fn after(
     };
     let id = store(&storage, &job, wanted).await?;
     let result = Session::take(&storage, &id).await?.run(display).await?;
-    of_stored(&storage, &id, &result, display).await
+    let job = storage.jobs.get(id.as_str()).await?;
+    of_stored(&storage, &job, &result, display).await
+}
+
+/// The answer as it was kept, or made and kept.
+async fn made_or_kept(
+    storage: &Storage,
+    job: &Job,
+    explains: &Explained,
+    display: &Display,
+) -> Result<Answer, CliError> {
+    let directory = storage.job_dir(&job.id);
+    if let Some(answer) = kept::read(&directory)? {
+        return Ok(answer);
+    }
+    let answer = made(storage, job, explains, display).await?;
+    if let Err(error) = kept::keep(&directory, &answer) {
+        errln!(
+            "{WARNING}warning:{WARNING:#} the answer can't be shown once its profiles are removed: {}",
+            with_advice(&error)
+        );
+    }
+    Ok(answer)
 }
 
 /// Reads the profiles of an explanation, and says what moved.
-async fn answer(
+async fn made(
     storage: &Storage,
     job: &Job,
     explains: &Explained,
@@ -346,7 +378,7 @@ async fn answer(
         profiler: profiler_of(job),
         measured: explains.difference,
         shown: (explains.difference).map(|measured| shows_difference(measured, &explanation.whole)),
-        alternative: alternative(job),
+        alternative: alternative(job).into(),
         pairs_without_profiles: pairs.len() - whole.len(),
         missing,
     };

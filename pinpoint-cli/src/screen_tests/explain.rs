@@ -1,5 +1,6 @@
 //! What `pinpoint explain` says, and the schema of its document.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use pinpoint_core::profile::{
@@ -146,7 +147,7 @@ fn about(explanation: &Explanation) -> About {
         profiler: "perf".into(),
         measured: Some(measured),
         shown: Some(shows_difference(measured, &explanation.whole)),
-        alternative: "callgrind",
+        alternative: "callgrind".into(),
         pairs_without_profiles: 0,
         missing: None,
     }
@@ -188,14 +189,18 @@ fn documents_fit_their_schema() {
         let document = Document {
             version: 1,
             status: Status::of(&explanation),
-            job: Some(&of_job).filter(|_| name == "certain"),
-            base: &files,
-            experiment: &files,
-            explanation: &explanation,
+            job: Some(Cow::Borrowed(&of_job)).filter(|_| name == "certain"),
+            base: Cow::Borrowed(&files),
+            experiment: Cow::Borrowed(&files),
+            explanation: Cow::Borrowed(&explanation),
         };
         let mut document = serde_json::to_value(&document).unwrap();
         let wrong = |document: &Value| faults(document, &schema, &schema, name);
         assert!(wrong(&document).is_empty(), "{:#?}", wrong(&document));
+        // It is read as it was written.
+        let again: Document = serde_json::from_value(document.clone()).unwrap();
+        assert_eq!(again.explanation.as_ref(), &explanation);
+        assert_eq!(serde_json::to_value(&again).unwrap(), document);
         // The check itself sees what is wrong.
         document["whole"]["base"] = Value::Null;
         document["surplus"] = Value::Null;

@@ -128,13 +128,24 @@ fn a_culprit_is_explained_at_once_and_later() {
     assert_eq!(again["functions"], answer["functions"]);
     let folded = explain(&world, id, &["--export", "folded", "--side", "base"], 0);
     folded.says("hash ");
+    // Without its profiles, the answer is as it was made.
     world.pinpoint(&["clean"]).ends_with(0);
-    let gone = explain(&world, id, &[], 1);
-    assert!(
-        gone.stderr.contains("`pinpoint clean` removed them"),
-        "{gone}"
-    );
-    assert!(gone.stderr.contains("pinpoint explain "), "{gone}");
+    for command in [["jobs", "show"], ["jobs", "wait"], ["jobs", "resume"]] {
+        let shown = world.pinpoint(&[&command[..], &[id]].concat()).ends_with(0);
+        shown.says("1 function").says("hash").says("in the diff");
+    }
+    assert_eq!(document(&world, id, &[])["functions"], answer["functions"]);
+    let both = world.pinpoint(&["jobs", "wait", id, id, "--output", "json"]);
+    let both = both.ends_with(0).document();
+    assert_eq!(both["jobs"][1]["functions"], answer["functions"]);
+    for options in [["--export", "folded"], ["--same", "parse=parse"]] {
+        let gone = explain(&world, id, &options, 1);
+        assert!(
+            gone.stderr.contains("`pinpoint clean` removed them"),
+            "{gone}"
+        );
+        assert!(gone.stderr.contains("pinpoint explain "), "{gone}");
+    }
 }
 
 #[test]
@@ -247,24 +258,31 @@ fn perf_finds_the_function_or_says_why_it_may_not() {
     let slower = longer.replace("round < 40", "round < 140");
     let world = world("bench.c", &[longer, slower]);
     let job = pairwise(&world, &BUILD, &["./bench"]);
-    let command = world.pinpoint(&["explain", &job, "--profiler", "perf", "--pairs", "2"]);
-    let finished = command.and(&["--output", "json"]).start().wait();
-    let refused = [
-        "install it (linux-perf in Debian",
-        "sysctl kernel.perf_event_paranoid",
-    ];
-    if refused
-        .iter()
-        .any(|advice| finished.stderr.contains(advice))
-    {
-        assert_eq!(finished.status.code(), Some(2), "{finished}");
-        return;
+    for profiler in ["perf", "perf-dwarf"] {
+        let command = world.pinpoint(&["explain", &job, "--profiler", profiler]);
+        let options = ["--pairs", "1", "--output", "json"];
+        let finished = command.and(&options).start().wait();
+        let refused = [
+            "install it (linux-perf in Debian",
+            "sysctl kernel.perf_event_paranoid",
+        ];
+        if refused
+            .iter()
+            .any(|advice| finished.stderr.contains(advice))
+        {
+            assert_eq!(finished.status.code(), Some(2), "{finished}");
+            continue;
+        }
+        let answer = finished.document();
+        let first = &answer["functions"][0];
+        assert_eq!(first["function"]["name"], "hash", "{profiler}: {answer:#}");
+        // perf knows no files.
+        assert_eq!(first["in_diff"]["kind"], "name");
+        // Compilers leave frame pointers out.
+        if profiler == "perf-dwarf" {
+            assert_eq!(first["called_by"], "parse", "{answer:#}");
+        }
     }
-    let answer = finished.document();
-    let first = &answer["functions"][0];
-    assert_eq!(first["function"]["name"], "hash", "{answer:#}");
-    // perf knows no files.
-    assert_eq!(first["in_diff"]["kind"], "name");
 }
 
 /// A program of which py-spy sees two functions. It samples time that passes, so that what

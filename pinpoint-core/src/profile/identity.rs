@@ -10,7 +10,7 @@
 
 use hashbrown::HashMap;
 use hashbrown::HashSet;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{ExplainError, NameId, Names, Profile, symbol};
 
@@ -21,7 +21,7 @@ const IDLE: &str = "(idle)";
 const MOST_NAMED: usize = 5;
 
 /// A function of several profiles.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Function {
     /// Demangled, without hashes and suffixes of the compiler. Of frames without symbols
     /// `[no symbols]`; of an anonymous function `(anonymous)`.

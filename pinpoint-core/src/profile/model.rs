@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{NameId, Names, ProfileFormat};
 
@@ -10,13 +10,34 @@ use super::{NameId, Names, ProfileFormat};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameId(pub(super) u32);
 
+impl FrameId {
+    /// Its place in [`Profile::frames`].
+    pub fn index(self) -> u32 {
+        self.0
+    }
+}
+
 /// A stack in [`Stacks`]: a function, called from another stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StackId(pub(super) u32);
 
+impl StackId {
+    /// Its place in [`Stacks`]; 0 is the empty stack.
+    pub fn index(self) -> u32 {
+        self.0
+    }
+}
+
 /// A thread in [`Profile::threads`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ThreadId(pub(super) u32);
+
+impl ThreadId {
+    /// Its place in [`Profile::threads`].
+    pub fn index(self) -> u32 {
+        self.0
+    }
+}
 
 /// A function, as far as the profile knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -62,6 +83,11 @@ impl Stacks {
     /// There is only the empty stack.
     pub fn is_empty(&self) -> bool {
         self.len() == 1
+    }
+
+    /// All stacks, the empty one first.
+    pub fn ids(&self) -> impl Iterator<Item = StackId> + use<> {
+        (0..self.parents.len() as u32).map(StackId)
     }
 
     /// The function at the leaf of the stack; none for the empty one.
@@ -119,8 +145,8 @@ pub struct Mark {
 }
 
 /// What a profile's weights count.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub enum ProfileUnit {
     /// Time, always in nanoseconds.
     Nanoseconds,
@@ -159,6 +185,12 @@ impl fmt::Display for ProfileUnit {
             Self::Samples => "samples",
             Self::Other(name) => name,
         })
+    }
+}
+
+impl From<String> for ProfileUnit {
+    fn from(name: String) -> Self {
+        Self::named(&name).0
     }
 }
 

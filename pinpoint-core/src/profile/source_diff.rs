@@ -16,7 +16,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Explanation, FunctionChange};
 
@@ -42,7 +42,7 @@ struct File {
 }
 
 /// How a function is in a diff.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffMatch {
     /// How sure that is.
     pub kind: DiffMatchKind,
@@ -51,7 +51,7 @@ pub struct DiffMatch {
 }
 
 /// How sure it is that a diff changes a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffMatchKind {
     /// It changes lines of the function.

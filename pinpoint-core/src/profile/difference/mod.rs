@@ -22,7 +22,7 @@ mod runs;
 mod statistics;
 
 use pinpoint_compare::{CompareError, Interval};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use renamed::RenameGuess;
 pub use statistics::Detectable;
@@ -94,7 +94,7 @@ fn nearest(near: &[String]) -> String {
 }
 
 /// How the runs were recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Design {
     /// Pairs of runs.
@@ -104,7 +104,7 @@ pub enum Design {
 }
 
 /// A value on both sides, and its difference.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// The mean of the base's runs.
     pub base: f64,
@@ -119,7 +119,7 @@ pub struct Change {
 }
 
 /// What happened to a function.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Verdict {
     /// It takes more.
@@ -144,7 +144,7 @@ pub enum Verdict {
 }
 
 /// What moved in one function.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FunctionChange {
     /// The function.
     pub function: Function,
@@ -178,7 +178,7 @@ impl FunctionChange {
 }
 
 /// All functions that are too small to be tested.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rest {
     /// How many.
     pub functions: usize,
@@ -187,7 +187,7 @@ pub struct Rest {
 }
 
 /// A function on the path of the change.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathStep {
     /// Its name.
     pub name: String,
@@ -196,7 +196,7 @@ pub struct PathStep {
 }
 
 /// What moved between two builds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
     /// What all values count.
     pub unit: ProfileUnit,

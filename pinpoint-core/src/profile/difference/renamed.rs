@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::FunctionChange;
 use super::runs::Runs;
@@ -11,7 +11,7 @@ use super::runs::Runs;
 const LEAST_ALIKE: f64 = 0.8;
 
 /// A function that may have another name in the other build.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RenameGuess {
     /// Its name in the base.
     pub base: String,

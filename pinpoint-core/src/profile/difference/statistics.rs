@@ -4,7 +4,7 @@ use pinpoint_compare::{
     Alternative, CompareError, Interval, MannWhitneyOptions, Scratch, benjamini_hochberg,
     mann_whitney_u_with, normal_upper_quantile, wilcoxon_with,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::runs::Runs;
 use super::{Change, FunctionChange, LEAST_SHARE, Verdict};
@@ -20,7 +20,7 @@ const POWER: f64 = 0.8;
 const SAME_COST_PER_CALL: f64 = 0.05;
 
 /// What could have been seen.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Detectable {
     /// The smallest difference that would have been seen in any of the functions tested,
     /// four times of five. Absent where there are too few runs to see one of any size.
