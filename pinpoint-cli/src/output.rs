@@ -71,9 +71,10 @@ pub(crate) fn print_json(document: impl Display) {
     print_to(&mut stdout(), &mut failed(), text.as_bytes());
 }
 
-/// Prints what a tool is to read, as it is.
+/// Prints what a tool is to read, as it is, whatever the bytes mean to a terminal.
+#[expect(clippy::disallowed_methods, reason = "this is the output module")]
 pub(crate) fn print_bytes(bytes: &[u8]) {
-    print_to(&mut stdout(), &mut failed(), bytes);
+    print_to(&mut io::stdout(), &mut failed(), bytes);
 }
 
 /// JSON Lines on standard output, where any amount of them is written. Errors are

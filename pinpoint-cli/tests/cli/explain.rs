@@ -90,6 +90,20 @@ fn windows_and_exports() {
         2,
     );
     assert!(refused.stderr.contains("a difference has negative weights"));
+
+    // pprof is binary: it is read as it was written.
+    let exported = world.path("x.pprof");
+    let file = fs::File::create(&exported).unwrap();
+    let export = world.pinpoint(&["explain"]).and(&both);
+    let export = export.and(&["--export", "pprof", "--side", "base"]);
+    export.start_into(file).wait();
+    let path = exported.to_str().unwrap();
+    let again = [&both[..2], &["--experiment", path, "--output", "json"]].concat();
+    let whole = &explain(&world, &again, 4).document()["whole"];
+    assert!(
+        (whole["difference"].as_f64().unwrap()).abs() < 1e-3 * whole["base"].as_f64().unwrap(),
+        "{whole}"
+    );
 }
 
 #[test]
