@@ -1,4 +1,9 @@
 //! What one function gains and one beside it in a stack loses.
+//!
+//! A function that calls nothing often has no frame of its own, and then a stack that is
+//! followed by frame pointers leaves out the function that calls it: the two seem to be
+//! called by the same one. So that counts, too, where one of them is on one side only, as a
+//! function is that was inlined everywhere.
 
 use super::renamed::Neighbours;
 use super::{FunctionChange, Verdict};
@@ -22,8 +27,16 @@ pub(super) fn find(changes: &mut [FunctionChange], tested: &[usize], neighbours:
         let left = |gain: usize| (difference(changes, gain) + difference(changes, loss)).abs();
         let fits = |gain: &usize| {
             let (a, b) = (tested[*gain], tested[loss]);
+            let is_one_sided =
+                |at: usize| matches!(changes[at].verdict, Verdict::New | Verdict::Gone);
+            // If both are, one is perhaps the other's name.
+            let may_hide_caller = is_one_sided(*gain) != is_one_sided(loss);
+            let have_one_caller =
+                || neighbours.caller(a).is_some() && neighbours.caller(a) == neighbours.caller(b);
             changes[*gain].is_certain()
-                && (neighbours.calls(a, b) || neighbours.calls(b, a))
+                && (neighbours.calls(a, b)
+                    || neighbours.calls(b, a)
+                    || (may_hide_caller && have_one_caller()))
                 && left(*gain) <= LEAST_LEFT * difference(changes, loss).abs()
         };
         let best = gains
