@@ -16,6 +16,7 @@ mod doctor;
 mod drive;
 mod many;
 mod model;
+mod profile;
 mod results;
 mod samples;
 mod search;
@@ -40,6 +41,8 @@ mod _pinpoint {
         BotConfigs, combined_commit, midpoint, outcome_document, stored_jobs, stored_outcome,
         try_to_cancel,
     };
+    #[pymodule_export]
+    use crate::profile::{Profile, explain_profiles, parse_profile};
     #[pymodule_export]
     use crate::search::{Bisection, CulpritFinder, Pairwise, pairwise_outcome};
 

@@ -55,6 +55,20 @@ impl fmt::Display for ProfileFormat {
 }
 
 impl ProfileFormat {
+    /// Its name, as documents and users write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ChromeTrace => "chrome-trace",
+            Self::CpuProfile => "cpu-profile",
+            Self::PerfScript => "perf-script",
+            Self::Folded => "folded",
+            Self::Pprof => "pprof",
+            Self::Firefox => "firefox",
+            Self::Speedscope => "speedscope",
+            Self::Callgrind => "callgrind",
+        }
+    }
+
     /// How to get symbols.
     pub(super) fn symbols(self) -> &'static str {
         match self {
@@ -258,4 +272,25 @@ impl<'de> Visitor<'de> for Look<'_> {
 #[derive(serde::Deserialize)]
 struct Event {
     ph: Option<IgnoredAny>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_has_one_name() {
+        for format in [
+            ProfileFormat::ChromeTrace,
+            ProfileFormat::CpuProfile,
+            ProfileFormat::PerfScript,
+            ProfileFormat::Folded,
+            ProfileFormat::Pprof,
+            ProfileFormat::Firefox,
+            ProfileFormat::Speedscope,
+            ProfileFormat::Callgrind,
+        ] {
+            assert_eq!(serde_json::to_value(format).unwrap(), format.as_str());
+        }
+    }
 }

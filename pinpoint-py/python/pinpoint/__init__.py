@@ -10,7 +10,8 @@ so for many pairs at once; :func:`mann_whitney_u`, :func:`ks_2samp` and
 :func:`bisect_async`, :func:`pairwise_async` and :func:`culprit_async` do so on your
 event loop, :class:`Executor` in a world of your own. :func:`jobs` lists what was begun, here and on
 the command line; :func:`job_outcome` and :func:`cancel_job` take its names.
-:func:`doctor` finds what makes measurements on this machine noisy.
+:func:`doctor` finds what makes measurements on this machine noisy. :func:`explain` says
+which functions moved between the profiles of two builds, :func:`read_profile` reads one.
 
 Searches: :class:`Bisection` finds the commits that changed a benchmark,
 :class:`Pairwise` compares two commits, :class:`CulpritFinder` does both. They run
@@ -58,6 +59,7 @@ from ._pinpoint import (
     Comparisons,
     CulpritFinder,
     Pairwise,
+    Profile,
     __version__,
     compare_functional,
     compare_many,
@@ -100,6 +102,14 @@ if TYPE_CHECKING:
         pairwise,
         pairwise_async,
     )
+    from ._profile import (
+        CostChange,
+        Detectable,
+        Explanation,
+        FunctionChange,
+        explain,
+        read_profile,
+    )
 
 __all__ = [
     "Bisection",
@@ -112,14 +122,18 @@ __all__ = [
     "CombinedCommit",
     "Commit",
     "Comparisons",
+    "CostChange",
     "Culprit",
     "CulpritFinder",
     "CulpritFinderOutcome",
+    "Detectable",
     "Diagnosis",
     "Effect",
     "ExecutionError",
     "Executor",
+    "Explanation",
     "Finding",
+    "FunctionChange",
     "FunctionalComparison",
     "Interrupted",
     "JobError",
@@ -142,6 +156,7 @@ __all__ = [
     "PerformanceComparison",
     "PinpointError",
     "Posterior",
+    "Profile",
     "Progress",
     "RepositoryError",
     "RunFailed",
@@ -160,6 +175,7 @@ __all__ = [
     "culprit",
     "culprit_async",
     "doctor",
+    "explain",
     "job_outcome",
     "jobs",
     "ks_2samp",
@@ -167,10 +183,11 @@ __all__ = [
     "midpoint",
     "pairwise",
     "pairwise_async",
+    "read_profile",
     "wilcoxon",
 ]
 
-# Names that few users need and that take long to import (asyncio).
+# Names that not every user needs and that take long to import (asyncio, json).
 _LATER = {
     "Bot": "_bots",
     "Bots": "_bots",
@@ -186,6 +203,12 @@ _LATER = {
     "culprit_async": "_drive",
     "pairwise": "_drive",
     "pairwise_async": "_drive",
+    "CostChange": "_profile",
+    "Detectable": "_profile",
+    "Explanation": "_profile",
+    "FunctionChange": "_profile",
+    "explain": "_profile",
+    "read_profile": "_profile",
 }
 
 

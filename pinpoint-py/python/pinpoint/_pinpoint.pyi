@@ -28,6 +28,7 @@ __all__ = [
     "Comparisons",
     "CulpritFinder",
     "Pairwise",
+    "Profile",
     "Stop",
     "__version__",
     "combined_commit",
@@ -37,12 +38,14 @@ __all__ = [
     "compare_performance",
     "doctor",
     "drive",
+    "explain_profiles",
     "high_threshold",
     "ks_2samp",
     "mann_whitney_u",
     "midpoint",
     "outcome_document",
     "pairwise_outcome",
+    "parse_profile",
     "stored_jobs",
     "stored_outcome",
     "try_to_cancel",
@@ -56,6 +59,7 @@ _Method = Literal["auto", "exact", "asymptotic", "pinpoint"]
 _Strategy = Literal["adaptive", "pinpoint"]
 _Sample = npt.ArrayLike
 _StrPath = str | PathLike[str]
+_Columns = dict[str, list[str] | npt.NDArray[Any]]
 _Run = SupportsFloat | Mapping[str, SupportsFloat] | None
 
 def mann_whitney_u(
@@ -324,6 +328,102 @@ class Comparisons:
     @property
     def effect_size(self) -> npt.NDArray[np.float64]:
         """Rank-biserial correlations, from -1 to 1; NaN where no test was run."""
+
+def parse_profile(content: bytes) -> Profile:
+    """The profile that a file holds, as :func:`pinpoint.read_profile`."""
+
+def explain_profiles(
+    base: Sequence[Profile],
+    experiment: Sequence[Profile],
+    paired: bool,
+    same: Sequence[tuple[str, str]],
+) -> str:
+    """What moved, as JSON, of which :func:`pinpoint.explain` makes named tuples."""
+
+@final
+class Profile:
+    """A profile, read by :func:`read_profile`, as tables.
+
+    Each table is a dict of columns of one length: NumPy arrays, and lists of text.
+    ``pandas.DataFrame(profile.frames)`` makes a data frame of it, and so does
+    ``polars.DataFrame``. A table is made when it is asked for: keep it.
+
+    Examples
+    --------
+    >>> import pinpoint
+    >>> profile = pinpoint.read_profile("bench.cpuprofile")  # doctest: +SKIP
+    >>> profile.frames["name"], profile.frames["own"]  # doctest: +SKIP
+    (['parse', 'print'], array([3.1e+07, 1.2e+07]))
+    """
+
+    def window(self, window: str) -> Profile:
+        """What happened in a part of the time alone.
+
+        Parameters
+        ----------
+        window : str
+            The name of a mark, or ``"FROM..TO"`` in milliseconds since the profile
+            began, either of which may be left out.
+
+        Raises
+        ------
+        ValueError
+            No such mark, nothing sampled in that time, or a profile that does not
+            say when its samples were taken.
+        """
+    @property
+    def format(self) -> str:
+        """``"chrome-trace"``, ``"cpu-profile"``, ``"perf-script"``, ``"folded"``,
+        ``"pprof"``, ``"firefox"``, ``"speedscope"`` or ``"callgrind"``."""
+    @property
+    def unit(self) -> str:
+        """What weights and costs count: ``"nanoseconds"`` for all times, ``"bytes"``,
+        ``"instructions"``, ``"samples"``, or the name of an event."""
+    @property
+    def total(self) -> float:
+        """The sum of all weights, in ``unit``."""
+    @property
+    def threads(self) -> list[str]:
+        """The names of the threads."""
+    @property
+    def frames(self) -> _Columns:
+        """The functions: columns of shape (functions,).
+
+        ``name``, ``module`` and ``file`` as the profile has them, empty where unknown;
+        ``line`` and ``column`` counted from 1, 0 where unknown; ``own``, the cost of the
+        function itself, and ``total``, with all that it called, counted at the
+        outermost frame of a recursion, in ``unit``; ``calls`` where calls are counted.
+        """
+    @property
+    def stacks(self) -> _Columns:
+        """The stacks as a tree: columns of shape (stacks,).
+
+        ``parent``, the stack that calls, and ``frame``, the function that is called: rows
+        of this table and of ``frames``. The first row is the empty stack, with -1 for
+        both. A parent stands before its children.
+        """
+    @property
+    def samples(self) -> _Columns:
+        """The samples: columns of shape (samples,).
+
+        ``stack`` and ``thread``, as rows of ``stacks`` and places in ``threads``;
+        ``weight``, what was spent, in ``unit``; and ``time``, in nanoseconds since the
+        profile began, where that is known.
+        """
+    @property
+    def calls(self) -> _Columns:
+        """Who called whom, where that is counted: columns of shape (edges,).
+
+        ``caller`` and ``callee``, as rows of ``frames``; ``count``, how often; ``weight``,
+        what was spent in the callee and below it, in ``unit``.
+        """
+    @property
+    def marks(self) -> _Columns:
+        """Spans of time with a name, as ``performance.measure`` makes them: columns of
+        shape (spans,).
+
+        ``name``; ``begin`` and ``end`` in nanoseconds since the profile began.
+        """
 
 @final
 class Bisection:

@@ -1,0 +1,345 @@
+"""Reading profiles, and what moved between those of two builds."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from . import _pinpoint
+from ._pinpoint import Profile
+from ._results import table
+
+Source = str | os.PathLike[str] | Profile
+FunctionVerdict = Literal[
+    "slower",
+    "faster",
+    "called_more_often",
+    "called_less_often",
+    "new",
+    "gone",
+    "moved",
+    "uncertain",
+]
+
+
+class CostChange(NamedTuple):
+    """A cost before and after, in the unit of the profiles; of calls, how many.
+
+    Attributes
+    ----------
+    base, experiment : float
+        The means over the runs of each side.
+    difference : float
+        The difference of the means: those of all functions add up to the whole.
+    estimate : float or None
+        The pseudomedian of the differences in pairs, or the shift of Hodges and Lehmann;
+        None with too few runs.
+    ci_low, ci_high : float or None
+        Its 95 % interval.
+    """
+
+    base: float
+    experiment: float
+    difference: float
+    estimate: float | None
+    ci_low: float | None
+    ci_high: float | None
+
+    @classmethod
+    def _of(cls, change: dict[str, Any]) -> CostChange:
+        interval = change["interval"] or {"low": None, "high": None}
+        plain = {name: change[name] for name in ("base", "experiment", "difference", "estimate")}
+        return cls(**plain, ci_low=interval["low"], ci_high=interval["high"])
+
+    def _repr_html_(self) -> str:
+        return table("Change", self._asdict().items())
+
+
+class FunctionChange(NamedTuple):
+    """What moved in a function; see :func:`explain`.
+
+    Attributes
+    ----------
+    name : str
+        Demangled, without hashes and suffixes of the compiler.
+    module, file, package : str or None
+        The base name of its program or library, its source, and the package that its
+        path shows, if known.
+    line : int or None
+        Where it begins, counted from 1.
+    verdict : str
+        ``"slower"``, ``"faster"``, ``"called_more_often"``, ``"called_less_often"``,
+        ``"new"``, ``"gone"``; ``"moved"``: another function has gained what it lost, or
+        the other way round; ``"uncertain"``: the difference may be chance.
+    moved_with : int or None
+        The place of that other function.
+    own, total : CostChange
+        The cost of the function itself, and with all that it called.
+    calls : CostChange or None
+        How often it was called, where that is counted.
+    share : float or None
+        Its own difference as a part of the whole one.
+    p_value, adjusted_p_value : float or None
+        Of its own difference; adjusted for all functions (Benjamini and Hochberg). None
+        with too few runs, and where costs are counted.
+    called_by : str or None
+        The function that most often calls it.
+    """
+
+    name: str
+    module: str | None
+    file: str | None
+    line: int | None
+    package: str | None
+    verdict: FunctionVerdict
+    moved_with: int | None
+    own: CostChange
+    total: CostChange
+    calls: CostChange | None
+    share: float | None
+    p_value: float | None
+    adjusted_p_value: float | None
+    called_by: str | None
+
+    @property
+    def is_certain(self) -> bool:
+        """Its difference is no chance, and has not only moved."""
+        return self.verdict not in ("uncertain", "moved")
+
+    @classmethod
+    def _of(cls, change: dict[str, Any]) -> FunctionChange:
+        function, verdict, calls = change["function"], change["verdict"], change["calls"]
+        return cls(
+            **function,
+            verdict=verdict["kind"],
+            moved_with=verdict.get("with"),
+            own=CostChange._of(change["own"]),
+            total=CostChange._of(change["total"]),
+            calls=calls and CostChange._of(calls),
+            share=change["share"],
+            p_value=change["p"],
+            adjusted_p_value=change["adjusted_p"],
+            called_by=change["called_by"],
+        )
+
+    def _repr_html_(self) -> str:
+        return table(self.name, self._asdict().items())
+
+
+class Detectable(NamedTuple):
+    """What could have been seen.
+
+    Attributes
+    ----------
+    smallest : float or None
+        The smallest difference, in the unit of the profiles, that would have been seen in
+        any function, four times of five; None with too few runs to see one of any size.
+    runs_needed : int
+        The runs of each side, or pairs, that would see half of it, or any at all.
+    functions : int
+        The functions tested.
+    """
+
+    smallest: float | None
+    runs_needed: int
+    functions: int
+
+
+class Explanation(NamedTuple):
+    """What moved between two builds; see :func:`explain`.
+
+    Attributes
+    ----------
+    unit : str
+        What all costs count: ``"nanoseconds"``, ``"instructions"``, ``"samples"``, …
+    design : str
+        ``"pairs"`` or ``"groups"``.
+    base_runs, experiment_runs : int
+        The profiles of each side.
+    exact : bool
+        Costs are counted and not sampled: any difference is one of the builds.
+    tested : bool
+        There are enough runs for p-values.
+    whole : CostChange
+        The whole cost, without what was idle.
+    functions : tuple of FunctionChange
+        All functions with at least 0.1 % of a side, certain ones first, then by the size
+        of the difference.
+    rest : float
+        The difference of all others together.
+    path : tuple of (str, float)
+        From the outermost function into the one with most of the whole difference, as
+        long as one has 60 % of it, and that difference. Empty if no function is certain.
+    renamed : tuple of (str, str, float)
+        Functions of the base that may be others of the experiment, and how alike their
+        callers and callees are, from 0 to 1.
+    detectable : Detectable or None
+        What could have been seen; None where costs are counted.
+    """
+
+    unit: str
+    design: Literal["pairs", "groups"]
+    base_runs: int
+    experiment_runs: int
+    exact: bool
+    tested: bool
+    whole: CostChange
+    functions: tuple[FunctionChange, ...]
+    rest: float
+    path: tuple[tuple[str, float], ...]
+    renamed: tuple[tuple[str, str, float], ...]
+    detectable: Detectable | None
+
+    @property
+    def certain(self) -> tuple[FunctionChange, ...]:
+        """The functions whose difference is no chance."""
+        return tuple(function for function in self.functions if function.is_certain)
+
+    @property
+    def columns(self) -> dict[str, list[Any] | np.ndarray[Any, Any]]:
+        """``functions`` as columns of shape (functions,), for a data frame.
+
+        ``name``, ``module``, ``file``, ``line``, ``package``, ``verdict`` and ``called_by`` as
+        lists; as arrays of float64, NaN where there is nothing, ``share``, ``p_value``,
+        ``adjusted_p_value``, the fields of ``own`` by their names, and those of ``total`` and
+        ``calls`` with ``total_`` and ``calls_`` before them.
+        """
+        functions = self.functions
+        columns: dict[str, list[Any] | np.ndarray[Any, Any]] = {
+            field: [getattr(function, field) for function in functions]
+            for field in ("name", "module", "file", "line", "package", "verdict", "called_by")
+        }
+        for field in ("share", "p_value", "adjusted_p_value"):
+            values = [getattr(function, field) for function in functions]
+            columns[field] = np.array(values, dtype=np.float64)
+        for prefix, part in (("", "own"), ("total_", "total"), ("calls_", "calls")):
+            for field in CostChange._fields:
+                values = [getattr(getattr(function, part), field, None) for function in functions]
+                columns[prefix + field] = np.array(values, dtype=np.float64)
+        return columns
+
+    @classmethod
+    def _of(cls, document: dict[str, Any]) -> Explanation:
+        detectable = document["detectable"]
+        plain = ("unit", "design", "base_runs", "experiment_runs", "exact", "tested")
+        return cls(
+            **{field: document[field] for field in plain},
+            whole=CostChange._of(document["whole"]),
+            functions=tuple(map(FunctionChange._of, document["functions"])),
+            rest=document["rest"]["difference"],
+            path=tuple((step["name"], step["difference"]) for step in document["path"]),
+            renamed=tuple(
+                (guess["base"], guess["experiment"], guess["alike"])
+                for guess in document["renamed"]
+            ),
+            detectable=detectable and Detectable(**detectable),
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [("whole", f"{self.whole.difference:+.6g} {self.unit}")]
+        for function in self.certain:
+            rows.append((function.name, f"{function.own.difference:+.6g}, {function.verdict}"))
+        return table(f"{len(self.certain)} functions certain", rows)
+
+
+def read_profile(path: str | os.PathLike[str], window: str | None = None) -> Profile:
+    """Read a profile in any format that ``pinpoint explain`` takes, plain or gzip.
+
+    A Chrome trace, a ``.cpuprofile``, the text of ``perf script``, folded stacks, pprof,
+    callgrind, or the JSON of Firefox, samply or speedscope, recognised by its content.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    window : str, optional
+        The part of the time that counts; see :meth:`Profile.window`.
+
+    Returns
+    -------
+    Profile
+        Functions, stacks and samples as columns, times in nanoseconds.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    ValueError
+        It is no profile, or one that is cut short, without samples or symbols, of two
+        units, or without such a window; with the place in it, and what to do.
+    """
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        profile = _pinpoint.parse_profile(content)
+        return profile if window is None else profile.window(window)
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from None
+
+
+def explain(
+    base: Source | Iterable[Source],
+    experiment: Source | Iterable[Source],
+    *,
+    paired: bool = False,
+    same: Mapping[str, str] | None = None,
+    window: str | None = None,
+) -> Explanation:
+    """Say which functions' time moved between two builds, as ``pinpoint explain`` does.
+
+    Functions are matched by module, name and file, without addresses, hashes and versions.
+    One is certain when its p-value, adjusted for all functions, is at most 0.05, which
+    needs several runs of each side; one run is enough for callgrind, which counts.
+
+    Parameters
+    ----------
+    base, experiment : path, Profile, or iterable of them
+        The profiles of the build before the change and after it, one of each run.
+    paired : bool
+        Whether the first profile of the base was recorded together with the first of the
+        experiment, and so on.
+    same : mapping, optional
+        Functions of the base that have another name in the experiment.
+    window : str, optional
+        The part of the time of each that counts; see :meth:`Profile.window`.
+
+    Returns
+    -------
+    Explanation
+        ``functions``, the certain ones first, ``whole`` and ``path``; ``columns`` for a data
+        frame.
+
+    Raises
+    ------
+    OSError
+        A file cannot be read.
+    ValueError
+        A profile that cannot be read, a side without one, sides of different length in
+        pairs, profiles in different units, a name in ``same`` that does not exist.
+
+    Examples
+    --------
+    >>> import pinpoint
+    >>> runs = lambda *names: [f"{name}.folded" for name in names]
+    >>> pinpoint.explain(runs("a1", "a2"), runs("b1", "b2"), paired=True)  # doctest: +SKIP
+    """
+    document = _pinpoint.explain_profiles(
+        _profiles(base, window), _profiles(experiment, window), paired, list((same or {}).items())
+    )
+    return Explanation._of(json.loads(document))
+
+
+def _profiles(side: Source | Iterable[Source], window: str | None) -> list[Profile]:
+    if isinstance(side, (str, os.PathLike, Profile)):
+        side = [side]
+    return [_profile(source, window) for source in side]
+
+
+def _profile(source: Source, window: str | None) -> Profile:
+    if not isinstance(source, Profile):
+        return read_profile(source, window)
+    return source if window is None else source.window(window)
