@@ -26,10 +26,12 @@ use pinpoint_core::profile::{ExportFormat, Exported, Window};
 /// several runs of each side; callgrind counts instructions, so that one is enough.
 ///
 /// Profilers: perf (call graphs by frame pointers), perf-dwarf (by debug information),
-/// callgrind, node (V8's sampler), python (py-spy), go (of `go test`), command:TEMPLATE, a
-/// shell command that has a profile written to {profile} and may hold {command} for the
-/// benchmark, and files:GLOB, profiles that the benchmark itself writes to its work
-/// tree.
+/// callgrind, samply, node (V8's sampler), python (py-spy), go (of `go test`), chrome (the
+/// trace of a Chromium that the benchmark starts from the PATH or as CHROME_PATH,
+/// CHROME_BIN or PUPPETEER_EXECUTABLE_PATH say; or with the options in
+/// PINPOINT_CHROME_FLAGS, one in each line), command:TEMPLATE, a shell command that has a
+/// profile written to {profile} and may hold {command} for the benchmark, and files:GLOB,
+/// profiles that the benchmark itself writes to its work tree.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

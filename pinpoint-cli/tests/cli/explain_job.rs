@@ -1,8 +1,12 @@
 //! `pinpoint explain JOB`: real builds under real profilers, as jobs.
 
+mod browser;
+mod in_go;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -285,6 +289,53 @@ fn perf_finds_the_function_or_says_why_it_may_not() {
     }
 }
 
+/// As samply 0.13 writes them: a profile with addresses, and the names beside it.
+const SAMPLY: &str = r#"#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+profile=$2; shift 3; "$@" || exit
+cat >"$profile" <<end
+{"meta": {"interval": 1}, "libs": [{"name": "bench", "debugName": "bench",
+  "breakpadId": "00000000000000000000000000000A1B0"}],
+ "threads": [{"name": "bench", "stringArray": ["0x160", "0x200"],
+  "funcTable": {"name": [0, 1], "resource": [0, 0]}, "resourceTable": {"lib": [0]},
+  "frameTable": {"func": [0, 1]}, "stackTable": {"prefix": [null, 0], "frame": [0, 1]},
+  "samples": {"stack": [0, 1], "weight": [50, $(cat samples)]}}]}
+end
+cat >"${profile%.json}.syms.json" <<end
+{"string_table": ["UNKNOWN", "parse", "hash"], "data": [{"debug_name": "bench",
+  "debug_id": "00000000-0000-0000-0000-000000000a1b", "code_id": "",
+  "symbol_table": [{"rva": 340, "symbol": 1}, {"rva": 500, "symbol": 2}],
+  "known_addresses": [[352, 0], [512, 1]]}]}
+end
+"#;
+
+#[test]
+fn samply_names_the_functions_in_a_file_of_their_own() {
+    let world = world("samples", &["40".into(), "60".into()]);
+    let job = of_script(&world, &["true"]);
+    let absent = world.pinpoint(&["explain", &job, "--profiler", "samply"]);
+    let absent = absent.env("PATH", "/usr/bin:/bin").ends_with(2);
+    assert!(
+        absent.stderr.contains("cargo install --locked samply"),
+        "{absent}"
+    );
+    let programs = world.path("programs");
+    fs::create_dir(&programs).unwrap();
+    let samply = programs.join("samply");
+    fs::write(&samply, SAMPLY).unwrap();
+    fs::set_permissions(&samply, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::iter::once(programs).chain(std::env::split_paths(&path));
+    let explain = world.pinpoint(&["explain", "--profiler", "samply"]);
+    let explain = explain.env("PATH", std::env::join_paths(path).unwrap());
+    let answer = explained(explain, &job);
+    let hash = &answer["functions"][0];
+    assert_eq!(hash["function"]["name"], "hash", "{answer:#}");
+    assert_eq!(hash["function"]["module"], "bench");
+    assert_eq!(hash["called_by"], "parse");
+    assert_eq!(hash["own"]["difference"], 20e6);
+}
+
 /// A program of which py-spy sees two functions. It samples time that passes, so that what
 /// changes is far more than what other processes can add to the rest.
 const PYTHON: &str = "
@@ -353,6 +404,79 @@ fn node_is_profiled_however_it_is_started() {
     assert_eq!(first["function"]["name"], "hashWords", "{answer:#}");
     assert_eq!(first["in_diff"]["file"], "bench.js");
     assert_eq!(answer["status"], "too_few_runs");
+}
+
+#[test]
+fn garbage_is_the_collectors_or_that_of_the_function_that_makes_it() {
+    let more = JAVASCRIPT
+        .replace("function hashWords", "const kept = [];\nfunction hashWords")
+        .replace(
+            "total = (total * 31 + word) % 1000003;",
+            "kept[word % 9999] = { total: [total = (total * 31 + word) % 1000003] };",
+        );
+    let world = world("bench.js", &[JAVASCRIPT.into(), more]);
+    let explain = world.pinpoint(&["explain", "--profiler", "node"]);
+    let answer = explained(explain, &of_script(&world, &["node", "bench.js"]));
+    let mut first: Vec<_> = (answer["functions"].as_array().unwrap()[..2].iter())
+        .map(|it| it["function"]["name"].as_str().unwrap())
+        .collect();
+    first.sort_unstable();
+    assert_eq!(first, ["(garbage collector)", "hashWords"], "{answer:#}");
+}
+
+/// A program with a crate of its own, whose function is slower than before, while another
+/// function is inlined.
+#[test]
+fn a_rust_dependency_is_found_beside_what_is_inlined() {
+    let words = "use std::hint::black_box;
+#[inline(never)]
+pub fn hash_word(mut word: u32) -> u32 {
+    for round in 0..40 { word = word.wrapping_mul(31) ^ black_box(round); }
+    word
+}
+";
+    let bench = "use std::hint::black_box;
+#[inline(never)]
+fn parse_word(mut word: u32) -> u32 {
+    for round in 0..30 { word = word.wrapping_mul(17) ^ black_box(round); }
+    word
+}
+fn main() {
+    for word in 0..2000 { black_box(words::hash_word(parse_word(word))); }
+}
+";
+    let files = |words: &str, bench: &str| {
+        BTreeMap::from([
+            ("words.rs", words.to_owned()),
+            ("bench.rs", bench.to_owned()),
+        ])
+    };
+    let mut world = World::new();
+    let inlined = bench.replace("inline(never)", "inline(always)");
+    world.add(&[
+        files(words, bench),
+        files(&words.replace("0..40", "0..60"), &inlined),
+    ]);
+    // The compiler itself: rustup looks for it in the home, which is empty in tests.
+    let root = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let root = String::from_utf8(root.unwrap().stdout).unwrap();
+    let rustc = format!("{}/bin/rustc -g -C opt-level=1 --edition 2021", root.trim());
+    let build = format!(
+        "{rustc} --crate-type rlib words.rs && {rustc} --extern words=libwords.rlib bench.rs"
+    );
+    let job = pairwise(&world, &["--build", &build], &["./bench"]);
+    let answer = document(&world, &job, &["--profiler", "callgrind"]);
+    assert_eq!(certain(&answer)[0], ("words::hash_word", "slower"));
+    assert_eq!(answer["functions"][0]["in_diff"]["file"], "words.rs");
+    let moved = |name: &str| {
+        let named = |it: &&Value| it["function"]["name"] == name;
+        let function = answer["functions"].as_array().unwrap().iter().find(named);
+        function.is_some_and(|it| it["verdict"]["kind"] == "moved")
+    };
+    assert!(
+        moved("bench::parse_word") && moved("bench::main"),
+        "{answer:#}"
+    );
 }
 
 #[test]

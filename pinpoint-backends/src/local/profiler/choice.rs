@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::{Profiler, ProfilerError, go, perf, python};
+use super::{Profiler, ProfilerError, chrome, go, perf, python, samply};
 use crate::local::config::LocalConfig;
 use crate::local::instructions::{InstructionCounter, VALGRIND};
 use crate::local::supervisor::find;
@@ -24,12 +24,14 @@ pub struct ProfilerFacts {
     pub has_valgrind: bool,
     /// py-spy is installed.
     pub has_py_spy: bool,
+    /// samply is installed.
+    pub has_samply: bool,
     /// What the job measures is counted by callgrind.
     pub is_counted: bool,
 }
 
 /// The profiler for a benchmark: of its language where that has one of its own, else perf,
-/// else callgrind.
+/// else callgrind, else samply.
 ///
 /// # Errors
 ///
@@ -72,9 +74,13 @@ pub fn choose_profiler(facts: &ProfilerFacts) -> Result<Profiler, ProfilerError>
     if go::check(&facts.command).is_ok() {
         return Ok(Profiler::Go);
     }
+    if chrome::is_browser(program) {
+        return Ok(Profiler::Chrome);
+    }
     match (facts.has_perf && !facts.perf_refused, facts.has_valgrind) {
         (true, _) => Ok(Profiler::Perf),
         (false, true) => Ok(Profiler::Callgrind),
+        (false, false) if facts.has_samply && !facts.has_perf => Ok(Profiler::Samply),
         (false, false) if facts.has_perf => Err(missing(Profiler::Callgrind)),
         (false, false) => Err(ProfilerError::NoneInstalled),
     }
@@ -92,6 +98,10 @@ fn missing(profiler: Profiler) -> ProfilerError {
             "install it with `pip install py-spy`, or take perf for the interpreter itself",
         ),
         Profiler::Callgrind => (VALGRIND, "install the package valgrind"),
+        Profiler::Samply => (
+            samply::PROGRAM,
+            "install it with `cargo install --locked samply`, or take perf or callgrind",
+        ),
         _ => (
             perf::PROGRAM,
             "install it (linux-perf in Debian, linux-tools in Ubuntu, perf elsewhere), or take callgrind",
@@ -115,6 +125,7 @@ pub fn profiler_facts(config: &LocalConfig) -> ProfilerFacts {
         perf_refused: has_perf && perf::check().is_err(),
         has_valgrind: is_installed(VALGRIND),
         has_py_spy: is_installed(python::PROGRAM),
+        has_samply: is_installed(samply::PROGRAM),
         is_counted: config.instructions == Some(InstructionCounter::Callgrind),
     }
 }
@@ -130,7 +141,8 @@ impl Profiler {
             Self::Perf | Self::PerfDwarf => Some(perf::PROGRAM),
             Self::Callgrind => Some(VALGRIND),
             Self::Python => Some(python::PROGRAM),
-            Self::Node | Self::Go | Self::Command(_) | Self::Files(_) => None,
+            Self::Samply => Some(samply::PROGRAM),
+            Self::Node | Self::Go | Self::Chrome | Self::Command(_) | Self::Files(_) => None,
         };
         if needed.is_some_and(|program| !is_installed(program)) {
             return Err(missing(self.clone()));
@@ -143,7 +155,7 @@ impl Profiler {
     }
 }
 
-fn is_installed(program: &str) -> bool {
+pub(super) fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     find(program.as_ref(), None, &[("PATH".into(), path)]).is_ok()
 }
@@ -185,6 +197,7 @@ mod tests {
             ("env PYTHONHASHSEED=0 python3 bench.py", Profiler::Python),
             ("pytest --benchmark-only", Profiler::Python),
             ("go test -bench .", Profiler::Go),
+            ("chromium --headless page.html", Profiler::Chrome),
             ("./words.test -test.bench .", Profiler::Go),
             ("./bench", Profiler::Perf),
             ("sh -c node", Profiler::Perf),
@@ -224,7 +237,13 @@ mod tests {
             choose_profiler(&none).unwrap_err().to_string()
         };
         assert!(without("python3 x.py").contains("pip install py-spy"));
-        assert!(without("./bench").contains("install perf or valgrind"));
+        assert!(without("./bench").contains("install perf, valgrind or samply"));
+        let samply = ProfilerFacts {
+            command: vec!["./bench".into()],
+            has_samply: true,
+            ..ProfilerFacts::default()
+        };
+        assert_eq!(choose_profiler(&samply).unwrap(), Profiler::Samply);
         let refused = ProfilerFacts {
             has_valgrind: false,
             ..refused

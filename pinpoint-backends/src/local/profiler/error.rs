@@ -39,11 +39,11 @@ pub enum ProfilerError {
         advice: &'static str,
     },
     /// Nothing is installed that could profile the benchmark.
-    #[error("no profiler for this benchmark is installed; install perf or valgrind")]
+    #[error("no profiler for this benchmark is installed; install perf, valgrind or samply")]
     NoneInstalled,
     /// The kernel does not let this user profile.
     #[error(
-        "perf may not be used here ({reason}{}); allow it with `sysctl kernel.perf_event_paranoid=1` as root, or take callgrind, which needs no permission",
+        "the kernel's perf events may not be used here ({reason}{}); allow it with `sysctl kernel.perf_event_paranoid=1` as root, or take callgrind, which needs no permission",
         setting(.paranoid)
     )]
     NotPermitted {
@@ -84,7 +84,7 @@ fn setting(paranoid: &Option<i32>) -> String {
 
 fn advice(profiler: &Profiler) -> &'static str {
     match profiler {
-        Profiler::Perf | Profiler::PerfDwarf => {
+        Profiler::Perf | Profiler::PerfDwarf | Profiler::Samply => {
             "check that the benchmark runs for longer than a few milliseconds"
         }
         Profiler::Callgrind => "check that the benchmark's processes end by themselves",
@@ -93,6 +93,9 @@ fn advice(profiler: &Profiler) -> &'static str {
         }
         Profiler::Python => "check that the benchmark runs Python for longer than a second",
         Profiler::Go => "check that the benchmark tests a single package",
+        Profiler::Chrome => {
+            "check that the benchmark closes its browser, and finds it on the PATH or in CHROME_PATH, CHROME_BIN or PUPPETEER_EXECUTABLE_PATH; if not, have it start the browser with the options in PINPOINT_CHROME_FLAGS, one in each line"
+        }
         Profiler::Command(_) => "check that the template writes one to {profile}",
         Profiler::Files(_) => {
             "check that the benchmark writes files of such names in the work tree"

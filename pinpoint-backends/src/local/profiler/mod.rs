@@ -7,15 +7,18 @@
 //! | profiler | starts | leaves |
 //! | --- | --- | --- |
 //! | `perf`, `perf-dwarf` | `perf record … -- COMMAND` | the text of `perf script` |
+//! | `samply` | `samply record … -- COMMAND` | the JSON of the Firefox Profiler |
 //! | `callgrind` | `valgrind --tool=callgrind … COMMAND` | a file for each process |
 //! | `node` | COMMAND, with a script in `NODE_OPTIONS` | a `.cpuprofile` for each process and worker |
 //! | `python` | `py-spy record … -- COMMAND` | a speedscope file |
 //! | `go` | COMMAND with `-cpuprofile` | a pprof file |
+//! | `chrome` | COMMAND, its browsers with options | a Chrome trace for each browser |
 //! | `command:TEMPLATE` | the template, by `sh -c` | what it writes to `{profile}` |
 //! | `files:GLOB` | COMMAND | the files in the work tree that match |
 
 mod callgrind;
 mod choice;
+mod chrome;
 mod error;
 mod files;
 mod go;
@@ -23,6 +26,7 @@ mod kept;
 mod node;
 mod perf;
 mod python;
+mod samply;
 mod template;
 
 use std::ffi::OsString;
@@ -35,6 +39,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
+use self::choice::is_installed;
 pub use self::choice::{ProfilerFacts, choose_profiler, profiler_facts};
 pub use self::error::ProfilerError;
 pub use self::kept::kept_profiles;
@@ -62,6 +67,10 @@ pub enum Profiler {
     Python,
     /// The sampler of `go test`.
     Go,
+    /// samply: on macOS, too, where there is no perf.
+    Samply,
+    /// The traces of Chromium, which the benchmark starts.
+    Chrome,
     /// A shell command that has a profile written to `{profile}`. `{command}` is the
     /// benchmark; without it, the shell command stands for the benchmark.
     Command(String),
@@ -71,7 +80,16 @@ pub enum Profiler {
 
 impl Profiler {
     /// The names of those without a parameter.
-    pub const NAMES: [&str; 6] = ["perf", "perf-dwarf", "callgrind", "node", "python", "go"];
+    pub const NAMES: [&str; 8] = [
+        "perf",
+        "perf-dwarf",
+        "callgrind",
+        "node",
+        "python",
+        "go",
+        "samply",
+        "chrome",
+    ];
 
     /// Whether it counts, so that one pair of runs is enough.
     pub fn is_exact(&self) -> bool {
@@ -88,6 +106,8 @@ impl fmt::Display for Profiler {
             Self::Node => formatter.write_str("node"),
             Self::Python => formatter.write_str("python"),
             Self::Go => formatter.write_str("go"),
+            Self::Samply => formatter.write_str("samply"),
+            Self::Chrome => formatter.write_str("chrome"),
             Self::Command(template) => write!(formatter, "command:{template}"),
             Self::Files(glob) => write!(formatter, "files:{glob}"),
         }
@@ -119,6 +139,8 @@ impl FromStr for Profiler {
             "node" => Self::Node,
             "python" => Self::Python,
             "go" => Self::Go,
+            "samply" => Self::Samply,
+            "chrome" => Self::Chrome,
             _ => match text.split_once(':') {
                 Some(("command", text)) => Self::Command(template::checked(text)?),
                 Some(("files", glob)) => Self::Files(files::checked(glob)?),
@@ -162,6 +184,10 @@ impl Recording {
                 let hook = directory.path().join(node::HOOK);
                 fs::write(&hook, node::SCRIPT).map_err(LocalError::io("write", &hook))?;
             }
+            Profiler::Chrome => {
+                let place = directory.path().join(chrome::STAND_INS);
+                write_scripts(&place, &chrome::stand_ins(is_installed))?;
+            }
             Profiler::Files(glob) => files::remove(tree, glob)?,
             _ => {}
         }
@@ -181,6 +207,8 @@ impl Recording {
             Profiler::Callgrind => callgrind::command(place, program, arguments),
             Profiler::Python => python::command(place, program, arguments),
             Profiler::Go => go::command(place, program, arguments),
+            Profiler::Samply => samply::command(place, program, arguments),
+            Profiler::Chrome => chrome::command(place, program, arguments),
             Profiler::Command(template) => template::command(place, template, program, arguments),
             Profiler::Node | Profiler::Files(_) => {
                 let mut command = Command::new(program);
@@ -192,8 +220,10 @@ impl Recording {
 
     /// Sets the variables by which the profiler is started, once the command has all others.
     pub(super) fn set_environment(&self, command: &mut Command) {
-        if self.profiler == Profiler::Node {
-            node::set_environment(self.directory.path(), command);
+        match self.profiler {
+            Profiler::Node => node::set_environment(self.directory.path(), command),
+            Profiler::Chrome => chrome::set_environment(self.directory.path(), command),
+            _ => {}
         }
     }
 
@@ -203,6 +233,10 @@ impl Recording {
         let (written, failure) = match &self.profiler {
             Profiler::Perf | Profiler::PerfDwarf => match perf::text(place) {
                 Ok(text) => (vec![text], None),
+                Err(failure) => return Ok(Err(failure)),
+            },
+            Profiler::Samply => match samply::profile(place) {
+                Ok(profile) => (vec![profile], None),
                 Err(failure) => return Ok(Err(failure)),
             },
             Profiler::Python => (
@@ -227,11 +261,27 @@ impl Recording {
     /// The reason for which a run failed, when it lies with the profiler.
     pub(super) fn refusal(&self, stderr: &str) -> Option<ProfilerError> {
         match self.profiler {
-            Profiler::Perf | Profiler::PerfDwarf => perf::refusal(stderr),
+            Profiler::Perf | Profiler::PerfDwarf | Profiler::Samply => perf::refusal(stderr),
             Profiler::Python => python::refusal(stderr),
             _ => None,
         }
     }
+}
+
+/// Makes a directory with these programs.
+fn write_scripts(place: &Path, scripts: &[(&str, String)]) -> Result<(), LocalError> {
+    fs::create_dir(place).map_err(LocalError::io("make", place))?;
+    for (name, script) in scripts {
+        let path = place.join(name);
+        let write = || {
+            fs::write(&path, script)?;
+            #[cfg(unix)]
+            fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+            Ok(())
+        };
+        write().map_err(LocalError::io("write", &path))?;
+    }
+    Ok(())
 }
 
 /// The profiles of a directory, in the order of their names.

@@ -1,0 +1,149 @@
+//! Go's profiler, and what Go's own tool says of the same profiles. Ignored by default,
+//! since not everybody has Go.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::{document, pairwise};
+use crate::world::World;
+
+const MODULE: &str = "module example.com/words\n\ngo 1.21\n";
+
+const BENCHMARK: &str = r#"package words
+
+import "testing"
+
+//go:noinline
+func hashWord(word uint32) uint32 {
+	for round := uint32(0); round < 40; round++ {
+		word = word*31 + round
+	}
+	return word
+}
+
+//go:noinline
+func parseWord(word uint32) []uint32 {
+	words := make([]uint32, 40)
+	for round := range words {
+		words[round] = word*17 ^ uint32(round)
+	}
+	return words
+}
+
+var sum uint32
+
+func BenchmarkWords(b *testing.B) {
+	for i := 0; i < b.N; i++ {
+		for word := uint32(0); word < 20000; word++ {
+			sum += hashWord(parseWord(word)[3])
+		}
+	}
+}
+"#;
+
+/// What is spent in a function, and with all that it calls, in nanoseconds.
+type Costs = BTreeMap<String, (f64, f64)>;
+
+/// The functions that `go tool pprof` lists for these files.
+fn listed(options: &[&str]) -> Costs {
+    let all = ["-nodecount=10000", "-nodefraction=0", "-edgefraction=0"];
+    let output = Command::new("go")
+        .args(["tool", "pprof", "-top", "-unit=nanoseconds"])
+        .args(all)
+        .args(options)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let number = |text: &str| text.trim_end_matches("ns").parse::<f64>().ok();
+    let mut costs = Costs::new();
+    for line in said.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let [own, _, _, total, _, name, ..] = words.as_slice()
+            && let (Some(own), Some(total)) = (number(own), number(total))
+        {
+            costs.insert((*name).to_owned(), (own, total));
+        }
+    }
+    let failure = String::from_utf8_lossy(&output.stderr);
+    assert!(costs.len() > 10, "{said}{failure}");
+    costs
+}
+
+/// Where Go keeps what it has built: the home of the tests is empty.
+fn cache() -> String {
+    let output = Command::new("go")
+        .args(["env", "GOCACHE"])
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// The functions of the document, by a part of their changes.
+fn found(document: &Value, part: &str) -> Costs {
+    let functions = document["functions"].as_array().unwrap().iter();
+    let cost = |change: &Value| change[part].as_f64().unwrap();
+    functions
+        .map(|it| {
+            let name = it["function"]["name"].as_str().unwrap();
+            (name.to_owned(), (cost(&it["own"]), cost(&it["total"])))
+        })
+        .collect()
+}
+
+/// All of ours are among theirs; of theirs, ours are without what is less than 0.1 %.
+fn assert_equal(ours: &Costs, theirs: &Costs) {
+    for (name, (own, total)) in ours {
+        let (their_own, their_total) = theirs.get(name).copied().unwrap_or_default();
+        assert!((own - their_own).abs() < 1.0, "{name}: {own} {their_own}");
+        assert!(
+            (total - their_total).abs() < 1.0,
+            "{name}: {total} {their_total}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs Go"]
+fn profiles_and_their_difference_are_as_gos_tool_says() {
+    let slower = BENCHMARK.replace("round < 40", "round < 120");
+    let files = |benchmark: &str, number: u32| {
+        BTreeMap::from([
+            ("go.mod", MODULE.to_owned()),
+            ("words_test.go", benchmark.to_owned()),
+            ("number", number.to_string()),
+        ])
+    };
+    let mut world = World::new();
+    world.add(&[files(BENCHMARK, 0), files(&slower, 1)]);
+    let build = format!("GOCACHE={} GOPROXY=off go test -c -o words.test .", cache());
+    let build = ["--build", &build];
+    let options = ["-test.bench", ".", "-test.run", "NONE", "-test.benchtime"];
+    let command = [&["./words.test"][..], &options, &["200x"]].concat();
+    let job = pairwise(&world, &build, &command);
+    // It is found without being asked for.
+    let answer = document(&world, &job, &["--pairs", "1"]);
+    assert_eq!(answer["job"]["profiler"], "go");
+    assert_eq!(
+        answer["functions"][0]["function"]["name"], "example.com/words.hashWord",
+        "{answer:#}"
+    );
+    assert_eq!(answer["functions"][0]["in_diff"]["kind"], "lines");
+    let [base, experiment] = ["base", "experiment"].map(|side| answer[side][0].as_str().unwrap());
+    assert_equal(&found(&answer, "base"), &listed(&[base]));
+    assert_equal(&found(&answer, "experiment"), &listed(&[experiment]));
+    let against = format!("-diff_base={base}");
+    let difference = listed(&[&against, experiment]);
+    assert_equal(&found(&answer, "difference"), &difference);
+    // Go's tool reads what is exported, and finds the same.
+    let id = answer["job"]["job_id"].as_str().unwrap();
+    let exported = world.path("difference.pprof");
+    let file = std::fs::File::create(&exported).unwrap();
+    let export = world.pinpoint(&["explain", id, "--export", "pprof"]);
+    export.start_into(file).wait();
+    assert_equal(
+        &found(&answer, "difference"),
+        &listed(&[exported.to_str().unwrap()]),
+    );
+}
