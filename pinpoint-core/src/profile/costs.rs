@@ -82,7 +82,7 @@ pub(super) fn add_up(profile: &Profile, below: &mut [f64]) {
 ///
 /// The stacks are walked depth first, with a count of the functions that are open: asking
 /// each stack's ancestors would take the square of the depth.
-fn outermost(
+pub(super) fn outermost(
     profile: &Profile,
     function: impl Fn(usize) -> Option<usize>,
     mut take: impl FnMut(usize, usize),

@@ -8,6 +8,7 @@
 //!
 //! [`explain`] compares the profiles of two builds: `identity` finds the functions that are
 //! the same in both, `difference` what moved. [`export()`] writes them for other tools.
+//! [`compare_stacks`] says what moved on each stack and between callers and callees.
 //! [`Timeline`] says what happened when, for flame charts and trees of one run.
 //! [`SourceDiff`] matches what moved with the lines that a commit changes, and
 //! [`shows_difference`] compares it with what a job measured without a profiler.
@@ -23,6 +24,7 @@ mod costs;
 mod difference;
 mod error;
 mod export;
+mod flame_chart;
 mod format;
 mod identity;
 mod merge;
@@ -30,6 +32,7 @@ mod model;
 mod names;
 mod read;
 mod source_diff;
+mod stack_tree;
 mod symbol;
 mod timeline;
 mod window;
@@ -37,11 +40,12 @@ mod window;
 pub use agreement::shows_difference;
 pub use costs::Costs;
 pub use difference::{
-    Change, Design, Detectable, ExplainError, ExplainOptions, Explanation, FunctionChange,
-    PathStep, RenameGuess, Rest, Verdict, explain,
+    CallChange, Change, Design, Detectable, ExplainError, ExplainOptions, Explanation,
+    FunctionChange, PathStep, RenameGuess, Rest, StackComparison, Verdict, compare_stacks, explain,
 };
 pub use error::ReadProfileError;
 pub use export::{ExportError, ExportFormat, ExportFormatError, Exported, export};
+pub use flame_chart::{ChartCall, ChartTrack};
 pub use format::ProfileFormat;
 pub use identity::Function;
 pub use model::{
@@ -49,6 +53,7 @@ pub use model::{
 };
 pub use names::{NameId, Names};
 pub use source_diff::{DiffMatch, DiffMatchKind, SourceDiff};
+pub use stack_tree::{StackNode, StackTree};
 pub use timeline::{
     Category, Entry, EntryId, EventKey, EventKeyError, FunctionId, Kind, KindId, Nesting,
     ScriptFunction, Source, Span, StackPart, Timeline, Track,

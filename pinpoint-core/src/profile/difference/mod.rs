@@ -15,6 +15,7 @@
 //! What a function gains and one that it calls loses, or the other way round, is *moved*:
 //! that is what inlining does, and no change by itself.
 
+mod calls;
 mod moved;
 mod path;
 mod renamed;
@@ -24,6 +25,7 @@ mod statistics;
 use pinpoint_compare::{CompareError, Interval};
 use serde::{Deserialize, Serialize};
 
+pub use calls::{CallChange, StackComparison, compare_stacks};
 pub use renamed::RenameGuess;
 pub use statistics::Detectable;
 
@@ -146,6 +148,10 @@ pub enum Verdict {
 /// What moved in one function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FunctionChange {
+    /// Its place in the [`StackTree::functions`](super::StackTree::functions) of the same
+    /// profiles and options. It is not a part of the document.
+    #[serde(skip)]
+    pub index: usize,
     /// The function.
     pub function: Function,
     /// What it cost by itself.

@@ -9,7 +9,7 @@ pub(super) struct Run<'a> {
     pub(super) own: Vec<f64>,
     pub(super) total: Vec<f64>,
     pub(super) calls: Option<Vec<f64>>,
-    profile: &'a Profile,
+    pub(super) profile: &'a Profile,
     of: &'a [u32],
     pub(super) below: Vec<f64>,
     pub(super) children: Children,
@@ -138,6 +138,12 @@ impl<'a> Run<'a> {
         self.of
             .get(frame as usize)
             .map(|function| *function as usize)
+    }
+
+    /// The stack that this one was called from.
+    pub(super) fn parent(&self, stack: usize) -> usize {
+        let parent = self.profile.stacks.parents.get(stack);
+        parent.map_or(0, |parent| *parent as usize)
     }
 
     /// The calls, where they are counted.

@@ -59,7 +59,7 @@ pub(super) fn change(values: &[f64], runs: &Runs) -> Result<Change, CompareError
 }
 
 /// The change of a value, and the p-value of its difference if there can be one.
-fn test(
+pub(super) fn test(
     values: &[f64],
     runs: &Runs,
     scratch: &mut Scratch,
@@ -119,6 +119,7 @@ pub(super) fn changes(
             false => None,
         };
         changes.push(FunctionChange {
+            index: function,
             function: functions[function].clone(),
             own,
             total,

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use super::{ExportError, Exported, Merged};
+use super::{ExportError, Exported};
+use crate::profile::StackTree;
 use crate::profile::identity::Function;
 
-impl Merged {
+impl StackTree {
     pub(super) fn cpuprofile(&self, exported: Exported) -> Result<Vec<u8>, ExportError> {
         let mut children = vec![Vec::new(); self.nodes.len()];
         for (place, node) in self.nodes.iter().enumerate().skip(1) {
@@ -17,7 +18,7 @@ impl Merged {
             .map(|(place, children)| {
                 let function = match place {
                     0 => None,
-                    _ => self.functions.get(self.nodes[place].function as usize),
+                    _ => self.functions.get(self.nodes[place].function),
                 };
                 V8Node {
                     id: place + 1,

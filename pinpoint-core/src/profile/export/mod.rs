@@ -7,10 +7,8 @@ mod speedscope;
 use std::fmt::Write;
 use std::str::FromStr;
 
-use hashbrown::HashMap;
-
-use super::identity::{Function, identify};
-use super::{Profile, ProfileUnit};
+use super::identity::identify;
+use super::{Profile, ProfileUnit, StackNode, StackTree};
 
 /// The most functions on all stacks: each is written with all that it was called from.
 const MOST_STEPS: usize = 1 << 27;
@@ -94,7 +92,7 @@ pub fn export(
     exported: Exported,
     format: ExportFormat,
 ) -> Result<Vec<u8>, ExportError> {
-    let merged = Merged::of(base, experiment);
+    let merged = StackTree::of(base, experiment, &identify(base.iter().chain(experiment)));
     let unit = base
         .iter()
         .chain(experiment)
@@ -118,15 +116,7 @@ pub fn export(
     }
 }
 
-/// A stack of all runs: the mean weight of each side.
-struct Node {
-    parent: usize,
-    function: u32,
-    base: f64,
-    experiment: f64,
-}
-
-impl Node {
+impl StackNode {
     fn weight(&self, exported: Exported) -> f64 {
         match exported {
             Exported::Base => self.base,
@@ -136,58 +126,10 @@ impl Node {
     }
 }
 
-/// The stacks of all runs; the first is the empty one, and a parent stands before its
-/// children.
-struct Merged {
-    functions: Vec<Function>,
-    nodes: Vec<Node>,
-}
-
-impl Merged {
-    fn of(base: &[Profile], experiment: &[Profile]) -> Self {
-        let all = || base.iter().chain(experiment);
-        let identified = identify(all());
-        let root = Node {
-            parent: 0,
-            function: 0,
-            base: 0.0,
-            experiment: 0.0,
-        };
-        let mut nodes = vec![root];
-        let mut index: HashMap<(usize, u32), usize> = HashMap::new();
-        for (run, (profile, of)) in all().zip(&identified.of).enumerate() {
-            let mut places = vec![0; profile.stacks.len()];
-            for stack in 1..profile.stacks.len() {
-                let parent = places[profile.stacks.parents[stack] as usize];
-                let function = of[profile.stacks.frames[stack] as usize];
-                places[stack] = *index.entry((parent, function)).or_insert_with(|| {
-                    nodes.push(Node {
-                        parent,
-                        function,
-                        base: 0.0,
-                        experiment: 0.0,
-                    });
-                    nodes.len() - 1
-                });
-            }
-            for sample in &profile.samples {
-                let node = &mut nodes[places[sample.stack.0 as usize]];
-                if run < base.len() {
-                    node.base += sample.weight / base.len() as f64;
-                } else {
-                    node.experiment += sample.weight / experiment.len() as f64;
-                }
-            }
-        }
-        Self {
-            functions: identified.functions,
-            nodes,
-        }
-    }
-
+impl StackTree {
     /// The stacks that weigh something, with their places in the tree.
-    fn weighed(&self, exported: Exported) -> impl Iterator<Item = (usize, &Node)> {
-        let weighs = move |node: &Node| match exported {
+    fn weighed(&self, exported: Exported) -> impl Iterator<Item = (usize, &StackNode)> {
+        let weighs = move |node: &StackNode| match exported {
             Exported::Difference => node.base != 0.0 || node.experiment != 0.0,
             side => node.weight(side) > 0.0,
         };
@@ -196,7 +138,7 @@ impl Merged {
     }
 
     /// The functions of a stack, the leaf first; `left` is how many may still be written.
-    fn stack(&self, node: usize, left: &mut usize) -> Result<Vec<u32>, ExportError> {
+    fn stack(&self, node: usize, left: &mut usize) -> Result<Vec<usize>, ExportError> {
         let mut stack = Vec::new();
         let mut place = node;
         while place != 0 {
@@ -216,7 +158,7 @@ impl Merged {
                     text.push(';');
                 }
                 // What parts functions and lines cannot be in a name.
-                let name = &self.functions[*function as usize].name;
+                let name = &self.functions[*function].name;
                 text.extend(name.chars().map(|c| {
                     if matches!(c, ';' | '\n' | '\r') {
                         ':'

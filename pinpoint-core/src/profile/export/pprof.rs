@@ -7,11 +7,12 @@ use flate2::write::GzEncoder;
 use hashbrown::HashMap;
 use prost::Message;
 
-use super::{ExportError, Exported, MOST_STEPS, Merged};
+use super::{ExportError, Exported, MOST_STEPS};
 use crate::profile::ProfileUnit;
+use crate::profile::StackTree;
 use crate::profile::read::pprof::proto;
 
-impl Merged {
+impl StackTree {
     pub(super) fn pprof(
         &self,
         exported: Exported,
@@ -64,7 +65,7 @@ impl Merged {
         for (place, node) in self.weighed(exported) {
             let stack = self.stack(place, &mut left)?;
             profile.sample.push(proto::Sample {
-                location_id: stack.into_iter().map(|f| u64::from(f) + 1).collect(),
+                location_id: stack.into_iter().map(|f| f as u64 + 1).collect(),
                 value: vec![node.weight(exported).round() as i64],
             });
         }

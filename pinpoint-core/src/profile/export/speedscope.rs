@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use super::{ExportError, Exported, MOST_STEPS, Merged};
+use super::{ExportError, Exported, MOST_STEPS};
 use crate::profile::ProfileUnit;
+use crate::profile::StackTree;
 
-impl Merged {
+impl StackTree {
     pub(super) fn speedscope(
         &self,
         exported: Exported,
@@ -83,6 +84,6 @@ struct SpeedscopeProfile<'a> {
     unit: &'a str,
     start_value: f64,
     end_value: f64,
-    samples: Vec<Vec<u32>>,
+    samples: Vec<Vec<usize>>,
     weights: Vec<f64>,
 }

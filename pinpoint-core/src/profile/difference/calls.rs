@@ -1,0 +1,188 @@
+//! What moved between a function and those that call it.
+
+use hashbrown::HashMap;
+use pinpoint_compare::{Scratch, benjamini_hochberg};
+
+use super::runs::{Run, Runs};
+use super::statistics::test;
+use super::{Change, ExplainError, ExplainOptions, LEAST_SHARE};
+use crate::profile::costs::outermost;
+use crate::profile::stack_tree::StackTree;
+use crate::profile::{Profile, identity};
+
+/// At most this many pairs of caller and callee: those with the greatest parts of a side.
+const MOST: usize = 10_000;
+
+/// What was spent in a function, and in all that it called, when it was called by another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallChange {
+    /// The function that calls: its place in [`StackTree::functions`].
+    pub caller: usize,
+    /// The function that is called.
+    pub callee: usize,
+    /// What was spent there. Of calls within each other, the outermost counts.
+    pub total: Change,
+    /// The p-value of its difference, adjusted for all pairs of caller and callee. Absent
+    /// where there are too few runs, and where values are exact.
+    pub adjusted_p: Option<f64>,
+}
+
+/// The stacks of two builds, and what moved on the way from caller to callee.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StackComparison {
+    /// The stacks of all runs, with means, without those in which nothing ran.
+    pub tree: StackTree,
+    /// For each profile, first the base's and then the experiment's, the function of each of
+    /// its frames: a place in [`StackTree::functions`].
+    pub functions_of: Vec<Vec<u32>>,
+    /// Pairs of caller and callee with at least 0.1 % of a side, the greatest first.
+    pub calls: Vec<CallChange>,
+}
+
+/// Compares the stacks of two builds: what [`explain`](super::explain) says of functions,
+/// for the places from which they are called.
+///
+/// # Errors
+///
+/// Those of [`explain`](super::explain).
+///
+/// # Cost
+///
+/// Proportional to the stacks of all profiles, and to the pairs of functions times the runs.
+pub fn compare_stacks(
+    base: &[Profile],
+    experiment: &[Profile],
+    options: &ExplainOptions,
+) -> Result<StackComparison, ExplainError> {
+    super::check(base, experiment, options)?;
+    let mut identified = identity::identify(base.iter().chain(experiment));
+    identified.rename(base.len(), &options.same)?;
+    let mut all = base.iter().chain(experiment);
+    let exact = all.all(|profile| profile.format.is_exact());
+    let runs = Runs::new(base, experiment, &identified, options.paired);
+    let calls = changes(&runs, exact)?;
+    let tree = StackTree::of(base, experiment, &identified).without(&identified.idle);
+    Ok(StackComparison {
+        tree,
+        functions_of: identified.of,
+        calls,
+    })
+}
+
+fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallChange>, ExplainError> {
+    let mut ids: HashMap<(usize, usize), usize> = HashMap::new();
+    let mut values: Vec<Vec<f64>> = Vec::new();
+    for (place, run) in runs.all.iter().enumerate() {
+        let mut add = |edge: usize, weight: f64| {
+            if values.len() <= edge {
+                values.resize_with(edge + 1, || vec![0.0; runs.all.len()]);
+            }
+            values[edge][place] += weight;
+        };
+        weigh(run, &mut ids, &mut add);
+    }
+    let wholes = runs.wholes();
+    let whole = |values: &[f64]| values.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    let (base, experiment) = wholes.split_at(runs.base);
+    let wholes = [whole(base), whole(experiment)];
+    let share = |values: &[f64]| {
+        let (base, experiment) = values.split_at(runs.base);
+        let sum = |values: &[f64]| values.iter().sum::<f64>();
+        (sum(base) / wholes[0]).max(sum(experiment) / wholes[1])
+    };
+    let shared = ids.into_iter().filter_map(|(pair, edge)| {
+        let values = values.get(edge)?;
+        Some((share(values), pair, values))
+    });
+    let mut tested: Vec<_> = shared.filter(|(share, ..)| *share >= LEAST_SHARE).collect();
+    tested.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    tested.truncate(MOST);
+
+    let (mut scratch, mut p_values) = (Scratch::new(), Vec::new());
+    let mut changes = Vec::with_capacity(tested.len());
+    for (_, (caller, callee), values) in tested {
+        let (total, p) = test(values, runs, &mut scratch)?;
+        p_values.extend(p.filter(|_| !exact));
+        changes.push(CallChange {
+            caller,
+            callee,
+            total,
+            adjusted_p: None,
+        });
+    }
+    if p_values.len() == changes.len() {
+        let adjusted = benjamini_hochberg(&p_values)?;
+        for (change, p) in changes.iter_mut().zip(adjusted) {
+            change.adjusted_p = Some(p);
+        }
+    }
+    Ok(changes)
+}
+
+/// What one run spent on the way from each caller to each callee.
+fn weigh(run: &Run, ids: &mut HashMap<(usize, usize), usize>, add: &mut impl FnMut(usize, f64)) {
+    let mut id = |pair| {
+        let next = ids.len();
+        *ids.entry(pair).or_insert(next)
+    };
+    if run.calls.is_some() {
+        for edge in run.counted_calls() {
+            if edge.caller != edge.callee {
+                add(id((edge.caller, edge.callee)), edge.weight);
+            }
+        }
+        return;
+    }
+    let edges: Vec<Option<usize>> = (0..run.below.len())
+        .map(|stack| {
+            let (caller, callee) = (run.function(run.parent(stack))?, run.function(stack)?);
+            (caller != callee).then(|| id((caller, callee)))
+        })
+        .collect();
+    let edge = |stack: usize| edges.get(stack).copied().flatten();
+    outermost(run.profile, edge, |stack, edge| add(edge, run.below[stack]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn compared(text: [&str; 2]) -> Vec<(String, f64, f64)> {
+        let [base, experiment] = text.map(|text| vec![Profile::read(text.as_bytes()).unwrap(); 6]);
+        let compared = compare_stacks(&base, &experiment, &ExplainOptions::default()).unwrap();
+        let name = |function: usize| compared.tree.functions[function].name.as_str();
+        let row = |call: &CallChange| {
+            let pair = format!("{} {}", name(call.caller), name(call.callee));
+            (pair, call.total.base, call.total.experiment)
+        };
+        compared.calls.iter().map(row).collect()
+    }
+
+    #[test]
+    fn each_sample_counts_once_for_a_pair_of_functions() {
+        let found = compared(["m;f;g;f;g 3\nm;g 2\n", "m;f;g;f;g 4\nm;g 2\n"]);
+        let expected = [
+            ("f g", 3.0, 4.0),
+            ("g f", 3.0, 4.0),
+            ("m f", 3.0, 4.0),
+            ("m g", 2.0, 2.0),
+        ];
+        let mut found_sorted = found.clone();
+        found_sorted.sort_by(|a, b| a.0.cmp(&b.0));
+        let expected = expected.map(|(pair, base, experiment)| (pair.to_owned(), base, experiment));
+        assert_eq!(found_sorted, expected);
+        assert_eq!(found.last().map(|row| row.0.as_str()), Some("m g"));
+    }
+
+    #[test]
+    fn counted_calls_are_taken_as_they_are() {
+        let counted = |inside: u32| {
+            format!(
+                "events: Ir\nfl=a.c\nfn=main\n1 10\ncfn=hash\ncalls=2 5\n1 {inside}\nfn=hash\n5 {inside}\ntotals: {}\n",
+                10 + inside
+            )
+        };
+        let found = compared([&counted(100), &counted(120)]);
+        assert_eq!(found, [("main hash".to_owned(), 100.0, 120.0)]);
+    }
+}
