@@ -1,6 +1,7 @@
 //! Results in words, the same on a page and on a terminal.
 
 mod commits;
+pub mod explanation;
 mod pairs;
 mod search;
 

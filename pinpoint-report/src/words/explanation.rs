@@ -1,0 +1,201 @@
+//! What moved between two builds, in words.
+
+use pinpoint_core::profile::{
+    Change, Design, DiffMatchKind, Explanation, Function, FunctionChange, ProfileUnit, RenameGuess,
+    Verdict,
+};
+
+use crate::quantity::{change, count, quantity};
+use crate::text::name;
+
+/// The whole difference, in the unit and in percent: `+14.20 ms (+11.0 %)`.
+pub fn whole(explanation: &Explanation) -> String {
+    let whole = &explanation.whole;
+    let difference = signed(whole.difference, &explanation.unit);
+    let relative = whole.difference / whole.base * 100.0;
+    if relative.is_finite() {
+        format!("{difference} ({relative:+.1} %)")
+    } else {
+        difference
+    }
+}
+
+/// How many runs there are: `10 pairs`, `8 runs a side`.
+pub fn runs(explanation: &Explanation) -> String {
+    let (base, experiment) = (explanation.base_runs, explanation.experiment_runs);
+    match explanation.design {
+        Design::Pairs => count(base as u64, "pair"),
+        Design::Groups if base == experiment => {
+            format!("{} a side", count(base as u64, "run"))
+        }
+        Design::Groups => format!("{base} runs against {experiment}"),
+    }
+}
+
+/// How many functions moved, and how much of the whole difference they are.
+pub fn finding(explanation: &Explanation) -> String {
+    let certain: Vec<&FunctionChange> = explanation.certain().collect();
+    if certain.is_empty() {
+        return "no function is certain".into();
+    }
+    let functions = count(certain.len() as u64, "function");
+    match share(&certain) {
+        Some(share) => format!("{share} of it in {functions}"),
+        None => format!("{functions} moved"),
+    }
+}
+
+/// How much of the whole difference these are. Where they cancel out, a part says nothing.
+fn share(functions: &[&FunctionChange]) -> Option<String> {
+    let shares: Option<f64> = functions.iter().map(|function| function.share).sum();
+    shares.filter(|share| (0.0..=1.5).contains(share)).map(part)
+}
+
+/// What the certain functions leave of the whole difference.
+pub fn spread(explanation: &Explanation) -> Option<String> {
+    let certain = explanation.certain();
+    let shares: Option<f64> = certain.map(|function| function.share).sum();
+    let left = shares.map(|shares| 1.0 - shares)?;
+    (0.005..1.0)
+        .contains(&left)
+        .then(|| format!("the other {} is spread, no function certain", part(left)))
+}
+
+/// What a weight of the profile is in the units of people.
+fn in_unit(value: f64, unit: &ProfileUnit) -> (f64, String) {
+    match unit {
+        ProfileUnit::Nanoseconds => (value / 1e9, "s".into()),
+        other => (value, other.to_string()),
+    }
+}
+
+/// A difference, with its sign and unit.
+pub fn signed(value: f64, unit: &ProfileUnit) -> String {
+    let (value, unit) = in_unit(value, unit);
+    change(value, Some(&unit))
+}
+
+/// A value with its unit.
+pub fn amount(value: f64, unit: &ProfileUnit) -> String {
+    let (value, unit) = in_unit(value, unit);
+    quantity(value, Some(&unit))
+}
+
+/// A part of something in percent.
+pub fn part(part: f64) -> String {
+    format!("{:.0} %", part * 100.0)
+}
+
+/// The estimate of a difference, or that of the means where there are too few runs for one.
+pub fn shown(change: &Change) -> f64 {
+    change.estimate.unwrap_or(change.difference)
+}
+
+/// The interval of a difference; empty without one.
+pub fn interval(change: &Change, unit: &ProfileUnit) -> String {
+    change.interval.map_or_else(String::new, |interval| {
+        let [low, high] = [interval.low, interval.high].map(|end| signed(end, unit));
+        format!("[{low}, {high}]")
+    })
+}
+
+/// Where a function is: its package if it is not the program's own, or its file, or at
+/// least its module.
+pub fn place(function: &Function) -> String {
+    let short = |path: &str| {
+        let parts: Vec<&str> = path.rsplit(['/', '\\']).take(2).collect();
+        parts.into_iter().rev().collect::<Vec<_>>().join("/")
+    };
+    let place = match (&function.package, &function.file, function.line) {
+        (Some(package), ..) => package.clone(),
+        (None, Some(file), Some(line)) => format!("{}:{line}", short(file)),
+        (None, Some(file), None) => short(file),
+        (None, None, _) => function.module.clone().unwrap_or_default(),
+    };
+    name(&place)
+}
+
+/// What happened to a function; absent where it may be chance, and where it only moved.
+pub fn verdict(verdict: &Verdict) -> Option<&'static str> {
+    match verdict {
+        Verdict::Slower => Some("more"),
+        Verdict::Faster => Some("less"),
+        Verdict::CalledMoreOften => Some("called more often"),
+        Verdict::CalledLessOften => Some("called less often"),
+        Verdict::New => Some("new"),
+        Verdict::Gone => Some("gone"),
+        Verdict::Moved { .. } | Verdict::Uncertain => None,
+    }
+}
+
+/// The caller of a function that only one side has, after its verdict.
+pub fn caller(function: &FunctionChange) -> String {
+    match (&function.verdict, &function.called_by) {
+        (Verdict::New | Verdict::Gone, Some(caller)) => format!(", called by {}", name(caller)),
+        _ => String::new(),
+    }
+}
+
+/// How the changes that are explained change a function.
+pub fn in_diff(kind: DiffMatchKind) -> &'static str {
+    match kind {
+        DiffMatchKind::Lines => "in the diff",
+        DiffMatchKind::Name => "named in the diff",
+        DiffMatchKind::File => "its file is in the diff",
+    }
+}
+
+/// What moved from a function to another, a sentence for each pair.
+pub fn moved(explanation: &Explanation) -> Vec<String> {
+    let functions = explanation.functions.iter().enumerate();
+    let pairs = functions.filter_map(|(index, function)| match function.verdict {
+        // Each pair once.
+        Verdict::Moved { with } if index < with => {
+            Some((function, explanation.functions.get(with)?))
+        }
+        _ => None,
+    });
+    let sentence = |(function, other): (&FunctionChange, &FunctionChange)| {
+        let (from, to) = match function.own.difference < 0.0 {
+            true => (function, other),
+            false => (other, function),
+        };
+        format!(
+            "{} from {} to {}, as inlining does; no change by itself",
+            amount(from.own.difference.abs(), &explanation.unit),
+            name(&from.function.name),
+            name(&to.function.name)
+        )
+    };
+    pairs.map(sentence).collect()
+}
+
+/// A guess that a function has another name: the guess, and how to settle it.
+pub fn renamed(guess: &RenameGuess) -> [String; 2] {
+    let (old, new) = (name(&guess.base), name(&guess.experiment));
+    let alike = part(guess.alike);
+    [
+        format!("{old} is now {new} (callers and callees are {alike} alike)"),
+        format!("if so, compare them with --same '{old}={new}'"),
+    ]
+}
+
+/// What could have been seen, where no function is certain.
+pub fn detectable(explanation: &Explanation) -> Option<String> {
+    let detectable = explanation.detectable?;
+    let (what, each) = match explanation.design {
+        Design::Pairs => ("pair", ""),
+        Design::Groups => ("run", " of each side"),
+    };
+    let functions = count(detectable.functions as u64, "function");
+    let needed = count(detectable.runs_needed as u64, what);
+    Some(match detectable.smallest {
+        Some(smallest) => format!(
+            "{} or more in any of the {functions} compared would have been seen; {needed}{each} would show half of that",
+            amount(smallest, &explanation.unit)
+        ),
+        None => format!(
+            "so few runs can't be certain of one among {functions}, however large its difference: record {needed}{each}"
+        ),
+    })
+}
