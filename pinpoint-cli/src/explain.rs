@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use pinpoint_core::profile::{
     ExplainOptions, Explanation, ExportFormat, Exported, Profile, Window, explain, export,
 };
+use pinpoint_report::profile;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -18,6 +19,7 @@ use crate::arguments::{Display, Explain, Output};
 use crate::error::{CliError, FOUND, NO_DIFFERENCE, UNDECIDED};
 use crate::explanation_text;
 use crate::output::{print, print_bytes, print_json};
+use crate::{report, worker_list};
 
 /// The version of the document.
 const VERSION: u32 = 1;
@@ -74,6 +76,7 @@ impl Status {
 
 /// The profiles of two builds, and what moved between them.
 pub(crate) struct Answer {
+    options: ExplainOptions,
     /// The files that were read.
     files: [Vec<PathBuf>; 2],
     /// None where the answer was kept, and they were removed.
@@ -83,17 +86,29 @@ pub(crate) struct Answer {
     about: Option<About>,
 }
 
-/// What is written instead of the answer.
-#[derive(Debug, Clone, Copy)]
-struct Export {
-    format: ExportFormat,
-    side: Exported,
+/// What is written besides the answer, or instead of it.
+#[derive(Debug, Default)]
+struct Written {
+    /// Instead of the answer.
+    export: Option<(ExportFormat, Exported)>,
+    /// Besides it.
+    report: Option<PathBuf>,
 }
 
-impl Export {
-    fn of(arguments: &Explain) -> Option<Self> {
+impl Written {
+    /// An answer that was kept is not enough.
+    fn needs_profiles(&self) -> bool {
+        self.export.is_some() || self.report.is_some()
+    }
+
+    /// Finds out whether the file can be written before any work is done for it.
+    fn of(arguments: &Explain) -> Result<Self, CliError> {
         let side = arguments.side.into();
-        arguments.export.map(|format| Self { format, side })
+        let report = arguments.report.as_deref();
+        Ok(Self {
+            export: arguments.export.map(|format| (format, side)),
+            report: report.map(report::destination).transpose()?,
+        })
     }
 }
 
@@ -101,6 +116,7 @@ pub(crate) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
     if arguments.job.is_some() {
         return job::run(arguments, display).await;
     }
+    let written = Written::of(&arguments)?;
     let read = |paths: &[PathBuf]| -> Result<Vec<Profile>, CliError> {
         let window = arguments.window.as_ref();
         paths.iter().map(|path| read(path, window)).collect()
@@ -115,8 +131,9 @@ pub(crate) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
         profiles,
         about: None,
         files: [arguments.base.clone(), arguments.experiment.clone()],
+        options,
     };
-    answer.print(Export::of(&arguments), display)
+    answer.print(&written, display)
 }
 
 /// Problems of the profiles are the same, whatever is done with them.
@@ -129,13 +146,16 @@ fn explained(
 
 impl Answer {
     /// Prints it, or what is to be written instead, and returns the exit code.
-    fn print(&self, export: Option<Export>, display: &Display) -> Result<u8, CliError> {
-        if let Some(Export { format, side }) = export {
+    fn print(&self, written: &Written, display: &Display) -> Result<u8, CliError> {
+        if let Some((format, side)) = written.export {
             let [base, experiment] = &self.profiles;
             let written = self::export(base, experiment, side, format)
                 .map_err(|error| CliError::Input(error.to_string()))?;
             print_bytes(&written);
             return Ok(FOUND);
+        }
+        if let Some(file) = &written.report {
+            report::write_text(&self.report()?, file)?;
         }
         match display.output {
             // Every key is a string: this can't fail.
@@ -155,6 +175,28 @@ impl Answer {
 
     pub(crate) fn exit_code(&self) -> u8 {
         Status::of(&self.explanation).exit_code()
+    }
+
+    fn report(&self) -> Result<String, CliError> {
+        let [base, experiment] = &self.profiles;
+        let notes = self
+            .about
+            .as_ref()
+            .map(|about| explanation_text::notes(&self.explanation, about));
+        let report = profile::Report {
+            explanation: &self.explanation,
+            profiles: [base, experiment],
+            options: &self.options,
+            files: [&self.files[0], &self.files[1]],
+            job: self.about.as_ref().map(|about| profile::Job {
+                id: &about.job_id,
+                explains: &about.explains,
+                profiler: &about.profiler,
+            }),
+            notes: &notes.unwrap_or_default(),
+            made: worker_list::now(),
+        };
+        Ok(profile::report(&report)?)
     }
 
     pub(crate) fn document(&self) -> Value {
@@ -179,6 +221,7 @@ impl From<Document<'_>> for Answer {
         Self {
             files: [document.base.into_owned(), document.experiment.into_owned()],
             profiles: [Vec::new(), Vec::new()],
+            options: ExplainOptions::default(),
             explanation: document.explanation.into_owned(),
             about: document.job.map(Cow::into_owned),
         }

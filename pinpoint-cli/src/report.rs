@@ -40,6 +40,11 @@ pub(crate) fn destination(file: &Path) -> Result<PathBuf, CliError> {
 pub(crate) async fn write(storage: &Storage, job: &JobId, file: &Path) -> Result<(), CliError> {
     let job = storage.jobs.get(job.as_str()).await?;
     let text = pinpoint_report::report(&storage.jobs, Some(&storage.state_dir), job).await?;
+    write_text(&text, file)
+}
+
+/// Writes a report, whole or not at all.
+pub(crate) fn write_text(text: &str, file: &Path) -> Result<(), CliError> {
     let written = || {
         let mut unfinished = whole_file::begin(file)?;
         unfinished.write_all(text.as_bytes())?;

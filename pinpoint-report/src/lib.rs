@@ -6,6 +6,8 @@
 //! Without scripts, or printed, everything can be read but the table of the single
 //! runs with their logs, which is unpacked on demand.
 //!
+//! The report on an [explanation](profile), with flame graphs, is another page by the same rules.
+//!
 //! Its [pictures](picture), [words] and [numbers](quantity) are for other pages and for a
 //! terminal, too, so that all of them show the same thing in the same way. Text of others
 //! gets into a page as [`Foreign`].
@@ -28,6 +30,7 @@ mod page;
 mod pairs;
 pub mod picture;
 mod posterior;
+pub mod profile;
 pub mod quantity;
 pub mod results;
 mod runs;
@@ -41,6 +44,7 @@ use std::path::Path;
 use pinpoint_backends::job::JobError;
 use pinpoint_backends::local::LocalError;
 use pinpoint_backends::store::{Job, JobStore, StoreError};
+use pinpoint_core::profile::ExplainError;
 
 pub use answer::{Answer, of_result};
 pub use foreign::{Foreign, clean};
@@ -68,6 +72,9 @@ pub enum ReportError {
     /// A picture can't be drawn.
     #[error(transparent)]
     Picture(#[from] PictureError),
+    /// The profiles can't be compared.
+    #[error(transparent)]
+    Explain(#[from] ExplainError),
     /// There is no room for the files of the job.
     #[error("a temporary directory can't be made: {0}")]
     Directory(#[source] io::Error),

@@ -20,9 +20,14 @@ const SCRIPT: &str = include_str!("page.js");
 /// The content security policy of every report, which it holds itself, too. Not even what
 /// slipped through every other net could be run or fetched.
 pub fn content_security_policy() -> String {
+    policy_for(SCRIPT)
+}
+
+/// The policy of a page that has this script alone.
+pub(super) fn policy_for(script: &str) -> String {
     format!(
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-        STANDARD.encode(Sha256::digest(SCRIPT))
+        STANDARD.encode(Sha256::digest(script))
     )
 }
 

@@ -37,6 +37,7 @@ use pinpoint_core::profile::{ExportFormat, Exported, Window};
 Examples:
   pinpoint explain 019a
   pinpoint explain 019a --profiler callgrind
+  pinpoint explain 019a --report why.html
   pinpoint explain 019a --profiler 'command:./bench -cpuprofile {profile}'
   pinpoint explain --base a1.json a2.json a3.json a4.json --experiment b1.json b2.json b3.json b4.json
   pinpoint explain --paired --base before/*.txt --experiment after/*.txt
@@ -81,6 +82,10 @@ pub(crate) struct Explain {
     /// profile began.
     #[arg(long, value_name = "NAME or FROM..TO")]
     pub(crate) window: Option<Window>,
+    /// Write a report: one HTML file with the answer, all functions, a flame graph of both
+    /// sides, and what calls what.
+    #[arg(long, value_name = "FILE.html", conflicts_with = "export")]
+    pub(crate) report: Option<PathBuf>,
     /// Instead of the answer, write the profiles of a side as one, with means over its
     /// runs: folded, pprof, cpuprofile or speedscope.
     #[arg(long, value_name = "FORMAT")]

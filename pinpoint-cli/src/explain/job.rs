@@ -19,7 +19,7 @@ use pinpoint_report::results::stored;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Answer, Export, explained, kept, read};
+use super::{Answer, Written, explained, kept, read};
 use crate::arguments::{Display, Explain, Output, ProfilerArgument};
 use crate::error::{CliError, with_advice};
 use crate::job::Session;
@@ -71,7 +71,7 @@ struct Wanted {
 
 pub(super) async fn run(arguments: Explain, display: &Display) -> Result<u8, CliError> {
     let storage = Storage::open(display).await?;
-    let export = Export::of(&arguments);
+    let written = Written::of(&arguments)?;
     // Required where there are no files.
     let job = storage.jobs.get(&arguments.job.unwrap_or_default()).await?;
     let wanted = Wanted {
@@ -83,14 +83,14 @@ pub(super) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
         window: arguments.window,
     };
     if let Some(explains) = JobConfig::of(&job)?.explains {
-        return read_again(&storage, &job, explains, wanted, export, display).await;
+        return read_again(&storage, &job, explains, wanted, &written, display).await;
     }
     if job.imported {
         trust::ask(&job, Asked::Imported, arguments.yes).await?;
     }
     let id = store(&storage, &job, wanted).await?;
     let result = Session::take(&storage, &id).await?.run(display).await?;
-    end_with(&storage, &id, &result, export, display).await
+    end_with(&storage, &id, &result, &written, display).await
 }
 
 /// The answer of an explanation once more, perhaps with other options.
@@ -99,7 +99,7 @@ async fn read_again(
     job: &Job,
     explains: Explained,
     wanted: Wanted,
-    export: Option<Export>,
+    written: &Written,
     display: &Display,
 ) -> Result<u8, CliError> {
     if job.state != JobState::Completed {
@@ -109,7 +109,7 @@ async fn read_again(
             resume_command(display, job.id.as_str())
         )));
     }
-    let is_as_made = wanted.same.is_empty() && wanted.window.is_none() && export.is_none();
+    let is_as_made = wanted.same.is_empty() && wanted.window.is_none() && !written.needs_profiles();
     let explains = Explained {
         same: [explains.same, wanted.same].concat(),
         window: wanted.window.map(|it| it.to_string()).or(explains.window),
@@ -119,7 +119,7 @@ async fn read_again(
         true => made_or_kept(storage, job, &explains, display).await?,
         false => made(storage, job, &explains, display).await?,
     };
-    answer.print(export, display)
+    answer.print(written, display)
 }
 
 /// Makes the job.
@@ -176,26 +176,29 @@ pub(crate) async fn end(
     result: &JobResult,
     display: &Display,
 ) -> Result<u8, CliError> {
-    end_with(storage, id, result, None, display).await
+    end_with(storage, id, result, &Written::default(), display).await
 }
 
 async fn end_with(
     storage: &Storage,
     id: &JobId,
     result: &JobResult,
-    export: Option<Export>,
+    written: &Written,
     display: &Display,
 ) -> Result<u8, CliError> {
     let job = storage.jobs.get(id.as_str()).await?;
     let Some(explains) = explanation_of(&job, result)? else {
+        if written.report.is_some() {
+            errln!("{WARNING}warning:{WARNING:#} no report is written: the job has no profiles");
+        }
         print_result(result, display);
         return Ok(exit_code(result));
     };
-    let answer = match export {
-        Some(_) => made(storage, &job, &explains, display).await?,
-        None => made_or_kept(storage, &job, &explains, display).await?,
+    let answer = match written.needs_profiles() {
+        true => made(storage, &job, &explains, display).await?,
+        false => made_or_kept(storage, &job, &explains, display).await?,
     };
-    answer.print(export, display)
+    answer.print(written, display)
 }
 
 /// What the job explains, if it is an explanation that has ended with profiles.
@@ -252,7 +255,7 @@ pub(crate) async fn end_explained(
         (Output::Text, Ok(None)) => {}
         (Output::Text, Ok(Some(answer))) => {
             outln!("");
-            answer.print(None, display)?;
+            answer.print(&Written::default(), display)?;
         }
         (Output::Text, Err(error)) => error.print(display),
         (Output::Json, explained) => {
@@ -387,6 +390,7 @@ async fn made(
         profiles,
         explanation,
         about: Some(about),
+        options,
     })
 }
 

@@ -6,6 +6,9 @@
 //! The last of them measures how long a report of 10,000 runs takes to open, and
 //! prints that with `--nocapture`.
 
+mod explanation;
+mod screenshots;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,179 @@
+//! What the scripts of the page draw, in columns.
+
+use hashbrown::HashMap;
+use pinpoint_core::profile::{Explanation, Function, FunctionChange, Profile, StackComparison};
+use serde::Serialize;
+
+use super::chart::Chart;
+use crate::foreign::clean;
+use crate::text::name;
+use crate::words::explanation as words;
+
+/// At most this many stacks.
+const MOST_STACKS: usize = 20_000;
+
+/// Everything that is drawn. Columns of one table are equally long.
+#[derive(Debug, Serialize)]
+pub(super) struct Data {
+    unit: String,
+    functions: Functions,
+    stacks: Stacks,
+    calls: Calls,
+    /// Of one run a side; absent where no run of both sides has times.
+    charts: Option<[Chart; 2]>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Functions {
+    name: Vec<String>,
+    place: Vec<String>,
+    /// 1 where the difference is certain.
+    certain: Vec<u8>,
+    /// The row in the table of functions; -1 for those that it lacks.
+    row: Vec<i64>,
+    difference: Vec<f64>,
+    interval: Vec<Option<[f64; 2]>>,
+    p: Vec<Option<f64>>,
+}
+
+/// See `scripts/flame_graph.js`.
+#[derive(Debug, Default, Serialize)]
+struct Stacks {
+    parent: Vec<usize>,
+    function: Vec<usize>,
+    before: Vec<f64>,
+    after: Vec<f64>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Calls {
+    caller: Vec<usize>,
+    callee: Vec<usize>,
+    before: Vec<f64>,
+    after: Vec<f64>,
+    difference: Vec<f64>,
+    interval: Vec<Option<[f64; 2]>>,
+    p: Vec<Option<f64>>,
+}
+
+impl Data {
+    pub(super) fn of(
+        explanation: &Explanation,
+        compared: &StackComparison,
+        [base, experiment]: [&[Profile]; 2],
+    ) -> Self {
+        let tree = compared.tree.visible(MOST_STACKS);
+        let rows = explanation.functions.iter().enumerate();
+        let mut functions = Known {
+            all: &tree.functions,
+            rows: rows
+                .map(|(row, function)| (function.index, (row, function)))
+                .collect(),
+            places: HashMap::new(),
+            listed: Functions::default(),
+        };
+        // Those of the table first: they may be on no stack that is left.
+        for function in &explanation.functions {
+            functions.place(function.index);
+        }
+        let mut stacks = Stacks::default();
+        for (place, node) in tree.nodes.iter().enumerate() {
+            stacks.parent.push(node.parent);
+            stacks.function.push(match place {
+                0 => 0,
+                _ => functions.place(node.function),
+            });
+            stacks.before.push(short(node.base));
+            stacks.after.push(short(node.experiment));
+        }
+        let mut calls = Calls::default();
+        for call in &compared.calls {
+            calls.caller.push(functions.place(call.caller));
+            calls.callee.push(functions.place(call.callee));
+            calls.before.push(short(call.total.base));
+            calls.after.push(short(call.total.experiment));
+            calls.difference.push(short(words::shown(&call.total)));
+            let interval = call.total.interval;
+            calls
+                .interval
+                .push(interval.map(|it| [it.low, it.high].map(short)));
+            calls.p.push(call.adjusted_p.map(short));
+        }
+        let (of_base, of_experiment) = compared.functions_of.split_at(base.len());
+        let before = Chart::of(base, of_base, &mut functions);
+        let after = Chart::of(experiment, of_experiment, &mut functions);
+        Self {
+            charts: before.zip(after).map(|(before, after)| [before, after]),
+            unit: clean(&explanation.unit.to_string()).into_owned(),
+            functions: functions.listed,
+            stacks,
+            calls,
+        }
+    }
+
+    pub(super) fn has_charts(&self) -> bool {
+        self.charts.is_some()
+    }
+
+    /// There is more than one function on some stack.
+    pub(super) fn has_stacks(&self) -> bool {
+        self.stacks.parent.iter().any(|parent| *parent != 0)
+    }
+}
+
+/// Six digits: more than a picture shows, and a third of the text.
+fn short(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+/// The functions that are written, each once.
+pub(super) struct Known<'a> {
+    all: &'a [Function],
+    /// By the function's index: its row, and what moved.
+    rows: HashMap<usize, (usize, &'a FunctionChange)>,
+    places: HashMap<usize, usize>,
+    listed: Functions,
+}
+
+impl Known<'_> {
+    pub(super) fn described(&self, function: usize) -> Option<&Function> {
+        self.all.get(function)
+    }
+
+    /// The place of a function among those of the page.
+    pub(super) fn place(&mut self, function: usize) -> usize {
+        if let Some(place) = self.places.get(&function) {
+            return *place;
+        }
+        let next = self.listed.name.len();
+        self.places.insert(function, next);
+        let described = self.all.get(function);
+        let text = |text: String| clean(&text).into_owned();
+        let row = self.rows.get(&function);
+        self.listed.name.push(text(
+            described.map_or_else(String::new, |it| name(&it.name)),
+        ));
+        self.listed
+            .place
+            .push(text(described.map_or_else(String::new, words::place)));
+        let change = row.map(|(_, change)| *change);
+        let certain = change.is_some_and(FunctionChange::is_certain);
+        self.listed.certain.push(u8::from(certain));
+        self.listed.row.push(row.map_or(-1, |(row, _)| *row as i64));
+        let own = change.map(|change| change.own);
+        self.listed
+            .difference
+            .push(own.map_or(0.0, |own| short(words::shown(&own))));
+        let interval = own.and_then(|own| own.interval);
+        self.listed
+            .interval
+            .push(interval.map(|it| [it.low, it.high].map(short)));
+        self.listed
+            .p
+            .push(change.and_then(|change| change.adjusted_p).map(short));
+        next
+    }
+}

@@ -1,0 +1,216 @@
+//! The report on an explanation: one HTML file with the answer, a table of the functions,
+//! a flame graph of all runs, and what calls what.
+//!
+//! As [`crate::report`], it holds everything and asks for nothing. Without scripts, or
+//! printed, the answer and the tables can be read; the pictures are drawn on a canvas from
+//! packed data (`data.rs`) by the scripts in `scripts/`. Those that decide what is drawn are
+//! pure and are tested in Node.js; those whose names end with `_view` know the page.
+
+mod chart;
+mod data;
+mod functions;
+mod scripts;
+
+use std::path::PathBuf;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use pinpoint_core::profile::{ExplainOptions, Explanation, Profile, compare_stacks};
+
+use crate::foreign::Foreign;
+use crate::page::policy_for;
+use crate::quantity::{count, date};
+use crate::words::explanation as words;
+use crate::{ReportError, pack};
+
+/// What the report is on.
+#[derive(Debug)]
+pub struct Report<'a> {
+    /// The answer.
+    pub explanation: &'a Explanation,
+    /// The profiles of the base and of the experiment.
+    pub profiles: [&'a [Profile]; 2],
+    /// How they were compared.
+    pub options: &'a ExplainOptions,
+    /// The files of both sides.
+    pub files: [&'a [PathBuf]; 2],
+    /// The job that made the profiles, if one did.
+    pub job: Option<Job<'a>>,
+    /// Remarks, in sentences without their period.
+    pub notes: &'a [String],
+    /// When the report is made: milliseconds since 1970.
+    pub made: i64,
+}
+
+/// The job that made the profiles.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// The job that it explains.
+    pub explains: &'a str,
+    /// What profiled the runs.
+    pub profiler: &'a str,
+}
+
+/// The report as a page.
+///
+/// # Errors
+///
+/// [`ReportError::Explain`], where the profiles are no two sides of a comparison.
+///
+/// # Cost
+///
+/// That of [`explain`](pinpoint_core::profile::explain). The page holds at most 2,000
+/// functions, 20,000 stacks and 10,000 pairs of caller and callee.
+pub fn report(report: &Report) -> Result<String, ReportError> {
+    let [base, experiment] = report.profiles;
+    let stacks = compare_stacks(base, experiment, report.options)?;
+    let data = data::Data::of(report.explanation, &stacks, report.profiles);
+    let packed = pack::pack(&data).map_err(ReportError::Pack)?;
+    let (word, tone) = status(report.explanation);
+    let answer = answer(report);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy_for(&scripts::SCRIPT));
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                link rel="icon" href="data:,";
+                title { (word) " – Explanation" @if let Some(job) = report.job { " " (job.id) } }
+                style { (PreEscaped(include_str!("../style.css"))) (PreEscaped(include_str!("style.css"))) }
+            }
+            body {
+                header {
+                    p.kind { "Explanation " span.tone.(tone) { (word) } }
+                    h1 #answer { (Foreign(&answer)) }
+                    (about(report))
+                    @for note in report.notes { p.note { (Foreign(note)) "." } }
+                }
+                main {
+                    (functions::section(report.explanation))
+                    (pictures(&data))
+                    (files(report))
+                }
+                footer {
+                    "Made by pinpoint " (env!("CARGO_PKG_VERSION")) " on " (date(report.made)) "."
+                }
+                script #profile-data type="text/plain" { (packed) }
+                script type="module" { (PreEscaped(&*scripts::SCRIPT)) }
+            }
+        }
+    };
+    Ok(page.into_string())
+}
+
+/// The answer, as a terminal shows it.
+fn answer(report: &Report) -> String {
+    let explanation = report.explanation;
+    let (whole, runs) = (words::whole(explanation), words::runs(explanation));
+    let profiler = (report.job).map_or_else(String::new, |job| format!(", {}", job.profiler));
+    let finding = words::finding(explanation);
+    format!("{whole}, {runs}{profiler}: {finding}")
+}
+
+/// The status in words, and the class that colours it.
+fn status(explanation: &Explanation) -> (&'static str, &'static str) {
+    let sees_nothing = explanation
+        .detectable
+        .is_some_and(|it| it.smallest.is_none());
+    if explanation.certain().next().is_some() {
+        ("certain", "found")
+    } else if sees_nothing {
+        ("too few runs", "open")
+    } else {
+        ("not certain", "open")
+    }
+}
+
+fn about(report: &Report) -> Markup {
+    let explanation = report.explanation;
+    let whole = &explanation.whole;
+    html! {
+        p.facts {
+            (words::amount(whole.base, &explanation.unit)) " before, "
+            (words::amount(whole.experiment, &explanation.unit)) " after"
+            @let interval = words::interval(whole, &explanation.unit);
+            @if !interval.is_empty() { ", 95 % interval of the difference " (interval) }
+            @if let Some(job) = report.job {
+                " · job " code { (job.id) } ", explains " code { (job.explains) }
+            }
+        }
+    }
+}
+
+/// The places for what scripts draw.
+fn pictures(data: &data::Data) -> Markup {
+    html! {
+        noscript { p.note { "The flame graph and the lists of callers need scripts. The tables on this page are whole without them." } }
+        section #flame-graph hidden {
+            h2 { "Flame graph of all runs" }
+            @if data.has_stacks() {
+                div.bar.tools {}
+                div.canvas { canvas role="application" tabindex="0" {} }
+                p.readout role="status" {}
+                div.legend {}
+                details { summary { "The same as a table" } div.wide.called {} }
+            } @else {
+                p.note { "This profiler counts calls and keeps no stacks, so that there is no flame graph. What calls what is below." }
+            }
+        }
+        section #calls hidden {
+            h2 { "Callers and callees" }
+            div.bar.tools {}
+            div.columns {}
+        }
+        @if data.has_charts() { (timeline()) }
+    }
+}
+
+/// The flame charts of one run a side, and the trees of a track.
+fn timeline() -> Markup {
+    html! {
+        section #timeline hidden {
+            h2 { "What ran when, in one run a side" }
+            p.note { "These are the runs in the middle of their sides. How long a single call took is an estimate from samples: only what the tables above say of all runs is certain." }
+            div.bar.tools {}
+            nav.crumbs aria-label="Windows that were gone into" {}
+            div.canvas { canvas.minimap role="application" tabindex="0" {} }
+            @for side in ["Before", "After"] {
+                h3 { (side) " " span.note.run {} }
+                div.canvas.chart { canvas role="application" tabindex="0" {} }
+            }
+            p.readout role="status" {}
+            details.tracks { summary { "Tracks" } div.wide {} }
+            details.trees {
+                summary { "Trees of the track in this window" }
+                div.bar.tree-tools {}
+                div.wide.tree {}
+            }
+        }
+    }
+}
+
+fn files(report: &Report) -> Markup {
+    let sides = ["Before", "After"].into_iter().zip(report.files);
+    html! {
+        section #files {
+            h2 { "Profiles" }
+            p.facts {
+                (count(report.files[0].len() as u64, "file")) " before, "
+                (report.files[1].len()) " after, in "
+                (report.explanation.unit.to_string())
+            }
+            @for (side, files) in sides {
+                details {
+                    summary { (side) }
+                    ul { @for file in files { li { code { (Foreign(&file.display().to_string())) } } } }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! The scripts of the page as one.
+
+use std::sync::LazyLock;
+
+/// The modules, each after those that it imports from.
+const MODULES: [(&str, &str); 19] = [
+    ("numbers", include_str!("scripts/numbers.js")),
+    ("flame_graph", include_str!("scripts/flame_graph.js")),
+    ("trees", include_str!("trees.js")),
+    ("breadcrumbs", include_str!("scripts/breadcrumbs.js")),
+    ("windows", include_str!("scripts/windows.js")),
+    ("flame_chart", include_str!("scripts/flame_chart.js")),
+    ("chart", include_str!("scripts/chart.js")),
+    ("tracks", include_str!("scripts/tracks.js")),
+    ("overlays", include_str!("scripts/overlays.js")),
+    ("elements", include_str!("scripts/elements.js")),
+    ("calls", include_str!("scripts/calls.js")),
+    ("calls_view", include_str!("scripts/calls_view.js")),
+    ("functions_view", include_str!("scripts/functions_view.js")),
+    (
+        "flame_graph_view",
+        include_str!("scripts/flame_graph_view.js"),
+    ),
+    ("shapes_view", include_str!("scripts/shapes_view.js")),
+    ("tracks_view", include_str!("scripts/tracks_view.js")),
+    ("trees_view", include_str!("scripts/trees_view.js")),
+    ("timeline_view", include_str!("scripts/timeline_view.js")),
+    ("page", include_str!("scripts/page.js")),
+];
+
+/// All modules in one script.
+pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
+    let modules = MODULES.map(|(name, text)| bundled(name, text));
+    modules.concat()
+});
+
+/// A module as a constant that has what it exports: names of one are not known in another.
+/// A page is one file, so that its modules can't be imported by an address.
+///
+/// Imports are written on one line each, as `import { a, b as c } from "./module.js";`, and
+/// exports where they are declared.
+fn bundled(name: &str, text: &str) -> String {
+    let (mut body, mut exported) = (String::new(), Vec::new());
+    for line in text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+    {
+        let imported = line.strip_prefix("import {");
+        if let Some((names, path)) = imported.and_then(|it| it.split_once("} from \"")) {
+            let (names, path) = (names.replace(" as ", ": "), path.trim_end_matches(".js\";"));
+            let from = path.rsplit('/').next().unwrap_or(path);
+            body += &format!("const {{{names}}} = {from};\n");
+            continue;
+        }
+        let declared = line.strip_prefix("export ");
+        if let Some(declared) = declared {
+            let words = declared.split([' ', '(', '=', '*']);
+            let mut names = words
+                .filter(|word| !matches!(*word, "" | "async" | "function" | "class" | "const"));
+            exported.extend(names.next());
+        }
+        body.push_str(declared.unwrap_or(line));
+        body.push('\n');
+    }
+    let exported = exported.join(", ");
+    format!("const {name} = (() => {{\n{body}return {{ {exported} }};\n}})();\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "a test waits on its own thread")]
+    fn node(arguments: &[&str]) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/profile/scripts");
+        let mut command = Command::new("node");
+        let output = command.args(arguments).current_dir(folder).output();
+        let output = output.expect("Node.js runs these tests: apt-get install nodejs");
+        let said = String::from_utf8_lossy(&output.stdout);
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}\n{complaint}");
+    }
+
+    #[test]
+    fn scripts_pass_their_tests_in_node() {
+        node(&["--test"]);
+    }
+
+    #[test]
+    fn a_module_keeps_its_names_and_gives_what_it_exports() {
+        let first = "// A comment.\nconst hidden = 2;\nexport function double(it) {\n  return hidden * it;\n}\nexport class Box {}\n";
+        let second = "import { double as twice, Box } from \"./first.js\";\nconst hidden = twice(4);\nif (hidden !== 8 || !new Box()) throw new Error(String(hidden));\n";
+        node(&[
+            "-e",
+            &(bundled("first", first) + &bundled("second", second)),
+        ]);
+    }
+
+    #[test]
+    fn the_script_of_the_page_is_one_that_node_can_read() {
+        // A syntax error would be found before anything runs; there is no document here.
+        let quoted = serde_json::to_string(&*SCRIPT).unwrap();
+        node(&["-e", &format!("new Function({quoted})")]);
+        assert!(!SCRIPT.contains("</script"));
+        assert!(!SCRIPT.contains("import ") && !SCRIPT.contains("\nexport "));
+    }
+}

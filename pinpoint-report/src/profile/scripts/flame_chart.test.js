@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { entryAt, layout, neighbour, rowsOf, ticks } from "./flame_chart.js";
+
+// a 0–100 with b 10–40 in it, c 20–30 in that, and d 60–90; then e 200–300.
+const TRACK = {
+  starts: [0, 10, 20, 60, 200], durations: [100, 30, 10, 30, 100], kinds: [0, 1, 2, 3, 4], depths: [0, 1, 2, 1, 0],
+};
+const ROWS = rowsOf(TRACK);
+const shown = (window, width) => layout(TRACK, ROWS, window, width)
+  .map(({ entry, row, x, width: wide }) => [entry, row, x, wide]);
+
+test("entries are where they ran, cut at the ends of the window", () => {
+  assert.deepEqual(shown({ min: 0, max: 300 }, 300), [
+    [0, 0, 0, 100], [4, 0, 200, 100], [1, 1, 10, 30], [3, 1, 60, 30], [2, 2, 20, 10],
+  ]);
+  assert.deepEqual(shown({ min: 25, max: 75 }, 100), [[0, 0, 0, 100], [1, 1, 0, 30], [3, 1, 70, 30], [2, 2, 0, 10]]);
+  assert.deepEqual(shown({ min: 110, max: 190 }, 100), []);
+});
+
+test("what is narrower than a pixel shares it", () => {
+  const count = 100_000;
+  const starts = Float64Array.from({ length: count }, (_, place) => place * 10);
+  const track = { starts, durations: starts.map(() => 5), kinds: new Array(count).fill(0), depths: new Array(count).fill(0) };
+  const rows = rowsOf(track);
+  const rectangles = layout(track, rows, { min: 0, max: 1_000_000 }, 500);
+  assert.equal(rectangles.length, 500);
+  assert.equal(rectangles.reduce((sum, it) => sum + it.count, 0), count);
+  assert.equal(layout(track, rows, { min: 0, max: 100 }, 500).filter(({ width }) => width === 25).length, 10);
+});
+
+test("a point leads to the entry there", () => {
+  assert.equal(entryAt(TRACK, ROWS, 1, 39), 1);
+  assert.equal(entryAt(TRACK, ROWS, 1, 50), null);
+  assert.equal(entryAt(TRACK, ROWS, 1, 42, 3), 1);
+  assert.equal(entryAt(TRACK, ROWS, 7, 42), null);
+});
+
+test("keys lead along, out and in", () => {
+  const go = (entry, key) => neighbour(TRACK, ROWS, entry, key);
+  assert.equal(go(0, "ArrowRight"), 4);
+  assert.equal(go(4, "ArrowRight"), 4);
+  assert.equal(go(4, "ArrowLeft"), 0);
+  assert.equal(go(0, "ArrowDown"), 1);
+  assert.equal(go(1, "ArrowDown"), 2);
+  assert.equal(go(2, "ArrowUp"), 1);
+  assert.equal(go(3, "ArrowDown"), 3);
+  assert.equal(go(4, "ArrowDown"), 4);
+  assert.equal(go(0, "ArrowUp"), 0);
+});
+
+test("a ruler has round moments, far enough apart", () => {
+  assert.deepEqual(ticks({ min: 0, max: 1000 }, 450), [0, 200, 400, 600, 800, 1000]);
+  assert.deepEqual(ticks({ min: 950, max: 1450 }, 100, 100), [1000]);
+  assert.deepEqual(ticks({ min: 0, max: 0.4 }, 200, 100), [0, 0.2, 0.4]);
+});

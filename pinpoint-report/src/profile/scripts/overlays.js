@@ -1,0 +1,54 @@
+// What is drawn above the flame charts of both sides. An overlay is an object with a type:
+//
+//   { type: "selected", side, entry }             only one
+//   { type: "ruler", time }                       only one; the time is one of the base
+//   { type: "difference", side, entry, text }     a function whose difference is certain
+//
+// An entry is { track, entry }.
+
+const ONLY_ONE = new Set(["selected", "ruler"]);
+
+export class Overlays {
+  #all = [];
+
+  // Adds an overlay, and gives it. One of which there is only one takes the place of the other.
+  add(overlay) {
+    if (ONLY_ONE.has(overlay.type)) this.removeAll(overlay.type);
+    this.#all.push(overlay);
+    return overlay;
+  }
+
+  remove(overlay) { this.#all = this.#all.filter((it) => it !== overlay); }
+
+  removeAll(type) { this.#all = this.#all.filter((it) => it.type !== type); }
+
+  of(type) { return this.#all.filter((it) => it.type === type); }
+
+  get all() { return [...this.#all]; }
+}
+
+// What is to be drawn of the overlays on one side: a pure function of them and of what is seen.
+//
+// view: { window, offset: what to add to a time of the base, width, height,
+//         box: ({ track, entry }) => { start, duration, top, height }, or null where it is hidden }
+export function shapes(overlays, side, view) {
+  const { window, width, height, offset, box } = view;
+  const scale = width / (window.max - window.min);
+  const across = (time) => (time - window.min) * scale;
+  const boxOf = (entry) => {
+    const it = box(entry);
+    if (!it || it.start > window.max || it.start + it.duration < window.min) return null;
+    const x = Math.max(0, across(it.start));
+    return { x, y: it.top, width: Math.max(2, Math.min(width, across(it.start + it.duration)) - x), height: it.height };
+  };
+  const draw = {
+    selected: ({ entry }) => [{ shape: "outline", ...boxOf(entry) }],
+    difference: ({ entry, text }) => [{ shape: "outline", ...boxOf(entry) }, { shape: "note", ...boxOf(entry), text }],
+    ruler: ({ time }) => {
+      const x = across(time + offset);
+      return x < 0 || x > width ? [] : [{ shape: "line", x, y: 0, width: 1, height }];
+    },
+  };
+  const here = overlays.filter((it) => it.type === "ruler" || it.side === side);
+  return here.flatMap((it) => draw[it.type](it).filter(({ x }) => x !== undefined).map((shape) => ({ type: it.type, ...shape })));
+}

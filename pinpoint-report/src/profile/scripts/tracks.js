@@ -1,0 +1,62 @@
+// Tracks in the order and shape in which they are shown. What one does to them is kept by name,
+// since another trace has other tracks at the same place:
+//
+//   { originalIndex, visualIndex, hidden, expanded, trackName }
+
+// What is kept of tracks in the order of the trace, as nothing has been done to them.
+export function untouched(names) {
+  return names.map((trackName, place) => ({
+    originalIndex: place, visualIndex: place, hidden: false, expanded: true, trackName,
+  }));
+}
+
+// What was kept, for the tracks of this trace: by name; of several of one name, in their order.
+// Those that are not known stand where the trace has them, after what was ordered.
+export function restored(names, kept) {
+  const byName = new Map();
+  for (const it of kept) byName.set(it.trackName, [...(byName.get(it.trackName) ?? []), it]);
+  const found = names.map((trackName, originalIndex) => {
+    const old = byName.get(trackName)?.shift();
+    return { originalIndex, trackName, hidden: old?.hidden ?? false, expanded: old?.expanded ?? true, old: old?.visualIndex ?? Infinity };
+  });
+  const order = found.toSorted((a, b) => (a.old === b.old ? a.originalIndex - b.originalIndex : a.old - b.old));
+  return found.map(({ old, ...it }) => ({ ...it, visualIndex: order.findIndex(({ originalIndex }) => originalIndex === it.originalIndex) }));
+}
+
+// The places of the tracks in the order in which they are shown: [2, 0, 1] for the third first.
+export function order(tracks) {
+  return tracks.toSorted((a, b) => a.visualIndex - b.visualIndex).map(({ originalIndex }) => originalIndex);
+}
+
+// The same tracks in this order.
+export function ordered(tracks, places) {
+  return tracks.map((it) => ({ ...it, visualIndex: places.indexOf(it.originalIndex) }));
+}
+
+// A track one place up (-1) or down (1).
+export function moved(tracks, originalIndex, by) {
+  const places = order(tracks);
+  const from = places.indexOf(originalIndex);
+  const to = from + by;
+  if (to < 0 || to >= places.length) return tracks;
+  [places[from], places[to]] = [places[to], places[from]];
+  return ordered(tracks, places);
+}
+
+export function changed(tracks, originalIndex, change) {
+  return tracks.map((it) => (it.originalIndex === originalIndex ? { ...it, ...change } : it));
+}
+
+// Where each track that is shown is drawn, from the top: its head, and its rows below unless it
+// is folded. Folded, its outermost row alone is shown.
+export function arrangement(tracks, rowCounts, { head, row, most }) {
+  let top = 0;
+  const shown = order(tracks).map((place) => tracks[place]).filter(({ hidden }) => !hidden);
+  const placed = shown.map(({ originalIndex, expanded }) => {
+    const rows = Math.min(expanded ? rowCounts[originalIndex] : 1, most);
+    const it = { track: originalIndex, top, bodyTop: top + head, rows, expanded };
+    top += head + rows * row;
+    return it;
+  });
+  return { placed, height: top };
+}

@@ -1,0 +1,120 @@
+// The trees of the selected track, of both sides in the window that is seen.
+
+import { button, choice, element, foreign, search, table } from "./elements.js";
+import { joined } from "./chart.js";
+import { amount, pValue, signed } from "./numbers.js";
+import { bottomUp, callTree, callers, eventLog, thirdParty } from "../trees.js";
+
+const TREES = [["call tree", "call tree"], ["bottom-up", "bottom-up"], ["third party", "third party"], ["event log", "event log"]];
+const GROUPS = ["", "category", "domain", "url", "file", "module", "owner"];
+
+// Rows of one level.
+const MOST = 200;
+
+const time = (us) => amount(us * 1000, "nanoseconds");
+const change = (us) => signed(us * 1000, "nanoseconds");
+
+// Fills the parts of the section. `look` gives what is looked at:
+// [{ track, kinds, window }, …] of both sides. Gives a function that shows it anew.
+export function treesView(section, { functions, unit }, look) {
+  const state = { tree: "call tree", text: "", group: "", least: 0, open: new Set() };
+  const place = section.querySelector(".tree");
+
+  const options = (window) => ({ from: window.min, to: window.max, text: state.text, group: state.group || undefined, least: state.least * 1000 });
+  const build = ({ track, kinds, window }) => {
+    const make = { "call tree": callTree, "bottom-up": bottomUp, "third party": thirdParty }[state.tree];
+    return make(track, kinds, options(window));
+  };
+
+  function show() {
+    const sides = look();
+    if (state.tree === "event log") {
+      place.replaceChildren(...sides.map((side, at) => log(side, ["Before", "After"][at])));
+      return;
+    }
+    const roots = sides.map(build);
+    const rows = [];
+    const add = (level, path, ids, depth) => {
+      for (const row of level.slice(0, MOST)) {
+        const key = [...path, row.id].join("\n");
+        const kind = kindOf(row, sides);
+        // From the outermost caller that is open to the row: groups are no callers.
+        const inner = kind ? [...ids, kind.id] : ids;
+        rows.push(line(row, kind, depth, key, mayHold(row)));
+        if (state.open.has(key)) add(below(sides, row, inner), [...path, row.id], inner, depth + 1);
+      }
+      if (level.length > MOST) rows.push([element("span", { className: "note", textContent: `… ${level.length - MOST} more` }), ...new Array(8).fill("")]);
+    };
+    add(joined(roots[0].children, roots[1].children), [], [], 0);
+    const heads = ["Function or event", "Before", "After", "Difference", "Self before", "Self after", "Self difference", "All runs, 95 % interval", "Adjusted p"];
+    const idle = roots.map(({ self }) => time(self));
+    const made = rows.length === 0 ? element("p", { className: "note", textContent: "Nothing in this window." })
+      : table(heads, rows, `Nothing ran for ${idle[0]} before and ${idle[1]} after.`);
+    const focused = document.activeElement?.dataset?.row;
+    place.replaceChildren(made);
+    if (focused !== undefined) [...place.querySelectorAll("button")].find(({ dataset }) => dataset.row === focused)?.focus();
+  }
+
+  // The kind of a row; none for a group.
+  function kindOf(row, sides) {
+    const side = row.sides[0] ? 0 : 1;
+    return row.sides[side].kind < 0 ? null : sides[side].kinds[row.sides[side].kind];
+  }
+
+  const isTree = (row) => state.tree === "call tree" || row.sides.find(Boolean).kind < 0;
+
+  // Whether a row can be opened. Callers are looked for only then: that takes a walk.
+  const mayHold = (row) => !isTree(row) || row.sides.some((side) => side?.children.size > 0);
+
+  // What a row holds: what is called; from the bottom up, the callers. `ids` begin with the
+  // function whose callers these are.
+  function below(sides, row, ids) {
+    if (isTree(row)) return joined(...row.sides.map((side) => side?.children ?? new Map()));
+    const plain = (window) => ({ ...options(window), group: undefined, text: "" });
+    return joined(...sides.map(({ track, kinds, window }) => callers(track, kinds, plain(window), ids)));
+  }
+
+  function line({ selfs, totals, id }, kind, depth, key, has) {
+    const name = kind ? kind.name || "(anonymous)" : id || "(none)";
+    const isOpen = state.open.has(key);
+    const toggle = () => {
+      if (isOpen) state.open.delete(key);
+      else state.open.add(key);
+      show();
+    };
+    const label = has
+      ? button(element("span", {}, isOpen ? "▾ " : "▸ ", foreign(name)), toggle, { className: "name", ariaExpanded: String(isOpen) })
+      : element("span", { className: "leaf" }, foreign(name));
+    label.dataset.row = key;
+    const indented = element("span", { className: `depth depth${Math.min(depth, 12)}` }, label);
+    const of = kind ? kind.function : -1;
+    const interval = functions.interval[of];
+    return [
+      indented, time(totals[0]), time(totals[1]), change(totals[1] - totals[0]),
+      time(selfs[0]), time(selfs[1]), change(selfs[1] - selfs[0]),
+      interval ? `${signed(interval[0], unit)} to ${signed(interval[1], unit)}` : null,
+      functions.p[of] === null || functions.p[of] === undefined ? null : pValue(functions.p[of]),
+    ];
+  }
+
+  function log({ track, kinds, window }, title) {
+    const { entries, depths, selfs, totals } = eventLog(track, kinds, options(window));
+    const rows = entries.slice(0, MOST).map((entry, at) => [
+      element("span", { className: `depth depth${Math.min(depths[at], 12)}` }, foreign(kinds[track.kinds[entry]].name || "(anonymous)")),
+      time(track.starts[entry]), time(totals[at]), time(selfs[at]),
+    ]);
+    const more = entries.length > MOST ? `, the first ${MOST} of ${entries.length}` : "";
+    return table(["Entry", "Start", "Total", "Self"], rows, title + more);
+  }
+
+  const groups = element("select", {}, ...GROUPS.map((value) => element("option", { value, textContent: value || "not grouped" })));
+  groups.addEventListener("change", () => { state.group = groups.value; state.open.clear(); show(); });
+  const least = element("input", { type: "number", min: "0", step: "0.1", value: "0", className: "short" });
+  least.addEventListener("input", () => { state.least = Number(least.value) || 0; show(); });
+  section.querySelector(".tree-tools").append(
+    choice("Tree", "tree", TREES, state.tree, (tree) => { state.tree = tree; state.open.clear(); show(); }),
+    search("Filter", (text) => { state.text = text; show(); }),
+    element("label", {}, "Grouped by ", groups),
+    element("label", {}, "At least ", least, " ms"));
+  return show;
+}
