@@ -213,8 +213,10 @@ fn a_commit(visitor: &mut Visitor, prepared: &Prepared) {
     visitor.go(&format!("/jobs/{}", prepared.finder));
     visitor.click("main a[href^='/commits/']");
     assert!(visitor.text("h1").starts_with("Commit "));
-    visitor.shows("table", "Culprit");
-    visitor.click(&format!("table a[href='/jobs/{}']", prepared.finder));
+    let link = format!("a[href='/jobs/{}']", prepared.finder);
+    let found = visitor.text(&format!("tr:has({link}) td:nth-of-type(3)"));
+    assert!(found.starts_with("Culprit"), "{found}");
+    visitor.click(&format!("table {link}"));
     visitor.shows("h1", "Verified");
 }
 

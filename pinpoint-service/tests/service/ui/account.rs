@@ -152,8 +152,8 @@ async fn what_is_wrong_in_a_form_stands_at_its_fields_and_the_form_is_kept() {
     assert_eq!(wrong.status, 400);
     for problem in [
         "visible characters",
-        "Choose what it may do",
-        "Choose when it ends",
+        "Choose at least one permission",
+        "Choose when the token expires",
     ] {
         assert!(wrong.text.contains(problem), "{problem}: {}", wrong.text);
     }

@@ -317,7 +317,7 @@ async fn a_culprit_finder_has_three_stages() {
     assert_eq!(shown.matches(">done</span>").count(), 3, "{shown}");
     let begun = page(&world, &id, "?at=8").await;
     assert!(
-        begun.contains(">under way</span>") && begun.contains(">to come</span>"),
+        begun.contains(">in progress</span>") && begun.contains(">not started</span>"),
         "{begun}"
     );
     assert!(begun.contains("It starts once the ends are known to differ"));

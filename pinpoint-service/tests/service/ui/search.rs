@@ -78,7 +78,7 @@ async fn each_run_of_a_search_is_a_square_that_leads_to_all_about_it() {
     for part in [
         "Machine",
         "Build",
-        "made in",
+        "built in",
         " ms",
         "2023-11-14 22:13:20 UTC",
     ] {

@@ -12,7 +12,7 @@ async fn what_can_not_be_looked_up_says_why() {
         ("/new/commit?bot=lab&name=abcdef0", "can't look up commits"),
         (
             "/new/commit?bot=lab&name=Recent",
-            "no job has built a commit for lab yet",
+            "No job has built a commit for lab yet",
         ),
         ("/new/commit?name=Recent", "Enter the bot first."),
         ("/new/patch?name=1", "its operator lists hosts"),

@@ -509,7 +509,7 @@ async fn a_search_is_estimated_and_makes_no_job() {
     let page = send(&world, "look", &sent).await.ok();
     assert!(page.contains("3 commits between the ends; noise between runs: 1.000 % (assumed"));
     assert!(page.contains("<th scope=\"row\">+20.00 %</th>"), "{page}");
-    assert!(page.contains("And 20 runs to compare the ends"));
+    assert!(page.contains("Plus 20 runs to compare the ends"));
     assert!(page.contains("<bdi>lab</bdi>: queue empty, no worker is online."));
     assert!(!page.contains("aria-invalid"));
     assert_eq!(value(&page, "commits"), "3");

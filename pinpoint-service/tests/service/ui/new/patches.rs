@@ -135,13 +135,13 @@ async fn a_change_at_gerrit_is_applied_to_a_side_and_kept_with_the_job() {
         (
             &[("base_patch", "9")],
             "base_patch",
-            "it changes other, and the bot builds https://example.org/tool.git",
+            "It changes other, and the bot builds https://example.org/tool.git",
         ),
         (&[("base_patch", "7/3")], "base_patch", "has no patch set 3"),
         (
             &[("base_patch", "7"), ("experiment_patch", "8")],
             "experiment_patch",
-            "one job can apply one change",
+            "One job can apply one change",
         ),
         (
             &[("base_patch", "https://evil.example/c/7")],
