@@ -302,6 +302,21 @@ impl Service {
         }
     }
 
+    /// As [`Service::full_hash`] where no bot says which repository is meant: in the one that
+    /// GetCommit looks into. The bot is the first thing to mend, so that no failure says more.
+    pub(crate) async fn full_hash_without_bot(&self, text: &str) -> Result<String, String> {
+        let name = text.parse::<CommitName>().ok();
+        let name = name.filter(|name| !name.is_full_hash());
+        let (Ok((commits, repository)), Some(name)) = (self.main_repository(), name) else {
+            return Ok(text.to_owned());
+        };
+        match commits.find(repository, &name).await {
+            Ok(Some(found)) => Ok(found.git_hash),
+            Ok(None) => Err(format!("{repository} has no commit {name}")),
+            Err(_) => Ok(text.to_owned()),
+        }
+    }
+
     /// Writes the full hash of each commit that a request names otherwise, where this service
     /// looks commits up. What is not the name of a commit stays as it is, for the check of the
     /// request.

@@ -171,7 +171,7 @@ pub async fn router(service: Service) -> Router {
     .layer(from_fn_with_state(service.clone(), identify))
     .layer(from_fn_with_state(service.clone(), ui::as_pages))
     .layer(from_fn(ui::compressed))
-    .layer(from_fn_with_state(service.limits, requests::watch))
+    .layer(from_fn(requests::watch))
 }
 
 /// All routes: each with its method, its path, and the right that it needs; nothing where
@@ -193,6 +193,9 @@ async fn identify(State(service): State<Service>, request: Request, next: Next) 
     let Some(Arrival { id, from, trace }) = request.extensions().get().cloned() else {
         return refused(is_grpc, grpc::errors::no_context());
     };
+    if let Err(status) = from.map_or(Ok(()), |from| service.limits.address(from)) {
+        return refused(is_grpc, status);
+    }
     let (parts, body) = request.into_parts();
     let is_open = matches!(*service.sign_in, SignIn::Nobody(_));
     if let Err(status) = browsers::check(&parts, is_open) {
@@ -212,14 +215,8 @@ async fn identify(State(service): State<Service>, request: Request, next: Next) 
         by_token,
     } = sender;
     let user = caller.as_ref().map(|caller| caller.user.clone());
-    if let Some(user) = &user
-        && let Err(status) = service.limits.user(user)
-    {
-        return of_user(refused(is_grpc, status), user);
-    }
-    let mut request = Request::from_parts(parts, body);
     let span = tracing::info_span!("request", id, user);
-    request.extensions_mut().insert(Context {
+    let context = Context {
         caller,
         failure,
         from,
@@ -229,7 +226,14 @@ async fn identify(State(service): State<Service>, request: Request, next: Next) 
         ask: service.sign_in.ask().map(Into::into),
         form_token: session.as_deref().map(|it| form_token(it).into()),
         by_token,
-    });
+    };
+    if let Some(user) = &user
+        && let Err(status) = service.limits.user(user)
+    {
+        return of_user(refused(is_grpc, status), user, context);
+    }
+    let mut request = Request::from_parts(parts, body);
+    request.extensions_mut().insert(context.clone());
     let answered = async move {
         let request = match session {
             Some(session) => sign_in::check_form(&session, request).await,
@@ -237,7 +241,7 @@ async fn identify(State(service): State<Service>, request: Request, next: Next) 
         };
         match request {
             Ok(request) => next.run(request).await,
-            Err(refused) => refused.into_response(),
+            Err(refused) => refused,
         }
     };
     let answered = answered.instrument(span);
@@ -249,7 +253,7 @@ async fn identify(State(service): State<Service>, request: Request, next: Next) 
         ),
     };
     match user {
-        Some(user) => of_user(response, &user),
+        Some(user) => of_user(response, &user, context),
         None => response,
     }
 }
@@ -267,10 +271,11 @@ fn is_for_all(parts: &Parts) -> bool {
     access == Some(Access::Anyone) && path != "/sign-out"
 }
 
-/// An answer that tells the outermost layer whose request it answers.
-fn of_user(mut response: Response, user: &str) -> Response {
+/// An answer that tells the outer layers whose request it answers.
+fn of_user(mut response: Response, user: &str, context: Context) -> Response {
     let user = requests::User(user.to_owned());
     response.extensions_mut().insert(user);
+    response.extensions_mut().insert(context);
     response
 }
 

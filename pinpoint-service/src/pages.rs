@@ -64,6 +64,11 @@ pub(crate) fn of_route(path: &str) -> Option<&'static Page> {
     all().find(|page| page.path == path)
 }
 
+/// Whether there is a page at a path of the table that can be asked for.
+pub(crate) fn is_shown(path: &str) -> bool {
+    all().any(|page| page.path == path && page.method == Method::GET)
+}
+
 /// A path for those who may see jobs.
 pub(crate) const fn seen(path: &'static str, handler: fn() -> MethodRouter<Service>) -> Page {
     given(path, Right::See, handler)

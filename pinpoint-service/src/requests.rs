@@ -2,10 +2,9 @@
 //! begins or its client has left.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::extract::{ConnectInfo, MatchedPath, Request};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::header::HeaderName;
@@ -15,9 +14,8 @@ use tonic::{Code, Status};
 use uuid::Uuid;
 
 use crate::caller::code_name;
-use crate::limits::Limits;
 use crate::metrics::METRICS;
-use crate::{is_grpc, operations, pages, refused};
+use crate::{operations, pages};
 
 /// The header with the id of a request, in both directions.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -40,12 +38,8 @@ pub(crate) struct Arrival {
 #[derive(Debug, Clone)]
 pub(crate) struct User(pub(crate) String);
 
-/// Passes a request on, unless its address has sent too many.
-pub(crate) async fn watch(
-    State(limits): State<Arc<Limits>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
+/// Passes a request on, with what is known of it.
+pub(crate) async fn watch(mut request: Request, next: Next) -> Response {
     let from = request
         .extensions()
         .get::<ConnectInfo<SocketAddr>>()
@@ -57,12 +51,8 @@ pub(crate) async fn watch(
         trace: trace_of(request.headers()),
     };
     let mut watched = Watched::new(arrival.clone(), operation_of(&request));
-    let is_grpc = is_grpc(&request);
     request.extensions_mut().insert(arrival);
-    let mut response = match from.map_or(Ok(()), |from| limits.address(from)) {
-        Ok(()) => next.run(request).await,
-        Err(status) => refused(is_grpc, status),
-    };
+    let mut response = next.run(request).await;
     watched.code = code_of(&response);
     watched.user = response.extensions_mut().remove();
     if let Ok(id) = HeaderValue::from_str(&watched.arrival.id) {

@@ -41,7 +41,8 @@ pub struct AnswerEffect {
     pub before: Option<f64>,
     /// The same after it.
     pub after: Option<f64>,
-    /// The change; absent where it is too large for a number.
+    /// The change: of a culprit in the unit of the values, in a comparison in percent of the median
+    /// before it. Absent where it is too large for a number.
     pub estimate: Option<f64>,
     /// The unit of the values.
     #[serde(default, skip_serializing_if = "Option::is_none")]

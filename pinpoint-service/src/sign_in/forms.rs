@@ -3,6 +3,7 @@
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use http::Method;
@@ -19,6 +20,10 @@ const FIELD: &str = "form_token";
 
 /// The token signs this, so that it is of no other use.
 const PURPOSE: &[u8] = b"a form of pinpoint-service";
+
+/// Marks the refusal of a form whose page is one of an earlier session.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EarlierSession;
 
 fn key(session: &str) -> hmac::Key {
     hmac::Key::new(hmac::HMAC_SHA256, session.as_bytes())
@@ -46,7 +51,7 @@ fn is_token(session: &str, text: &str) -> bool {
 /// Checks a request that a browser sends with the cookie of a session: one that a form could
 /// make needs its token, which is taken out. No form sends JSON or gRPC, and a script of
 /// another site is not allowed to.
-pub(crate) async fn check(session: &str, request: Request) -> Result<Request, Problem> {
+pub(crate) async fn check(session: &str, request: Request) -> Result<Request, Response> {
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return Ok(request);
     }
@@ -60,6 +65,7 @@ pub(crate) async fn check(session: &str, request: Request) -> Result<Request, Pr
         Problem::from(Status::permission_denied(
             "with the cookie of a session, send application/json, or a form with the field `form_token` of this session's pages",
         ))
+        .into_response()
     };
     if kind != "application/x-www-form-urlencoded" {
         return Err(refused());
@@ -67,7 +73,7 @@ pub(crate) async fn check(session: &str, request: Request) -> Result<Request, Pr
     let (mut parts, body) = request.into_parts();
     let body = to_bytes(body, MOST_BODY_BYTES)
         .await
-        .map_err(|_| Problem::too_large())?;
+        .map_err(|_| Problem::too_large().into_response())?;
     let mut tokens = Vec::new();
     let rest: Vec<_> = body
         .split(|byte| *byte == b'&')
@@ -86,17 +92,23 @@ pub(crate) async fn check(session: &str, request: Request) -> Result<Request, Pr
             parts.headers.remove(CONTENT_LENGTH);
             Ok(Request::from_parts(parts, Body::from(rest)))
         }
-        _ => Err(refused()),
+        [] => Err(refused()),
+        _ => Err(of_earlier_session()),
     }
+}
+
+fn of_earlier_session() -> Response {
+    let refused = "this form is from a page of an earlier session";
+    let mut refused = Problem::from(Status::permission_denied(refused)).into_response();
+    refused.extensions_mut().insert(EarlierSession);
+    refused
 }
 
 #[cfg(test)]
 mod tests {
-    use axum::response::IntoResponse;
-
     use super::*;
 
-    async fn checked(kind: &str, body: &str) -> Result<Request, Problem> {
+    async fn checked(kind: &str, body: &str) -> Result<Request, Response> {
         let request = http::Request::post("/a").header(CONTENT_TYPE, kind);
         let request = request.body(Body::from(body.to_owned())).unwrap();
         check("secret", request).await
@@ -129,7 +141,7 @@ mod tests {
             assert_eq!(sent(form, bad).await, None, "{bad}");
         }
         let large = format!("{good}&c={}", "c".repeat(MOST_BODY_BYTES));
-        let large = checked(form, &large).await.unwrap_err().into_response();
+        let large = checked(form, &large).await.unwrap_err();
         assert_eq!(large.status(), 413);
         for kind in ["", "text/plain", "multipart/form-data", "application/jsonp"] {
             assert_eq!(sent(kind, &good).await, None, "{kind}");

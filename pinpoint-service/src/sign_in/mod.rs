@@ -17,8 +17,8 @@ use pinpoint_backends::store::JobStore;
 use tonic::Status;
 
 pub use self::claims::Names;
-pub(crate) use self::forms::check as check_form;
 pub use self::forms::form_token;
+pub(crate) use self::forms::{EarlierSession, check as check_form};
 pub use self::jwt::Algorithm;
 pub(crate) use self::oidc::{LONGEST_PATH, begin, begin_from_form, end, finish, is_local};
 pub(crate) use self::provider::address;

@@ -229,6 +229,7 @@ pub(crate) async fn finish(State(service): State<Service>, parts: Parts) -> Resp
 
 /// POST `/sign-out`: ends the session.
 pub(crate) async fn end(State(service): State<Service>, parts: Parts) -> Response {
+    let theme = ui::theme(&service, &parts.extensions).await;
     let ended = async {
         oidc(&service)?;
         let Some(session) = cookies::read(&parts.headers, SESSION) else {
@@ -251,7 +252,7 @@ pub(crate) async fn end(State(service): State<Service>, parts: Parts) -> Respons
         let cookie = cookies::set(SESSION, "", Duration::ZERO);
         let headers = [(header::SET_COOKIE, cookie)];
         match ui::wants_page(&parts.headers) {
-            true => (headers, ui::signed_out()).into_response(),
+            true => (headers, ui::signed_out(theme)).into_response(),
             false => (headers, "signed out\n").into_response(),
         }
     }))

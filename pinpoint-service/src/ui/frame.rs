@@ -35,13 +35,33 @@ const SECTIONS: [(Section, &str, &str); 3] = [
 
 /// A whole page.
 pub(super) fn page(view: &View, section: Section, title: &str, main: &Markup) -> Response {
+    let header = header(view, Some(section));
+    answer(StatusCode::OK, title, view.theme(), &header, main)
+}
+
+/// A page that is in no section, as one about an error. A stranger's leads nowhere.
+pub(super) fn outside(
+    view: Option<&View>,
+    status: StatusCode,
+    title: &str,
+    main: &Markup,
+) -> Response {
+    match view {
+        Some(view) => answer(status, title, view.theme(), &header(view, None), main),
+        None => bare(status, None, title, main),
+    }
+}
+
+fn header(view: &View, section: Option<Section>) -> Markup {
     let link = |its: Section, path: &str, name: &str| {
-        html! { a href=(path) aria-current=[(its == section).then_some("page")] { (name) } }
+        html! { a href=(path) aria-current=[(Some(its) == section).then_some("page")] { (name) } }
     };
-    let header = html! {
+    html! {
         nav aria-label="Pages" {
             a.home href="/" { "Pinpoint" }
-            @for (its, path, name) in SECTIONS { (link(its, path, name)) }
+            @if view.may(Right::See) {
+                @for (its, path, name) in SECTIONS { (link(its, path, name)) }
+            }
             @if view.may(Right::Create) { (link(Section::New, "/new", "New job")) }
             @if view.may(Right::ReadAudit) { (link(Section::Admin, "/admin", "Administration")) }
         }
@@ -54,14 +74,18 @@ pub(super) fn page(view: &View, section: Section, title: &str, main: &Markup) ->
                 }
             }
         }
-    };
-    answer(StatusCode::OK, title, view.theme(), &header, main)
+    }
 }
 
 /// A page that anybody may see.
-pub(super) fn bare(status: StatusCode, title: &str, main: &Markup) -> Response {
+pub(super) fn bare(
+    status: StatusCode,
+    theme: Option<&str>,
+    title: &str,
+    main: &Markup,
+) -> Response {
     let header = html! { nav aria-label="Pages" { a.home href="/" { "Pinpoint" } } };
-    answer(status, title, None, &header, main)
+    answer(status, title, theme, &header, main)
 }
 
 /// A page whose header is this.

@@ -43,6 +43,7 @@ pub(crate) use self::job::live::Feeds;
 pub(crate) use self::problems::{as_pages, wants_page};
 pub(crate) use self::sessions::{signed_out, signing_in};
 pub(crate) use self::unsent::USER as FORM_USER;
+pub(crate) use self::view::theme;
 
 /// The pages and what their forms send.
 pub(crate) const PAGES: &[Page] = &[

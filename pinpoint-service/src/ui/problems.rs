@@ -1,10 +1,10 @@
 //! Errors as pages, for people: what is wrong, what to do next, and the name of the request.
 
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
-use http::{HeaderMap, Method, StatusCode, Uri, header};
+use http::{HeaderMap, Method, StatusCode, header};
 use maud::{Markup, html};
 use pinpoint_report::{Foreign, clean};
 use tonic::Status;
@@ -12,8 +12,10 @@ use tonic_types::StatusExt;
 
 use super::frame;
 use super::unsent::{self, Unsent};
+use super::view::View;
 use crate::requests::{Arrival, User};
-use crate::{Service, rest};
+use crate::sign_in::{EarlierSession, is_local};
+use crate::{Service, pages, rest};
 
 /// The longest address of a page that a link to the sign-in has in its own.
 const LONGEST_IN_LINK: usize = 2048;
@@ -55,10 +57,13 @@ pub(crate) async fn as_pages(
         here: &here,
         can_sign_in: service.sign_in.has_page(),
         is_form,
+        is_of_earlier_session: parts.extensions.get::<EarlierSession>().is_some(),
         request: id.as_deref().unwrap_or_default(),
     };
     let (title, main) = problem.page();
-    let (of_page, body) = frame::bare(status, title, &main).into_parts();
+    let view = View::of(&service, &parts.extensions).await;
+    let page = frame::outside(view.as_ref(), status, title, &main);
+    let (of_page, body) = page.into_parts();
     parts.headers.remove(header::CONTENT_LENGTH);
     for (name, value) in &of_page.headers {
         // An answer that no cache may keep, or whose address is secret, stays so.
@@ -79,20 +84,25 @@ pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
 
 /// The page to come back to: for a form that was sent, the one that it stands on.
 fn page_of(parts: &Parts) -> String {
-    let path = |uri: &Uri| uri.path_and_query().map(|it| it.as_str().to_owned());
     let page = match parts.method {
-        Method::GET | Method::HEAD => path(&parts.uri),
-        _ => {
-            let text = |name| parts.headers.get(name).and_then(|it| it.to_str().ok());
-            let form = text(header::REFERER).and_then(|it| it.parse::<Uri>().ok());
-            let host = (parts.uri.authority().map(|it| it.as_str())).or(text(header::HOST));
-            let is_ours = |form: &Uri| form.authority().map(|it| it.as_str()) == host;
-            form.filter(is_ours).as_ref().and_then(path)
-        }
+        Method::GET | Method::HEAD => parts.uri.path_and_query().map(|it| it.as_str()),
+        _ => page_of_form(parts),
     };
     // The end of a sign-in can't be come back to.
-    let page = page.filter(|page| !page.starts_with("/sign-"));
-    page.unwrap_or_else(|| "/".into())
+    let page = page.filter(|page| is_local(page) && !page.starts_with("/sign-"));
+    page.unwrap_or("/").to_owned()
+}
+
+/// A form is sent to the address of its page, or to one below it. `Referer` would not say which:
+/// of a long address, browsers send the host alone.
+fn page_of_form(parts: &Parts) -> Option<&str> {
+    let mut route = parts.extensions.get::<MatchedPath>()?.as_str();
+    let mut path = parts.uri.path();
+    while !pages::is_shown(route) {
+        route = route.rsplit_once('/')?.0;
+        path = path.rsplit_once('/')?.0;
+    }
+    Some(path)
 }
 
 /// The error of a list, for people, who have no token of a page in their hands.
@@ -138,6 +148,8 @@ struct Problem<'a> {
     can_sign_in: bool,
     /// A form was sent.
     is_form: bool,
+    /// Its page is one of an earlier session.
+    is_of_earlier_session: bool,
     request: &'a str,
 }
 
@@ -147,6 +159,10 @@ impl Problem<'_> {
             401 => (
                 "Sign in",
                 "You need to sign in to see this page. Ask the operator how to do that.",
+            ),
+            403 if self.is_of_earlier_session => (
+                "Sent from an older page",
+                "You have signed in again since then. Load the page again, and send the form once more.",
             ),
             403 => (
                 "Not allowed",

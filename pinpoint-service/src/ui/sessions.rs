@@ -16,15 +16,15 @@ pub(crate) fn signing_in(provider: &str) -> Response {
             p { a.button.primary href=(provider) { "Continue" } }
         }
     };
-    let mut page = frame::bare(StatusCode::OK, "Sign in", &main);
+    let mut page = frame::bare(StatusCode::OK, None, "Sign in", &main);
     if let Ok(to) = HeaderValue::try_from(format!("0; url={provider}")) {
         page.headers_mut().insert(header::REFRESH, to);
     }
     page
 }
 
-/// The page after a sign-out.
-pub(crate) fn signed_out() -> Response {
+/// The page after a sign-out, in the theme of the one who had signed in.
+pub(crate) fn signed_out(theme: Option<&str>) -> Response {
     let main = html! {
         section.problem {
             h1 { "Signed out" }
@@ -32,5 +32,5 @@ pub(crate) fn signed_out() -> Response {
             p { a.button href="/sign-in" { "Sign in again" } }
         }
     };
-    frame::bare(StatusCode::OK, "Signed out", &main)
+    frame::bare(StatusCode::OK, theme, "Signed out", &main)
 }

@@ -1,7 +1,10 @@
 //! The person who looks at a page, and the forms that are sent.
 
+use std::time::Duration;
+
 use axum::body::to_bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
+use http::Extensions;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use maud::{Markup, html};
@@ -26,10 +29,18 @@ pub(super) const THEME: &str = "theme";
 /// The themes besides same as the system.
 pub(super) const THEMES: [&str; 2] = ["light", "dark"];
 
+/// The longest that an error waits for the preferences of its reader.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// A request for a page.
 pub(crate) struct View {
     context: Context,
     preferences: Map<String, Value>,
+}
+
+/// The theme of the one who asks for an answer.
+pub(crate) async fn theme(service: &Service, extensions: &Extensions) -> Option<&'static str> {
+    View::of(service, extensions).await?.theme()
 }
 
 impl FromRequestParts<Service> for View {
@@ -50,6 +61,18 @@ impl FromRequestParts<Service> for View {
 }
 
 impl View {
+    /// The one who asks for an answer, or whom it is for; nothing of strangers. Preferences are
+    /// left out that the store does not give at once: it may be the reason for an error.
+    pub(super) async fn of(service: &Service, extensions: &Extensions) -> Option<Self> {
+        let context = extensions.get::<Context>()?.clone();
+        let user = &context.caller.as_ref()?.user;
+        let preferences = tokio::time::timeout(PATIENCE, service.store.preferences(user)).await;
+        Some(Self {
+            preferences: preferences.ok().and_then(Result::ok).unwrap_or_default(),
+            context,
+        })
+    }
+
     /// The user who looks at it.
     pub(super) fn user(&self) -> &str {
         let caller = self.context.caller.as_ref();

@@ -280,12 +280,14 @@ impl Service {
         &self,
         request: &mut CreateJobRequest,
     ) -> Result<Vec<(String, String)>, Status> {
-        let Ok(bot) = self.bots.get(request.bot.trim()) else {
-            return Ok(Vec::new());
-        };
+        let bot = self.bots.get(request.bot.trim()).ok();
         let mut missing = Vec::new();
         for (field, text) in arguments::commits(request) {
-            match self.full_hash(&bot, text.trim()).await? {
+            let found = match &bot {
+                Some(bot) => self.full_hash(bot, text.trim()).await?,
+                None => self.full_hash_without_bot(text.trim()).await,
+            };
+            match found {
                 Ok(hash) => *text = hash,
                 Err(problem) => missing.push((field.to_owned(), problem)),
             }

@@ -84,25 +84,47 @@ pub(crate) fn summary(job: &JobSummary) -> messages::JobSummary {
 }
 
 fn answer(answer: &JobAnswer) -> messages::JobAnswer {
-    let effect = |effect: &AnswerEffect| messages::JobEffect {
-        before: effect.before,
-        after: effect.after,
-        estimate: effect.estimate,
-        unit: effect.unit.clone().unwrap_or_default(),
-        of_failures: effect.of_failures,
-    };
     let (first_candidate, last_candidate) = answer.range.clone().unwrap_or_default();
     messages::JobAnswer {
         status: answer.status.clone(),
         git_hash: answer.commit.clone().unwrap_or_default(),
         culprits: answer.culprits,
-        effect: answer.effect.as_ref().map(effect),
+        effect: (answer.effect.as_ref()).map(|it| effect(it, answer.culprits == 0)),
         first_candidate,
         last_candidate,
         candidates: answer.candidates,
         charts: answer.charts,
         moved: answer.moved,
         improved: answer.improved,
+    }
+}
+
+/// An effect, of a comparison or of a culprit: the one is estimated in percent, the other in the
+/// unit of the values.
+fn effect(effect: &AnswerEffect, is_compared: bool) -> messages::JobEffect {
+    let before = effect.before.map(f64::abs);
+    let of_before = |convert: fn(f64, f64) -> f64| {
+        let (estimate, before) = effect.estimate.zip(before)?;
+        Some(convert(estimate, before)).filter(|it| it.is_finite())
+    };
+    let (estimate, percent) = match (is_compared, effect.of_failures) {
+        (true, _) => (
+            of_before(|percent, before| before * (percent / 100.0)),
+            effect.estimate,
+        ),
+        (false, true) => (effect.estimate, None),
+        (false, false) => (
+            effect.estimate,
+            of_before(|change, before| 100.0 * (change / before)),
+        ),
+    };
+    messages::JobEffect {
+        before: effect.before,
+        after: effect.after,
+        estimate,
+        unit: effect.unit.clone().unwrap_or_default(),
+        of_failures: effect.of_failures,
+        percent,
     }
 }
 

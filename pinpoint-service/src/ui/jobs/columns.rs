@@ -129,7 +129,7 @@ fn result(answer: &JobAnswer) -> Markup {
             "culprit_found" => {
                 code { (short(&answer.git_hash)) }
                 @if answer.culprits > 1 { " and " (answer.culprits - 1) " more" }
-                @if let Some(effect) = &answer.effect { " " (size(effect)) }
+                @if let Some(effect) = &answer.effect { " " (size(effect, 1)) }
             },
             "no_regression" => "no change",
             "inconclusive" if answer.candidates > 0 => {
@@ -140,7 +140,7 @@ fn result(answer: &JobAnswer) -> Markup {
             "different" | "same" | "unknown" if answer.charts > 1 => {
                 (answer.moved) " worse, " (answer.improved) " better of " (count(answer.charts, "metric"))
             },
-            "different" => { "different" @if let Some(effect) = &answer.effect { " " (size(effect)) } },
+            "different" => { "different" @if let Some(effect) = &answer.effect { " " (size(effect, 2)) } },
             "same" => "no difference",
             "unknown" => "not decided",
             other => (other),
@@ -148,15 +148,11 @@ fn result(answer: &JobAnswer) -> Markup {
     }
 }
 
-/// In percent of the value before, where there is such a number.
-fn size(effect: &JobEffect) -> String {
-    let percent = match (effect.before, effect.after) {
-        _ if effect.of_failures => None,
-        (Some(before), Some(after)) => Some((after - before) / before.abs() * 100.0),
-        _ => None,
-    };
-    match (percent.filter(|it| it.is_finite()), effect.estimate) {
-        (Some(percent), _) => format!("{percent:+.1} %"),
+/// In percent of the value before, where there is such a number, with the decimals that the page
+/// of the job has.
+fn size(effect: &JobEffect, decimals: usize) -> String {
+    match (effect.percent, effect.estimate) {
+        (Some(percent), _) => format!("{percent:+.decimals$} %"),
         (None, Some(_)) if effect.of_failures => match (effect.before, effect.after) {
             (Some(before), Some(after)) => {
                 format!("fails {:.0} % → {:.0} %", before * 100.0, after * 100.0)
@@ -184,6 +180,7 @@ mod tests {
             estimate: Some(1.2),
             unit: "ms".into(),
             of_failures: false,
+            percent: Some(12.04),
         };
         let found = JobAnswer {
             status: "culprit_found".into(),
@@ -203,6 +200,7 @@ mod tests {
         let from_zero = JobAnswer {
             effect: Some(JobEffect {
                 before: Some(0.0),
+                percent: None,
                 ..effect.clone()
             }),
             ..found.clone()
@@ -214,11 +212,19 @@ mod tests {
                 after: Some(0.5),
                 estimate: Some(0.5),
                 of_failures: true,
+                percent: None,
                 ..effect
             }),
-            ..found
+            ..found.clone()
         };
         assert!(shown(&failing).ends_with("fails 0 % → 50 %"));
+        let compared = JobAnswer {
+            status: "different".into(),
+            charts: 1,
+            culprits: 0,
+            ..found
+        };
+        assert_eq!(shown(&compared), "different +12.04 %");
         let range = JobAnswer {
             status: "inconclusive".into(),
             candidates: 4,

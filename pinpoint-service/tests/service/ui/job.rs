@@ -151,6 +151,46 @@ async fn a_search_is_shown_with_its_answer_and_its_evidence() {
     assert!(!page.contains("data-live") && !page.contains("Expected: "));
 }
 
+#[tokio::test]
+async fn a_result_has_the_same_size_on_the_page_in_the_list_and_in_the_api() {
+    let world = World::new("ada").await;
+    let search = ended(&world, bisection(), slower).await;
+    let spec = PairwiseSpec {
+        pairs: 12,
+        ..PairwiseSpec::new(commit(0), commit(1))
+    };
+    let comparison = ended(&world, spec, |number, index| {
+        // The ratio of the medians is not the median of the ratios.
+        let value = 20.0 + f64::from(index * index % 7);
+        let factor = if number == 0 {
+            1.0
+        } else {
+            1.3 + 0.02 * f64::from(index % 5)
+        };
+        report(&[("time", "ms", value * factor)])
+    })
+    .await;
+    let list = get(&world, "/?size=25").await.ok();
+    for (id, digits) in [(search, 1), (comparison, 2)] {
+        let job = world.get(&format!("/api/v2/jobs/{id}")).await.ok();
+        let effect = &job["summary"]["answer"]["effect"];
+        let number = |name: &str| effect[name].as_f64().unwrap();
+        let (before, percent) = (number("before"), number("percent"));
+        let of_medians = 100.0 * (number("after") / before - 1.0);
+        assert!((percent - of_medians).abs() > 1e-9, "{effect}");
+        assert!(
+            (number("estimate") - before * percent / 100.0).abs() < 1e-9,
+            "{effect}"
+        );
+        let shown = format!("{percent:+.digits$} %");
+        let row = list.split(&format!("/jobs/{id}\"")).nth(1).unwrap();
+        let row = row.split("</tr>").next().unwrap();
+        assert!(row.contains(&shown), "{shown}: {row}");
+        let page = page(&world, &id, "").await;
+        assert!(page.contains(&shown), "{shown}: {page}");
+    }
+}
+
 /// The original divides an interval in percent by the median once more, swaps base and
 /// experiment, and takes every metric as one whose larger values are better.
 #[tokio::test]

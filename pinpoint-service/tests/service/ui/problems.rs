@@ -1,6 +1,9 @@
 //! Errors as pages: what to do, and the name of the request.
 
+use std::net::SocketAddr;
+
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use http::Request;
 use pinpoint_service::SignIn;
 use pinpoint_service::config::{LimitsConfig, Most};
@@ -83,6 +86,71 @@ async fn one_too_many_says_when_to_try_again() {
     assert_eq!(get(&world, style).await.status, 200);
 }
 
+/// `//` begins an address of another host.
+#[tokio::test]
+async fn no_error_leads_to_another_host() {
+    let limits = LimitsConfig {
+        requests_a_minute: Most::of(1),
+        ..LimitsConfig::none()
+    };
+    let world = World::limited(SignIn::Nobody("ada".into()), BOTS, limits).await;
+    get(&world, "/workers").await.ok();
+    let request = Request::get("http://localhost//evil.example/x").header("accept", BROWSER);
+    let refused = sent(&world, request.body(Body::empty()).unwrap()).await;
+    is_problem(
+        &refused,
+        429,
+        "Too many requests",
+        r#"<a class="button" href="/">"#,
+    );
+    assert!(!refused.text.contains("evil.example"), "{}", refused.text);
+}
+
+#[tokio::test]
+async fn one_too_many_of_an_address_is_a_page_too() {
+    let limits = LimitsConfig {
+        address_requests_a_minute: Most::of(1),
+        ..LimitsConfig::none()
+    };
+    let world = World::limited(SignIn::Nobody("ada".into()), BOTS, limits).await;
+    let ask = async || {
+        let peer = SocketAddr::from(([127, 0, 0, 1], 1));
+        let request = Request::get("/workers").header("accept", BROWSER);
+        let request = request.extension(ConnectInfo(peer));
+        sent(&world, request.body(Body::empty()).unwrap()).await
+    };
+    ask().await.ok();
+    is_problem(&ask().await, 429, "Too many requests", "Load again");
+}
+
+#[tokio::test]
+async fn an_error_looks_like_the_other_pages_of_its_reader() {
+    let provider = Provider::start().await;
+    let world = World::with(ways(&oidc(&provider))).await;
+    let person = Person::new(&world, "editor@example.org").await;
+    let kept = person
+        .post("/account/preferences", &[("theme", "dark")])
+        .await;
+    assert_eq!(kept.leads_to(), "/account");
+    let absent = person.get("/nowhere").await;
+    is_problem(&absent, 404, "Not found", r#"data-theme="dark""#);
+    for part in [
+        r#"href="/bots""#,
+        r#"href="/account""#,
+        r#"action="/sign-out""#,
+    ] {
+        assert!(absent.text.contains(part), "{part}: {}", absent.text);
+    }
+    let stranger = get(&world, "/nowhere").await;
+    assert!(
+        !stranger.text.contains(r#"href="/bots""#),
+        "{}",
+        stranger.text
+    );
+    let out = person.post("/sign-out", &[]).await.ok();
+    assert!(out.contains(r#"data-theme="dark""#), "{out}");
+}
+
 #[tokio::test]
 async fn a_stranger_signs_in_and_comes_back() {
     let provider = Provider::start().await;
@@ -95,30 +163,28 @@ async fn a_stranger_signs_in_and_comes_back() {
     let stranger = get(&world, "/workers?a=1&b=%22").await;
     leads_to(&stranger, "/workers?a=1&b=%22");
     assert!(!stranger.text.contains("typed"), "{}", stranger.text);
-    // A form into which nobody types leads to its page.
-    let form = async |referer: &str| {
-        let request = Request::post("/account/tokens")
+    // A form into which nobody types leads to its page, wherever it says that it comes from.
+    for (form, page) in [
+        ("/account/tokens", "/account"),
+        ("/account/tokens/revoke", "/account"),
+        ("/jobs/a%2Fb/pause", "/jobs/a%2Fb"),
+        ("/jobs/ab/cancel", "/jobs/ab/cancel"),
+        ("/admin/verify", "/admin"),
+        ("/view", "/"),
+        ("/new?name=a", "/new"),
+    ] {
+        let request = Request::post(form)
             .header("accept", BROWSER)
             .header("host", "pinpoint.example.org")
             .header("content-type", "application/x-www-form-urlencoded")
-            .header("referer", referer);
-        let request = request.body("name=a".into()).unwrap();
-        sent(&world, request).await
-    };
-    let ended = form("https://pinpoint.example.org/account?a=1").await;
-    leads_to(&ended, "/account?a=1");
-    assert!(
-        ended.text.contains("Nothing was changed."),
-        "{}",
-        ended.text
-    );
-    for other in [
-        "https://evil.example/account",
-        "",
-        "//evil.example",
-        "nonsense",
-    ] {
-        leads_to(&form(other).await, "/");
+            .header("referer", "https://pinpoint.example.org/workers");
+        let refused = sent(&world, request.body("name=a".into()).unwrap()).await;
+        leads_to(&refused, page);
+        assert!(
+            refused.text.contains("Nothing was changed."),
+            "{}",
+            refused.text
+        );
     }
     // The end of no sign-in: no cache keeps it, and its address goes nowhere.
     let failed = get(&world, "/sign-in/callback?code=secret&state=forged").await;

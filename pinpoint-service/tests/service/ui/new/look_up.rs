@@ -73,6 +73,20 @@ pub(crate) async fn commits_are_looked_up(world: &World, hashes: &[String]) {
         ("story", "no story"),
     ];
     refused(world, &fields, &wrong).await;
+    // Those that are there, while the bot is not.
+    let fields = [
+        ("kind", "bisection"),
+        ("bot", "unheard"),
+        ("benchmark", "parsing"),
+        ("good", "HEAD"),
+        ("bad", "997"),
+    ];
+    let wrong = [
+        ("bot", "unheard"),
+        ("bad", "has no commit main@{#997}"),
+        ("story", "no story"),
+    ];
+    refused(world, &fields, &wrong).await;
     // The commits between the ends are counted.
     let (good, bad) = (&hashes[0], &hashes[7][..12]);
     let path = format!(
