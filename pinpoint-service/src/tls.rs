@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use axum::extract::Request;
 use axum_server::tls::TlsInfo;
 use axum_server::tls_rustls::RustlsConfig;
+use http::uri::Scheme;
 use pinpoint_service::ClientCertificate;
 use pinpoint_service::config::{Config, Tls};
 use rustls::pki_types::pem::PemObject;
@@ -111,11 +112,14 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Failure> {
     }
 }
 
-/// Tells a request which certificate its client has shown.
+/// Tells a request that it came over TLS, and which certificate its client has shown.
 pub(crate) async fn tell(mut request: Request) -> Request {
     let extensions = request.extensions_mut();
-    let shown = extensions.get::<Arc<TlsInfo>>();
-    let shown = shown.and_then(|info| info.peer_certificates.first().cloned());
+    let Some(info) = extensions.get::<Arc<TlsInfo>>() else {
+        return request;
+    };
+    let shown = info.peer_certificates.first().cloned();
+    extensions.insert(Scheme::HTTPS);
     if let Some(shown) = shown {
         extensions.insert(ClientCertificate(shown.into()));
     }

@@ -3,18 +3,18 @@
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
-use http::Uri;
+use http::{StatusCode, Uri};
 use maud::html;
 use pinpoint_report::{Foreign, clean};
 
 use super::frame::{self, Section};
-use super::job::title;
+use super::job::{is_over, state, title};
 use super::view::{Form, View, once};
 use crate::Service;
 use crate::grpc::errors;
 use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::grpc::v2::messages::{
-    CancelJobRequest, GetJobRequest, PauseJobRequest, ResumeJobRequest, RetryJobRequest,
+    CancelJobRequest, GetJobRequest, JobSummary, PauseJobRequest, ResumeJobRequest, RetryJobRequest,
 };
 use crate::query::Query;
 use crate::rest::Problem;
@@ -31,6 +31,9 @@ pub(super) async fn ask_reason(
     let request = view.call("pinpoint.v2.Pinpoint/GetJob", GetJobRequest { job_id: id });
     let job = service.get_job(request).await?.into_inner();
     let summary = job.summary.unwrap_or_default();
+    if is_over(&summary) {
+        return Ok(has_ended(&view, &summary, None));
+    }
     let path = format!("/jobs/{}", summary.job_id);
     let main = html! {
         h1 { "Cancel " (Foreign(title(&summary))) "?" }
@@ -61,10 +64,35 @@ pub(super) async fn cancel(
         errors::field("reason", problem)
     };
     let reason = form.take("reason").ok_or_else(missing)?;
-    let request = CancelJobRequest { job_id, reason };
+    let request = CancelJobRequest {
+        job_id,
+        reason: reason.clone(),
+    };
     let request = view.call("pinpoint.v2.Pinpoint/CancelJob", request);
     let job = service.cancel_job(request).await?.into_inner();
-    Ok(back_to(&job.summary.unwrap_or_default().job_id))
+    let summary = job.summary.unwrap_or_default();
+    let kept = job
+        .cancellation
+        .is_some_and(|it| it.reason == reason.trim());
+    Ok(match is_over(&summary) && !kept {
+        true => has_ended(&view, &summary, Some(&reason)),
+        false => back_to(&summary.job_id),
+    })
+}
+
+/// The answer about a job that can't be canceled any more, perhaps for a reason that was typed.
+fn has_ended(view: &View, summary: &JobSummary, reason: Option<&str>) -> Response {
+    let main = html! {
+        h1 { (Foreign(title(summary))) " has ended already" }
+        p { "Its state is " (state(summary)) " and nothing was changed." }
+        @if let Some(reason) = reason { p { "Your reason was not saved: " (Foreign(reason)) } }
+        p { a.button href=(format!("/jobs/{}", summary.job_id)) { "Back to the job" } }
+    };
+    let mut page = frame::page(view, Section::Jobs, "The job has ended", &main);
+    if reason.is_some() {
+        *page.status_mut() = StatusCode::CONFLICT;
+    }
+    page
 }
 
 /// POST `/jobs/{id}/pause`.

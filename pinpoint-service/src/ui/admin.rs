@@ -208,7 +208,7 @@ fn limits(config: &LimitsConfig) -> Markup {
 }
 
 fn filters(shown: &Shown) -> Markup {
-    let labels = ["User", "Job", "Operation", "From", "To"];
+    let labels = ["User", "Job", "Operation", "From (UTC)", "To (UTC)"];
     html! {
         form.filters method="get" action="/admin#audit" aria-label="Entries of the log" {
             @for (label, (name, value)) in labels.into_iter().zip(shown.fields()) {
@@ -282,7 +282,7 @@ pub(super) async fn verify(
                 }
             }
             AuditCheck::Broken { number, fault } => {
-                p role="alert" {
+                p role="status" {
                     span.tone.bad { "Broken" } " Row " (number) " "
                     (match fault {
                         AuditFault::Altered => "was altered",

@@ -5,7 +5,7 @@ mod cursors;
 pub(crate) mod journal;
 mod lists;
 mod patches;
-mod plan;
+pub(crate) mod plan;
 mod report;
 pub(crate) mod show;
 

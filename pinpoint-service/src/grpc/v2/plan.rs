@@ -15,7 +15,7 @@ use crate::Service;
 const MOST_COMMITS: u64 = 10_000;
 
 /// The most runs of a simulated search.
-const MOST_RUNS: u64 = 5_000;
+pub(crate) const MOST_RUNS: u64 = 5_000;
 
 /// The most values of runs that are given.
 const MOST_VALUES: usize = 10_000;

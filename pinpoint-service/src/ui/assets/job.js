@@ -8,9 +8,17 @@ const wait = (time) => new Promise((done) => setTimeout(done, time));
 
 const say = (text) => announce(news, text);
 
+// The answer to a button: seen at once, and heard.
+function show(text) {
+  tools.querySelector("#done").textContent = text;
+  say(text);
+}
+
 // What the user has opened or typed is not the service's.
 function isKept(element, name) {
-  return name === "open" || (name === "value" && (element.name === "key" || element === document.activeElement));
+  if (name !== "value") return name === "open";
+  if (element.type === "range") return isMoving;
+  return element.name === "key" || element === document.activeElement;
 }
 
 // Makes an element like another one. What is in both stays, with its focus and its scrolling, and
@@ -26,8 +34,10 @@ function take(old, fresh) {
     return;
   }
   for (const { name, value } of fresh.attributes) {
-    if (old.getAttribute(name) === value || isKept(old, name)) continue;
-    old.setAttribute(name, value);
+    if (isKept(old, name)) continue;
+    // What was moved or typed is no longer what the attribute says.
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    else if (old.type !== "range") continue;
     if (name === "value" && "value" in old) old.value = value;
   }
   for (const { name } of [...old.attributes]) {
@@ -90,26 +100,31 @@ async function fetched() {
   }
 }
 
-async function replaced() {
-  const address = new URL(location.href);
+function part(address) {
   address.hash = "";
   address.searchParams.set("fragment", "1");
-  const answer = await fetch(address);
+  return fetch(address);
+}
+
+const jobOf = (text) => new DOMParser().parseFromString(text, "text/html").querySelector("#job");
+
+async function replaced() {
+  const answer = await part(new URL(location.href));
   if (answer.status === 429 || answer.status >= 500) {
     isWanted = true;
     looked = performance.now() + 1000 * (Number(answer.headers.get("retry-after")) || 5);
     return;
   }
   const text = await answer.text();
-  const fresh = answer.ok && new DOMParser().parseFromString(text, "text/html").querySelector("#job");
+  const fresh = answer.ok && jobOf(text);
   if (!fresh || fresh.dataset.version !== root.dataset.version) {
     leave(fresh ? "The service has a newer version of this page." : "This page can no longer follow the job.");
     return;
   }
-  const wasLive = "live" in root.dataset;
   take(root, fresh);
+  openRun();
   say(root.querySelector("#answer").textContent);
-  if (wasLive && !("live" in root.dataset) && !new URL(location.href).searchParams.has("at")) ended();
+  if (!isPast()) present(root);
 }
 
 // What has changed, in place of what was there.
@@ -125,6 +140,7 @@ function changed({ version, live, html }) {
   fresh.append(template.content);
   take(root, fresh);
   say(root.querySelector("#answer").textContent);
+  present(root);
 }
 
 function leave(reason) {
@@ -145,23 +161,28 @@ function close() {
 
 function follow() {
   const isSeen = document.visibilityState === "visible" || isSubscribed;
-  const isLive = "live" in root.dataset;
-  if (isLeft || !isSeen || !isLive) {
+  // Of the past nothing changes, but the job may end meanwhile.
+  const address = root.dataset.live ?? (isSubscribed ? events : undefined);
+  if (isLeft || !isSeen || !address) {
     close();
     // Nothing is to be heard any more.
-    if (!isLive) connected(true);
+    if (!address) connected(true);
     return;
   }
   if (source) return;
   clearTimeout(again);
   // After what the page shows.
-  source = new EventSource(root.dataset.live);
+  source = new EventSource(address);
   source.onopen = () => {
     failures = 0;
     connected(true);
   };
-  source.addEventListener("changes", ({ data }) => changed(JSON.parse(data)));
-  source.addEventListener("look", () => look());
+  source.addEventListener("changes", ({ data }) => {
+    const change = JSON.parse(data);
+    if (isPast()) events = change.live;
+    else changed(change);
+  });
+  source.addEventListener("look", () => (isPast() ? ask() : look()));
   source.onerror = () => {
     close();
     failures += 1;
@@ -178,21 +199,63 @@ async function go(address, focus) {
   if (focus) document.querySelector(focus)?.focus();
 }
 
+const isPast = () => new URL(location.href).searchParams.has("at");
+
+// The events of the job as it is now, as long as it goes on; nothing before they are known.
+let events;
 let isSubscribed = false;
 let subscribe;
 
-function ended() {
-  subscribe.hidden = true;
-  if (!isSubscribed) return;
-  const body = root.querySelector("#answer").textContent;
+// Takes note of the job as it is now, whatever moment the page shows.
+function present(job) {
+  const wentOn = events;
+  events = job.dataset.live;
+  subscribe.hidden = !("Notification" in window) || !events;
+  if (wentOn && !events) ended(job);
+}
+
+// Asks for the job as it is now, while the page shows its past.
+async function ask() {
+  close();
   try {
-    new Notification(root.querySelector("#title").textContent, { body });
+    const address = new URL(location.href);
+    address.searchParams.delete("at");
+    const answer = await part(address);
+    if (!answer.ok) throw new Error(answer.statusText);
+    present(jobOf(await answer.text()));
+    follow();
+  } catch {
+    failures += 1;
+    again = setTimeout(follow, pause(failures));
+  }
+}
+
+function ended(job) {
+  if (!isSubscribed) return;
+  subscription(false);
+  const body = job.querySelector("#answer").textContent;
+  try {
+    new Notification(job.querySelector("#title").textContent, { body });
   } catch {
     // Phones have notifications for programs that are installed only.
   }
 }
 
+function subscription(is) {
+  isSubscribed = is;
+  subscribe.setAttribute("aria-pressed", String(is));
+}
+
+// All about a run, above the page until it is closed.
+function openRun() {
+  const run = root.querySelector("dialog#run");
+  if (!run || run.matches(":modal")) return;
+  run.removeAttribute("open");
+  run.showModal();
+}
+
 let moved;
+let isMoving = false;
 
 function begin() {
   document.addEventListener("visibilitychange", follow);
@@ -202,19 +265,29 @@ function begin() {
     if (target.id !== "at") return;
     root.querySelector("#moment").textContent = target.value;
     clearTimeout(moved);
-    moved = setTimeout(() => {
+    isMoving = true;
+    moved = setTimeout(async () => {
+      moved = undefined;
       const address = new URL(location.href);
       if (target.value === target.max) address.searchParams.delete("at");
       else address.searchParams.set("at", target.value);
-      go(address);
+      await go(address);
+      if (!moved) isMoving = false;
     }, 150);
   });
   root.addEventListener("click", (event) => {
     const link = event.target.closest(".squares a, .past a");
     if (!link || isLeft || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    go(link.href, link.closest(".squares") ? "#run" : "");
+    go(link.href, "");
   });
+  root.addEventListener("click", (event) => {
+    if (!event.target.matches("#run [data-close]") || isLeft) return;
+    event.preventDefault();
+    event.target.closest("dialog").close();
+  });
+  // Escape closes it, too. The focus goes back to the square.
+  root.addEventListener("close", ({ target }) => go(target.querySelector("[data-close]").href, ""), true);
   addEventListener("popstate", () => look(true));
 
   // What only a script can do.
@@ -223,16 +296,20 @@ function begin() {
   tools.hidden = false;
   copy.hidden = !navigator.clipboard;
   copy.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(location.href);
-    say("Link copied.");
+    const copied = navigator.clipboard.writeText(location.href).then(
+      () => "Link copied.",
+      () => "Your browser does not allow that. Copy the address of the page.",
+    );
+    show(await copied);
   });
-  subscribe.hidden = !("Notification" in window) || !("live" in root.dataset);
+  subscribe.hidden = true;
+  if (!isPast()) present(root);
+  openRun();
   subscribe.addEventListener("click", async () => {
     const wants = !isSubscribed;
-    isSubscribed = wants && (await Notification.requestPermission()) === "granted";
-    subscribe.setAttribute("aria-pressed", String(isSubscribed));
-    if (isSubscribed) say("You will be notified when it ends, while this page is open.");
-    else say(wants ? "Your browser does not allow notifications from this page." : "You will not be notified.");
+    subscription(wants && (await Notification.requestPermission()) === "granted");
+    if (isSubscribed) show("You will be notified when it ends, while this page is open.");
+    else show(wants ? "Your browser does not allow notifications from this page." : "You will not be notified.");
   });
   follow();
 }

@@ -41,6 +41,12 @@ const begin = (form) => {
     for (const button of part.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
   };
 
+  // What was found for an earlier form does not stand beside another one. Suggestions do.
+  const forget = (part) => {
+    if (part.localName === "datalist") return;
+    part.textContent = "Not available at the moment. It is tried again with the next change.";
+  };
+
   const parts = [...document.querySelectorAll("[data-source]")].map((part) => {
     let known = part.dataset.source === "/new/estimate" || part.dataset.source === "/new/commands" ? "" : `${asked(part)}`;
     let running;
@@ -54,11 +60,16 @@ const begin = (form) => {
       try {
         const answer = await fetch(`${part.dataset.source}?${query}`, { signal: running.signal });
         if (answer.ok) part.innerHTML = await answer.text();
-        else known = undefined;
+        else {
+          known = undefined;
+          forget(part);
+        }
         if (part === estimate) tell(answer.status === 401);
       } catch (error) {
         if (error.name === "AbortError") return;
         known = undefined; // Asked for again with the next change.
+        forget(part);
+        if (part === estimate) tell(false);
       }
       part.removeAttribute("aria-busy");
       offerCopies(part);

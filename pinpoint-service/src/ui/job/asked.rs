@@ -82,6 +82,10 @@ pub(in crate::ui) struct Asked {
     pub(in crate::ui) page: usize,
     /// The page of the tables of commits, from 1; absent where they are closed at first.
     pub(in crate::ui) commits: Option<usize>,
+    /// The number of the last pair whose squares are shown; absent for the last one that there is.
+    pub(in crate::ui) pairs: Option<usize>,
+    /// The same of the runs of a search.
+    pub(in crate::ui) runs: Option<usize>,
     /// Only the part that changes is asked for.
     pub(in crate::ui) is_fragment: bool,
 }
@@ -97,6 +101,7 @@ impl Asked {
             }
         };
         let (at, page, commits) = (number("at")?, number("page")?, number("commits")?);
+        let (pairs, runs) = (number("pairs")?, number("runs")?);
         let sort = query.take("sort");
         let sort = sort.map(|key| {
             let mut columns = Column::ALL.into_iter();
@@ -114,6 +119,8 @@ impl Asked {
             is_descending: query.take("order").as_deref() == Some("descending"),
             page: page.unwrap_or(1).max(1),
             commits: commits.map(|page| page.max(1)),
+            pairs,
+            runs,
             is_fragment: query.take("fragment").is_some(),
         })
     }
@@ -136,6 +143,8 @@ impl Asked {
         add("order", order);
         add("page", (self.page > 1).then(|| self.page.to_string()));
         add("commits", self.commits.map(|page| page.to_string()));
+        add("pairs", self.pairs.map(|last| last.to_string()));
+        add("runs", self.runs.map(|last| last.to_string()));
         fields
     }
 

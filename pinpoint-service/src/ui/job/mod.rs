@@ -86,6 +86,8 @@ pub(super) async fn page(
         div #tools.bar hidden {
             button type="button" { "Copy link" }
             button type="button" aria-pressed="false" { "Notify me when it ends" }
+            // Heard from the line below.
+            span #done.soft aria-hidden="true" {}
         }
         p #news.unseen role="status" {}
     };
@@ -139,7 +141,11 @@ impl Content {
         let summary = job.summary.clone().unwrap_or_default();
         let html = html! {
             p.kind #state {
-                (kind(&summary)) " " (state(&summary))
+                (kind(&summary)) " "
+                @match &evidence {
+                    Some(evidence) if evidence.is_past() => span.tone.open { "Earlier" },
+                    _ => (state(&summary)),
+                }
                 @if let Some((word, tone)) = evidence.as_ref().and_then(|it| it.word) { " " span.tone.(tone) { (word) } }
             }
             h1 #title { (Foreign(title(&summary))) }
@@ -202,12 +208,19 @@ struct Evidence {
     /// The reason why the job ended.
     why: Option<String>,
     work: Vec<(Markup, usize)>,
+    runs: u64,
+    builds: u64,
     expected: Option<Expected>,
     run: Markup,
     sections: Markup,
 }
 
 impl Evidence {
+    /// Whether records followed.
+    fn is_past(&self) -> bool {
+        self.at < self.records
+    }
+
     fn draw(moment: &Moment, wanted: &Wanted) -> Result<Self, PictureError> {
         let asked = &wanted.asked;
         let found = moment.result.as_ref().map(of_result);
@@ -241,10 +254,12 @@ impl Evidence {
                 _ => so_far(moment, wanted.waits),
             },
             why: moment.result.as_ref().map(why_it_ended),
+            runs: moment.measured.runs.len() as u64,
+            builds: moment.builds.len() as u64,
             work: commits::work(moment.engine.names(), &moment.outstanding),
             expected: goes_on.then(|| Expected::of(moment)).flatten(),
             run: match &asked.run {
-                Some(name) => run::card(moment, name, wanted.output.as_deref()),
+                Some(name) => run::card(moment, asked, name, wanted.output.as_deref()),
                 None => html! {},
             },
             sections,
@@ -393,6 +408,9 @@ fn facts(
     };
     let arguments = job.arguments.as_ref();
     let bug = arguments.and_then(|it| it.bug_id);
+    // What the store knows of the job is of now.
+    let past = evidence.filter(|it| it.is_past());
+    let (runs, builds) = past.map_or((summary.runs, summary.builds), |it| (it.runs, it.builds));
     html! {
         section #facts aria-labelledby="facts-title" {
             h2 #facts-title { "Details" }
@@ -409,18 +427,22 @@ fn facts(
                         th scope="row" { "Created" }
                         td { (at(summary.created.as_ref())) ", " (ago(summary.created.as_ref())) }
                     }
-                    tr {
-                        th scope="row" { "Last state change" }
-                        td { (at(summary.updated.as_ref())) ", " (ago(summary.updated.as_ref())) }
+                    @if past.is_none() {
+                        tr {
+                            th scope="row" { "Last state change" }
+                            td { (at(summary.updated.as_ref())) ", " (ago(summary.updated.as_ref())) }
+                        }
+                        @if let Some(seconds) = summary.running_s {
+                            tr { th scope="row" { "Duration" } td { (duration(seconds)) } }
+                        }
                     }
-                    @if let Some(seconds) = summary.running_s {
-                        tr { th scope="row" { "Duration" } td { (duration(seconds)) } }
-                    }
-                    tr { th scope="row" { "Cost" } td { (count(summary.runs, "run")) ", " (count(summary.builds, "build")) } }
-                    @if let Some(why) = evidence.and_then(|it| it.why.as_ref()) { (row("Why it ended", why)) }
-                    (row("Error", &words::reason(&summary.error)))
-                    @if let Some(cancel) = &job.cancellation {
-                        tr { th scope="row" { "Canceled" } td { (Foreign(&cancel.reason)) " (" (Foreign(&cancel.by)) ")" } }
+                    tr { th scope="row" { "Cost" } td { (count(runs, "run")) ", " (count(builds, "build")) } }
+                    @if past.is_none() {
+                        @if let Some(why) = evidence.and_then(|it| it.why.as_ref()) { (row("Why it ended", why)) }
+                        (row("Error", &words::reason(&summary.error)))
+                        @if let Some(cancel) = &job.cancellation {
+                            tr { th scope="row" { "Canceled" } td { (Foreign(&cancel.reason)) " (" (Foreign(&cancel.by)) ")" } }
+                        }
                     }
                     @if !job.retry_of.is_empty() {
                         tr { th scope="row" { "Retry of" } td { a href=(format!("/jobs/{}", clean(&job.retry_of))) { (Foreign(&job.retry_of)) } } }
@@ -470,14 +492,10 @@ fn more(stored: &StoredJob, summary: &JobSummary) -> Markup {
 /// The buttons of a job, for users who may press them.
 fn actions(view: &View, job: &Job, summary: &JobSummary) -> Markup {
     let path = |action: &str| format!("/jobs/{}/{action}", summary.job_id);
-    let is_over = !matches!(
-        summary.state(),
-        messages::State::Pending | messages::State::Running
-    );
     let may_end = view.may_end(&summary.user);
     html! {
         div.bar #actions data-title=(clean(title(summary))) {
-            @if may_end && !is_over {
+            @if may_end && !is_over(summary) {
                 a.button href=(path("cancel")) { "Cancel" }
                 @if summary.paused {
                     (button(view, &path("resume"), "Resume"))
@@ -507,6 +525,12 @@ fn button(view: &View, path: &str, name: &str) -> Markup {
             button { (name) }
         }
     }
+}
+
+/// Whether a job has ended.
+pub(super) fn is_over(summary: &JobSummary) -> bool {
+    use messages::State;
+    !matches!(summary.state(), State::Pending | State::Running)
 }
 
 /// What people call a job.

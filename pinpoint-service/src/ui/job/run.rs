@@ -7,6 +7,7 @@ use pinpoint_report::quantity::{count, duration, quantity};
 use pinpoint_report::words::reason;
 use pinpoint_report::{Foreign, Run, subject};
 
+use super::asked::Asked;
 use super::commits::linked;
 use super::files::{log_of_build, logs_of_run};
 use super::moment::Moment;
@@ -15,10 +16,27 @@ use crate::ui::dates::at;
 /// The most values of a metric, and the most metrics, that are shown.
 const MOST_VALUES: usize = 100;
 
-pub(super) fn card(moment: &Moment, name: &str, output: Option<&str>) -> Markup {
+/// A dialog that is open from the beginning; a script makes it one above the page.
+pub(super) fn card(moment: &Moment, asked: &Asked, name: &str, output: Option<&str>) -> Markup {
+    let without = Asked {
+        run: None,
+        ..asked.clone()
+    };
+    html! {
+        dialog.card #run aria-labelledby="run-title" open {
+            (all_about(moment, name, output))
+            p { a.button data-close href=(without.address()) { "Close" } }
+        }
+    }
+}
+
+fn all_about(moment: &Moment, name: &str, output: Option<&str>) -> Markup {
     let measured = &moment.measured;
     let Some(run) = measured.runs.iter().find(|run| run.name == name) else {
-        return html! { section #run { p.empty { "There is no run " (Foreign(name)) " at this point of the job." } } };
+        return html! {
+            h2 #run-title { "Run " (Foreign(name)) }
+            p.empty { "There is no run " (Foreign(name)) " at this point of the job." }
+        };
     };
     let Run {
         report,
@@ -40,7 +58,6 @@ pub(super) fn card(moment: &Moment, name: &str, output: Option<&str>) -> Markup 
     };
     let more = charts.len().saturating_sub(MOST_VALUES);
     html! {
-        section.card #run aria-labelledby="run-title" tabindex="-1" {
             h2 #run-title { "Run " (Foreign(name)) }
             table.facts { tbody {
                 @if let Some(place) = measured.place(run.position) {
@@ -77,7 +94,6 @@ pub(super) fn card(moment: &Moment, name: &str, output: Option<&str>) -> Markup 
                 h3 { "The end of the output" }
                 pre tabindex="0" role="group" aria-label="The end of the output" { (Foreign(output)) }
             }
-        }
     }
 }
 

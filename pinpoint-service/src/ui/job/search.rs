@@ -71,7 +71,7 @@ pub(super) fn section(moment: &Moment, asked: &Asked) -> Result<Markup, PictureE
                     (ways)
                 }
             }
-            @if let Some(known) = &known { (probabilities(moment, asked, known, is_found)) }
+            @if let Some(known) = &known { (probabilities(moment, asked, known)) }
         }
         (squares::of_search(moment, asked))
         (compared(moment, asked, unit))
@@ -103,7 +103,9 @@ fn rows(asked: &Asked, count: usize, table: &str) -> (Range<usize>, Markup) {
     ((page - 1) * ROWS..count.min(page * ROWS), ways)
 }
 
-fn probabilities(moment: &Moment, asked: &Asked, known: &Posterior, is_found: bool) -> Markup {
+fn probabilities(moment: &Moment, asked: &Asked, known: &Posterior) -> Markup {
+    let culprits = moment.culprits();
+    let is_found = !culprits.is_empty();
     let names = moment.engine.names();
     let (rows, ways) = rows(asked, known.spans.len(), "probabilities");
     html! {
@@ -126,11 +128,13 @@ fn probabilities(moment: &Moment, asked: &Asked, known: &Posterior, is_found: bo
                         }
                     }
                     @for span in &known.spans[rows] {
-                        tr.span {
+                        // Of a culprit that was found, how probable it is; of others, a further change.
+                        @let found = culprits.iter().find(|it| it.prior == span.after && it.commit == span.last);
+                        tr.span.culprit[found.is_some()] {
                             td { (at(names, span.after)) }
-                            td { (at(names, span.last)) }
+                            td { (at(names, span.last)) @if found.is_some() { " (culprit)" } }
                             td.number { (span.commits) }
-                            td.number { (exactly(span.probability)) }
+                            td.number { (exactly(found.and_then(|it| it.probability).unwrap_or(span.probability))) }
                         }
                     }
                 }

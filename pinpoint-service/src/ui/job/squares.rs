@@ -1,37 +1,43 @@
 //! A square for each run, which leads to all about it.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use maud::{Markup, html};
-use pinpoint_report::quantity::{count, digits};
+use pinpoint_report::quantity::digits;
 use pinpoint_report::words::short;
 use pinpoint_report::{Foreign, subject};
 
 use super::asked::Asked;
 use super::moment::Moment;
 
-/// The most pairs of runs that have squares: the last ones.
+/// The most pairs of runs that have squares at once.
 const MOST_PAIRS: usize = 500;
 
-/// The most runs of a search that have squares: the last ones. Each may be of another commit, and
-/// hashes make a page long.
+/// The most runs of a search that have squares at once. Each may be of another commit, and hashes
+/// make a page long.
 const MOST_RUNS: usize = 200;
 
 /// The squares of both sides of a comparison in pairs.
 pub(super) fn of_pairs(moment: &Moment, asked: &Asked) -> Markup {
     let chart = asked.chart.as_deref();
     let pairs = &moment.measured.pairs;
-    let left_out = pairs.len().saturating_sub(MOST_PAIRS);
+    let shown = shown(pairs.len(), asked.pairs, MOST_PAIRS);
+    let part = |pairs| Asked {
+        pairs,
+        ..asked.clone()
+    };
     html! {
         @if pairs.is_empty() {
             p.empty { "No pairs of runs yet." }
         } @else {
-            (legend("in the order of the pairs", chart, left_out, "pair"))
+            (legend("in the order of the pairs", chart))
+            (ways(&shown, pairs.len(), MOST_PAIRS, "Pairs", part))
             div.squares {
                 @for (name, is_base) in [("Base", true), ("Experiment", false)] {
                     div role="group" aria-label=(name) {
                         span.side { (name) }
-                        @for pair in &pairs[left_out..] {
+                        @for pair in &pairs[shown.clone()] {
                             (square(moment, asked, chart, if is_base { pair.base } else { pair.experiment }))
                         }
                     }
@@ -51,9 +57,13 @@ pub(super) fn of_search(moment: &Moment, asked: &Asked) -> Markup {
     let runs: Vec<usize> = (0..measured.runs.len())
         .filter(|run| !paired.contains(run))
         .collect();
-    let left_out = runs.len().saturating_sub(MOST_RUNS);
+    let shown = shown(runs.len(), asked.runs, MOST_RUNS);
+    let part = |runs| Asked {
+        runs,
+        ..asked.clone()
+    };
     let mut by_place = vec![Vec::new(); measured.places.len()];
-    for run in &runs[left_out..] {
+    for run in &runs[shown.clone()] {
         let place = measured.place_of(measured.runs[*run].position);
         if let Some(runs) = place.and_then(|place| by_place.get_mut(place)) {
             runs.push(*run);
@@ -66,7 +76,8 @@ pub(super) fn of_search(moment: &Moment, asked: &Asked) -> Markup {
         @if !runs.is_empty() {
             section #runs aria-labelledby="runs-title" {
                 h2 #runs-title { "Runs" }
-                (legend("by commit, in chronological order", chart, left_out, "run"))
+                (legend("by commit, in chronological order", chart))
+                (ways(&shown, runs.len(), MOST_RUNS, "Runs", part))
                 div.squares {
                     @for (place, runs) in groups {
                         // Of a page that is followed, only the groups are sent that differ.
@@ -84,13 +95,39 @@ pub(super) fn of_search(moment: &Moment, asked: &Asked) -> Markup {
     }
 }
 
-fn legend(order: &str, chart: Option<&str>, left_out: usize, one: &str) -> Markup {
+/// Those that have squares of so many: up to this one, or the last ones.
+fn shown(count: usize, last: Option<usize>, most: usize) -> Range<usize> {
+    let end = last.map_or(count, |last| last.clamp(most, count.max(most)).min(count));
+    end.saturating_sub(most)..end
+}
+
+/// The ways to the squares before and after these, where not all are shown.
+fn ways(
+    shown: &Range<usize>,
+    count: usize,
+    most: usize,
+    what: &str,
+    part: impl Fn(Option<usize>) -> Asked,
+) -> Markup {
+    let link = |last| part(last).address();
+    let next = Some(shown.end.saturating_add(most)).filter(|next| *next < count);
+    html! {
+        @if shown.len() < count {
+            nav.bar aria-label=(what) {
+                @if shown.start > 0 { a.button rel="prev" href=(link(Some(shown.start))) { "Earlier" } }
+                span { (what) " " (shown.start + 1) " to " (shown.end) " of " (count) }
+                @if shown.end < count { a.button rel="next" href=(link(next)) { "Later" } }
+            }
+        }
+    }
+}
+
+fn legend(order: &str, chart: Option<&str>) -> Markup {
     html! {
         p {
             "Each square is a run, " (order) ". ■ gave "
             @match chart { Some(chart) => { "a value of " (Foreign(chart)) }, None => { "values" } }
             ", ✕ did not."
-            @if left_out > 0 { " The first " (count(left_out as u64, one)) " are left out." }
         }
     }
 }
@@ -116,5 +153,22 @@ fn square(moment: &Moment, asked: &Asked, chart: Option<&str>, index: usize) -> 
             aria-current=[is_shown.then_some("true")] {
             @if is_failed { "✕" } @else { "■" }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn the_last_squares_are_shown_or_those_up_to_one() {
+        assert_eq!(shown(0, None, 200), 0..0);
+        assert_eq!(shown(150, None, 200), 0..150);
+        assert_eq!(shown(450, None, 200), 250..450);
+        assert_eq!(shown(450, Some(250), 200), 50..250);
+        // As many as there are room for.
+        assert_eq!(shown(450, Some(50), 200), 0..200);
+        assert_eq!(shown(450, Some(1000), 200), 250..450);
+        assert_eq!(shown(150, Some(0), 200), 0..150);
     }
 }

@@ -155,8 +155,8 @@ fn filters(service: &Service, view: &View, shown: &Shown, jobs: &[JobSummary]) -
             (text("user", "User", &shown.user, "text", Some("users")))
             (one_of("kind", "Type", &shown.kind, &KINDS.map(|it| it.0)))
             (one_of("state", "Status", &shown.state, &STATES.map(|it| it.0)))
-            (text("from", "From", &shown.from, "date", None))
-            (text("to", "To", &shown.to, "date", None))
+            (text("from", "From (UTC)", &shown.from, "date", None))
+            (text("to", "To (UTC)", &shown.to, "date", None))
             label {
                 span { "Rows" }
                 select name="size" {

@@ -19,11 +19,19 @@ use crate::grpc::v2::messages::{
     Bisection, CreateJobRequest, ListBotsRequest, Magnitude, PlanJobRequest, PlanJobResponse,
     magnitude,
 };
+use crate::grpc::v2::plan::MOST_RUNS;
 use crate::ui::problems::sentence;
 use crate::ui::view::View;
 
 /// The scatter of runs where nothing is known of it, in percent.
 const ASSUMED_NOISE: f64 = 1.0;
+
+/// The change, in percent, that stands for one in a unit whose noise is not known.
+const ASSUMED_CHANGE: f64 = 5.0;
+
+/// Where the noise comes from, unless it is assumed.
+const ENTERED: &str = "as entered";
+const SIMILAR: &str = "as in the last similar job";
 
 /// The newest jobs among which one like it is looked for.
 const JOBS: u32 = 20;
@@ -114,17 +122,30 @@ async fn searched(
     let typed_noise = typed
         .noise()
         .map_err(|problem| errors::field("noise", &problem))?;
-    let plan = async |noise: Noise| {
+    // Noise that is assumed is in percent, which a size in the metric's unit does not fit.
+    let is_absolute = matches!(
+        search.magnitude,
+        Some(Magnitude {
+            size: Some(magnitude::Size::Absolute(_))
+        })
+    );
+    let percent = |size| Magnitude {
+        size: Some(magnitude::Size::Percent(size)),
+    };
+    let plan = async |noise: Noise, is_assumed: bool| {
         let request = PlanJobRequest {
             // The bad end may be the culprit, too.
             commits: commits.saturating_add(1),
             strategy: search.strategy,
             confidence: search.confidence,
-            magnitude: search.magnitude,
+            magnitude: match is_assumed && is_absolute {
+                true => Some(percent(ASSUMED_CHANGE)),
+                false => search.magnitude,
+            },
             direction: request.direction,
             attempts: search.attempts,
             build_cost: search.build_cost,
-            max_runs: search.max_runs,
+            max_runs: search.max_runs.map(|runs| runs.min(MOST_RUNS)),
             max_builds: search.max_builds,
             seed: search.seed,
             noise: Some(noise),
@@ -132,26 +153,36 @@ async fn searched(
         let request = view.call("pinpoint.v2.Pinpoint/PlanJob", request);
         Ok::<_, Status>(service.plan_job(request).await?.into_inner())
     };
-    let assumed = Noise::Scatter(Magnitude {
-        size: Some(magnitude::Size::Percent(ASSUMED_NOISE)),
-    });
+    let assumed = Noise::Scatter(percent(ASSUMED_NOISE));
     let (planned, source) = match (typed_noise, earlier) {
-        (Some(noise), _) => (plan(Noise::Scatter(noise)).await?, "as entered"),
-        (None, Some(job)) => match plan(Noise::JobId(job.id.clone())).await {
+        (Some(noise), _) => (plan(Noise::Scatter(noise), false).await?, ENTERED),
+        (None, Some(job)) => match plan(Noise::JobId(job.id.clone()), false).await {
             // Its runs may be too few, or have failed.
             Err(status) if status.code() == Code::InvalidArgument => (
-                plan(assumed).await?,
+                plan(assumed, true).await?,
                 "assumed: the last similar job has too few usable runs",
             ),
-            planned => (planned?, "as in the last similar job"),
+            planned => (planned?, SIMILAR),
         },
         (None, None) => (
-            plan(assumed).await?,
+            plan(assumed, true).await?,
             "assumed: no similar job has finished yet",
         ),
     };
     let per_run = earlier.and_then(|job| job.seconds);
-    Ok(table(&planned, commits, source, per_run))
+    let is_assumed = ![ENTERED, SIMILAR].contains(&source);
+    Ok(html! {
+        (table(&planned, commits, source, per_run))
+        @if is_assumed && is_absolute {
+            p.soft {
+                "The smallest change worth finding is in the metric’s unit. Enter the noise in it, too: "
+                "until then, a change of " (ASSUMED_CHANGE) " % stands for it."
+            }
+        }
+        @if search.max_runs.is_some_and(|runs| runs > MOST_RUNS) {
+            p.soft { "Simulated with " (MOST_RUNS) " runs at most." }
+        }
+    })
 }
 
 /// Typed, or counted in the mirror.

@@ -79,6 +79,9 @@ const fn required(field: Field) -> Field {
 
 pub(super) const ANY: u64 = i64::MAX as u64;
 const ATTEMPTS: u64 = MOST_ATTEMPTS as u64;
+
+/// The fewest pairs of runs in which a difference can show.
+const FEWEST_PAIRS: u64 = 6;
 const COMMIT: &str = "A hash, a position, HEAD, or Recent: the last build of the bot.";
 
 use Control::{Choice, Number, Patch, Text, Tick};
@@ -248,7 +251,7 @@ pub(super) const GROUPS: &[Group] = &[
                 "attempts",
                 "Attempts",
                 PAIRED,
-                Number(1, ATTEMPTS),
+                Number(FEWEST_PAIRS, ATTEMPTS),
                 "Pairs of runs, at least 6. An odd number is rounded up to an even one.",
             ),
             field(

@@ -122,7 +122,7 @@ fn errors(typed: &Typed, told: &Told<'_>) -> Markup {
     problems.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));
     html! {
         @if !told.problems.is_empty() || told.problem.is_some() {
-            div.errors role="alert" {
+            div.errors role="status" {
                 @if let Some(problem) = told.problem { p { (Foreign(&sentence(problem))) } }
                 @if !told.problems.is_empty() {
                     p { "The job was not created. Please correct these fields:" }

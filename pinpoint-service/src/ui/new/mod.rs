@@ -12,7 +12,9 @@ mod typed;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, StatusCode, Uri, header};
+use http::request::Parts;
+use http::uri::Scheme;
+use http::{StatusCode, Uri, header};
 use maud::{Markup, html};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
@@ -68,8 +70,7 @@ pub(super) async fn page(
 pub(super) async fn sent(
     State(service): State<Service>,
     view: View,
-    uri: Uri,
-    headers: HeaderMap,
+    parts: Parts,
     Form(mut form): Form,
 ) -> Result<Response, Problem> {
     let makes = form.take("do").as_deref() == Some("make");
@@ -112,7 +113,7 @@ pub(super) async fn sent(
         },
         commands: match makes {
             true => not_yet(),
-            false => commands::shown(&service, &origin(&uri, &headers), &typed).await,
+            false => commands::shown(&service, &origin(&parts), &typed).await,
         },
         builds: look_up::builds(&service, typed.get("bot")).await?,
     };
@@ -180,21 +181,15 @@ async fn found(service: &Service, view: &View, typed: &Typed) -> Vec<(&'static s
 
 /// The address of this service, as the one who asks reaches it: beyond this machine always with
 /// TLS.
-fn origin(uri: &Uri, headers: &HeaderMap) -> String {
-    let text = |name| {
-        headers
-            .get(name)
-            .and_then(|it: &http::HeaderValue| it.to_str().ok())
-    };
+fn origin(parts: &Parts) -> String {
+    let text = |name| parts.headers.get(name).and_then(|it| it.to_str().ok());
     if let Some(origin) = text(header::ORIGIN).filter(|origin| origin.starts_with("http")) {
         return origin.to_owned();
     }
-    let host = uri
-        .authority()
-        .map(|it| it.as_str())
-        .or_else(|| text(header::HOST));
-    let host = host.unwrap_or("localhost");
-    match is_loopback(host) {
+    let host = parts.uri.authority().map(|it| it.as_str());
+    let host = host.or_else(|| text(header::HOST)).unwrap_or("localhost");
+    let has_tls = parts.extensions.get() == Some(&Scheme::HTTPS);
+    match is_loopback(host) && !has_tls {
         true => format!("http://{host}"),
         false => format!("https://{host}"),
     }
@@ -263,10 +258,34 @@ pub(super) async fn estimated(
 /// GET `/new/commands`: the same job as a command.
 pub(super) async fn commanded(
     State(service): State<Service>,
-    uri: Uri,
-    headers: HeaderMap,
+    parts: Parts,
 ) -> Result<Response, Problem> {
-    let typed = read(Typed::default(), &mut Query::of(&uri)?)?;
-    let origin = origin(&uri, &headers);
+    let typed = read(Typed::default(), &mut Query::of(&parts.uri)?)?;
+    let origin = origin(&parts);
     Ok(fragment(&commands::shown(&service, &origin, &typed).await))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_of_the_service_has_the_scheme_of_the_request() {
+        let of = |host: &str, scheme: Option<Scheme>| {
+            let request = http::Request::get("/new/commands").header("host", host);
+            let mut request = request.body(()).unwrap();
+            if let Some(scheme) = scheme {
+                request.extensions_mut().insert(scheme);
+            }
+            origin(&request.into_parts().0)
+        };
+        assert_eq!(of("localhost:8470", None), "http://localhost:8470");
+        let tls = Some(Scheme::HTTPS);
+        assert_eq!(of("localhost:8470", tls), "https://localhost:8470");
+        // A proxy ends TLS.
+        assert_eq!(
+            of("pinpoint.example.org", None),
+            "https://pinpoint.example.org"
+        );
+    }
 }

@@ -21,9 +21,6 @@ use crate::ui::jobs::KINDS;
 /// The most characters of another text.
 const MOST_TEXT: usize = 4_000;
 
-/// The fewest pairs of runs in which a difference can show.
-const FEWEST_PAIRS: u32 = 6;
-
 /// The pairs of runs, where nobody says.
 const PAIRS: &str = "30";
 
@@ -381,11 +378,6 @@ impl Read<'_> {
 
     fn pairs(&mut self) -> Option<u32> {
         let pairs = u32::try_from(self.number("attempts", PAIRS)?).ok()?;
-        if (1..FEWEST_PAIRS).contains(&pairs) {
-            let problem =
-                format!("enter {FEWEST_PAIRS} or more: fewer pairs can't show a difference");
-            self.note("attempts", problem);
-        }
         pairs.checked_next_multiple_of(2)
     }
 

@@ -198,6 +198,10 @@ fn the_end_of_a_job_is_notified_to_those_who_ask_for_it() {
         "document.querySelector('{subscribe}').getAttribute('aria-pressed') === 'true'"
     ));
     assert_eq!(visitor.evaluate("asked"), 1);
+    visitor.shows("#done", "You will be notified");
+    // While one looks at its past, too.
+    visitor.evaluate("history.pushState(null, '', '?at=0'); dispatchEvent(new Event('popstate'))");
+    visitor.wait_for("!('live' in document.querySelector('#job').dataset)");
     let reason = json!({ "reason": "fixed in main" });
     let cancel = format!("/api/v2/jobs/{id}/cancel");
     assert_eq!(running.post(&cancel, "", &reason), 200);

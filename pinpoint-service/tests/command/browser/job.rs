@@ -116,6 +116,22 @@ fn a_search_narrows_as_one_looks_and_each_moment_of_it_can_be_seen_again() {
     let now = browser.evaluate("document.querySelector('#past form > a:last-of-type').click()");
     assert!(now.is_null());
     browser.wait_for("document.querySelector('#past .note') === null");
+    browser.wait_for("document.querySelector('#at').value === document.querySelector('#at').max");
+
+    // All about a run is above the page, until Escape or its button closes it.
+    let is_open = "document.querySelector('#run:modal') !== null";
+    for close in ["Escape", "Enter"] {
+        browser.evaluate("document.querySelector('.squares a').focus()");
+        browser.press("Enter");
+        browser.wait_for(is_open);
+        assert!(browser.path().contains("run="));
+        browser.evaluate("document.querySelector('#run [data-close]').focus()");
+        browser.press(close);
+        browser.wait_for("document.querySelector('#run') === null");
+        assert_eq!(browser.path(), path);
+        let focused = "document.activeElement.matches('.squares a')";
+        assert_eq!(browser.evaluate(focused), true, "{close}");
+    }
     assert_eq!(problems(&mut browser, &axe()), [] as [String; 0]);
 
     // Without scripts it is all there, by links and forms.

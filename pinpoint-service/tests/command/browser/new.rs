@@ -74,6 +74,15 @@ fn a_job_is_made_with_scripts_and_without() {
     fill(&mut browser);
     browser.wait_for("document.querySelector('#estimate').innerText.includes('3 commits between')");
     browser.wait_for("document.querySelector('#commands').textContent.includes('pinpoint bisect')");
+    // The cost of an earlier form does not stand beside another one.
+    browser.evaluate(
+        "window.answers = fetch; window.fetch = () => Promise.resolve(new Response('', { status: 503 }))",
+    );
+    browser.fill(&[("commits", "4")]);
+    browser.wait_for("document.querySelector('#estimate').innerText.includes('Not available')");
+    browser.evaluate("window.fetch = answers");
+    browser.fill(&[("commits", "3")]);
+    browser.wait_for("document.querySelector('#estimate').innerText.includes('3 commits between')");
     browser.wait_for("location.search.includes('name=Since+Monday')");
     browser.follow("location.reload()");
     assert_eq!(browser.value("name"), "Since Monday");

@@ -3,8 +3,8 @@
 use pinpoint_backends::job::machine_of;
 use pinpoint_backends::store::{JobId, KnownFile, NewJob};
 use pinpoint_core::{
-    BisectionSpec, CulpritFinderSpec, Direction, Engine, JobState, Journal, PairwiseSpec, Range,
-    RunReport, Search,
+    BisectionSpec, CulpritFinderSpec, Direction, Engine, JobOutcome, JobState, Journal, Machine,
+    PairwiseSpec, Range, RunReport, Search, Span,
 };
 use pinpoint_service::SignIn;
 use serde_json::{Value, json};
@@ -94,9 +94,18 @@ async fn the_posterior_of_each_moment_is_that_of_the_machine() {
         let Search::Bisection(search) = engine.machine().search() else {
             panic!("it is a bisection");
         };
+        // The culprit that was found has its own, and others are of a further change.
+        let found = match engine.machine().outcome() {
+            Some(JobOutcome::Bisection(outcome)) => outcome.culprits.first(),
+            _ => None,
+        };
+        let of_culprit = |span: &Span| {
+            let found = found.filter(|it| it.prior == span.after && it.commit == span.last);
+            found.and_then(|it| it.probability)
+        };
         let expected = search.posterior().map(|known| {
             let better = (known.better > 0.0).then_some(known.better);
-            let spans = known.spans.iter().map(|span| span.probability);
+            let spans = (known.spans.iter()).map(|it| of_culprit(it).unwrap_or(it.probability));
             let first = [Some(known.no_change), better].into_iter().flatten();
             first.chain(spans).collect::<Vec<f64>>()
         });
@@ -114,6 +123,15 @@ async fn the_posterior_of_each_moment_is_that_of_the_machine() {
         assert!(page.contains(&value), "{page}");
     }
     assert!(seen > 5, "{seen}");
+    let ended = page(&world, &id, "").await;
+    let table = rows(&ended, "posterior");
+    let culprit = table
+        .iter()
+        .find(|row| row.iter().any(|it| it.ends_with("(culprit)")));
+    assert!(
+        culprit.unwrap().last().unwrap().starts_with("9"),
+        "{table:?}"
+    );
     assert_eq!(
         probabilities(&page(&world, &id, "").await),
         probabilities(&page(&world, &id, "?at=100000").await)
@@ -362,6 +380,48 @@ async fn a_culprit_finder_has_three_stages() {
     );
     assert!(begun.contains("It starts once the ends are known to differ"));
     assert!(begun.contains("At this point, "), "{begun}");
+}
+
+#[tokio::test]
+async fn the_past_shows_what_was_known_then() {
+    let world = World::new("ada").await;
+    let id = ended(&world, bisection(), slower).await;
+    let now = page(&world, &id, "").await;
+    let past = page(&world, &id, "?at=5").await;
+    for of_now in ["Completed", "Last state change", "Why it ended"] {
+        assert!(now.contains(of_now), "{of_now}: {now}");
+        assert!(!past.contains(of_now), "{of_now}: {past}");
+    }
+    let cost = |page: &str| {
+        let cost = page.split(">Cost</th>").nth(1).unwrap();
+        text_of(cost.split("</td>").next().unwrap())
+    };
+    let job = world.store.get(id.as_str()).await.unwrap();
+    assert!(cost(&now).starts_with(&format!("{} runs, ", job.runs)));
+    assert_ne!(cost(&past), cost(&now));
+    let at_first = page(&world, &id, "?at=0").await;
+    assert_eq!(cost(&at_first), "0 runs, 0 builds");
+}
+
+#[tokio::test]
+async fn every_run_has_a_square_on_some_page_of_them() {
+    let world = World::new("ada").await;
+    let spec = PairwiseSpec {
+        pairs: 510,
+        ..PairwiseSpec::new(commit(0), commit(1))
+    };
+    let id = ended(&world, spec, slower).await;
+    let squares = |page: &str| page.matches(r#"aria-label="run "#).count();
+    let last = page(&world, &id, "").await;
+    assert_eq!(squares(&last), 1000);
+    assert!(last.contains("Pairs 11 to 510 of 510"), "{last}");
+    let earlier = last.split(r#"rel="prev" href=""#).find_map(|part| {
+        let link = part.split('"').next()?;
+        link.contains("pairs=").then(|| link.replace("&amp;", "&"))
+    });
+    let earlier = get(&world, &earlier.unwrap()).await.ok();
+    assert!(earlier.contains("Pairs 1 to 500 of 510"), "{earlier}");
+    assert_eq!(squares(&earlier), 1000);
 }
 
 #[tokio::test]

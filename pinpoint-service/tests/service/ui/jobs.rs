@@ -231,6 +231,18 @@ async fn a_job_is_canceled_with_a_reason_and_by_post_alone() {
         "{page}"
     );
     assert!(!page.contains(&path));
+    // Once is enough: another reason is not dropped without a word.
+    let again = post(&world, &path, &[("reason", "a <b>second</b> one")]).await;
+    assert_eq!(again.status.as_u16(), 409);
+    for part in ["has ended already", "a &lt;b&gt;second&lt;/b&gt; one"] {
+        assert!(again.text.contains(part), "{part}: {}", again.text);
+    }
+    let asked = get(&world, &path).await.ok();
+    assert!(asked.contains("has ended already"), "{asked}");
+    assert!(!asked.contains(r#"name="reason""#), "{asked}");
+    // The same again is what has been done.
+    let same = post(&world, &path, &[("reason", "fixed in main")]).await;
+    assert_eq!(same.leads_to(), format!("/jobs/{id}"));
 }
 
 #[tokio::test]

@@ -120,7 +120,7 @@ async fn one_too_many_of_an_address_is_a_page_too() {
         sent(&world, request.body(Body::empty()).unwrap()).await
     };
     ask().await.ok();
-    is_problem(&ask().await, 429, "Too many requests", "Load again");
+    is_problem(&ask().await, 429, "Too many requests", "Reload");
 }
 
 #[tokio::test]

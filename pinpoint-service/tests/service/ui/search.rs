@@ -35,7 +35,11 @@ fn section<'a>(page: &'a str, id: &str) -> &'a str {
     let section = page.split(&format!(" id=\"{id}\" aria-labelledby=")).nth(1);
     section
         .unwrap_or_else(|| panic!("no section {id}: {page}"))
-        .split("</section>")
+        .split(if id == "run" {
+            "</dialog>"
+        } else {
+            "</section>"
+        })
         .next()
         .unwrap()
 }
@@ -75,6 +79,9 @@ async fn each_run_of_a_search_is_a_square_that_leads_to_all_about_it() {
     let other = other.split('#').next().unwrap().replace("&amp;", "&");
     let page = get(&world, &other).await.ok();
     let card = section(&page, "run");
+    // Without a script, a link closes it.
+    let close = card.split("data-close href=\"").nth(1).unwrap();
+    assert_eq!(close.split('"').next(), Some(&*path), "{card}");
     for part in [
         "Machine",
         "Build",

@@ -310,7 +310,7 @@ async fn every_problem_stands_at_its_field_and_what_was_typed_stays() {
         ("base_patch", "its operator lists hosts"),
         ("base_runner_args", "is not ended"),
         ("experiment", "not a full git hash"),
-        ("attempts", "from 1 to 150"),
+        ("attempts", "from 6 to 150"),
         ("max_time", "Enter a time like 90s"),
         ("direction", "one of the options"),
         ("aggregate", "most"),
@@ -360,7 +360,7 @@ async fn every_problem_stands_at_its_field_and_what_was_typed_stays() {
         ("story", "This benchmark needs a story."),
         ("good", "This field is required."),
         ("bad", "This field is required."),
-        ("attempts", "Enter 6 or more"),
+        ("attempts", "from 6 to 150"),
         ("first_runs", "from 1 to 150"),
     ];
     refused(&world, &culprit, &wrong).await;
@@ -521,6 +521,12 @@ async fn a_search_is_estimated_and_makes_no_job() {
     );
     let pairs = part("kind=try&bot=lab&attempts=10").await;
     assert!(pairs.starts_with("<p>20 runs and 2 builds."), "{pairs}");
+    let search = "kind=bisection&bot=lab&benchmark=parsing&commits=3";
+    let in_unit = part(&format!("{search}&magnitude=2.5&max_runs=40")).await;
+    assert!(
+        in_unit.contains("3 commits between the ends") && in_unit.contains("Enter the noise in it"),
+        "{in_unit}"
+    );
     let noise = part("kind=bisection&commits=3&noise=x").await;
     assert!(noise.contains("class=\"error\""), "{noise}");
     assert!(get(&world, "/?size=25").await.ok().contains("0 jobs"));
