@@ -96,6 +96,23 @@ impl Plan {
         scatter: &Scatter,
         magnitude: Option<f64>,
     ) -> Result<Vec<Estimate>, SpecError> {
+        let estimates = self.estimate_while(scatter, magnitude, || true)?;
+        // Nobody has lost interest.
+        Ok(estimates.unwrap_or_default())
+    }
+
+    /// As [`Plan::estimate`], for as long as somebody waits for it: `is_wanted` is asked before
+    /// each search, which takes some milliseconds. Nothing once it has said no.
+    ///
+    /// # Errors
+    ///
+    /// When the size can't be searched.
+    pub fn estimate_while(
+        &self,
+        scatter: &Scatter,
+        magnitude: Option<f64>,
+        is_wanted: impl Fn() -> bool + Sync,
+    ) -> Result<Option<Vec<Estimate>>, SpecError> {
         let spec = BisectionSpec {
             magnitude: magnitude.map(|magnitude| Magnitude::Absolute(magnitude / scatter.scale)),
             direction: scatter.direction,
@@ -133,10 +150,15 @@ impl Plan {
                 let seeds = spec.seed..spec.seed.saturating_add(searches);
                 let trials = seeds
                     .into_par_iter()
-                    .map(|seed| scenario.search(&spec, seed))
-                    .collect::<Result<Vec<_>, _>>()?;
-                let summary = Summary::of(&trials);
-                Ok(Estimate { change, summary })
+                    .map(|seed| match is_wanted() {
+                        true => scenario.search(&spec, seed).map(Some),
+                        false => Ok(None),
+                    })
+                    .collect::<Result<Option<Vec<_>>, _>>()?;
+                Ok(trials.map(|trials| Estimate {
+                    change,
+                    summary: Summary::of(&trials),
+                }))
             })
             .collect()
     }
@@ -166,5 +188,25 @@ mod tests {
         // Noise of 0: any change is infinitely many times as large.
         assert_eq!(searches(16, f64::INFINITY), 400);
         assert_eq!(searches(100_000, 1e-9), 20);
+    }
+
+    #[test]
+    fn an_estimate_that_nobody_waits_for_ends() {
+        let range = crate::Range::Between {
+            good: crate::Commit::new("", "a").into(),
+            bad: crate::Commit::new("", "b").into(),
+        };
+        let plan = Plan::new(8, BisectionSpec::new(range)).unwrap();
+        let scatter = Scatter::normal(Magnitude::Percent(1.0)).unwrap();
+        let asked = std::sync::atomic::AtomicUsize::new(0);
+        let searched = |most: usize| {
+            asked.store(0, std::sync::atomic::Ordering::Relaxed);
+            let is_wanted = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < most;
+            plan.estimate_while(&scatter, Some(5.0), is_wanted).unwrap()
+        };
+        assert_eq!(searched(0).map(|it| it.len()), None);
+        assert_eq!(searched(30).map(|it| it.len()), None);
+        // At most one more of each thread, and not hundreds.
+        assert!(asked.into_inner() < 300);
     }
 }

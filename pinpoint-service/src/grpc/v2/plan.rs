@@ -1,5 +1,7 @@
 //! What a bisection costs, before anything runs.
 
+use std::sync::Arc;
+
 use pinpoint_core::simulation::{Estimate, Plan, PlanError, Scatter, ScatterError, ScatterUnit};
 use pinpoint_core::{Answers, Charts, Event, Machine, Position, Task};
 use tokio::sync::Semaphore;
@@ -88,16 +90,22 @@ impl Service {
             return Err(errors::field("magnitude", problem));
         }
         let turn = PLANS.acquire().await;
+        // Dropped when the caller has left, or the service ends: then the simulation does, too.
+        let caller = Arc::new(());
+        let waits = Arc::downgrade(&caller);
         let estimated = tokio::task::spawn_blocking(move || {
             let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-            let estimates = one.install(|| plan.estimate(&scatter, size));
+            let is_wanted = || waits.strong_count() > 0;
+            let estimates = one.install(|| plan.estimate_while(&scatter, size, is_wanted));
             drop(turn);
             Ok::<_, rayon::ThreadPoolBuildError>((scatter, estimates))
         });
         let failed = || Status::internal("the plan can't be made");
         let estimated = estimated.await.map_err(|_| failed())?;
         let (scatter, estimates) = estimated.map_err(|_| failed())?;
+        drop(caller);
         let estimates = estimates.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let estimates = estimates.ok_or_else(failed)?;
         Ok(PlanJobResponse {
             estimates: estimates.iter().map(estimate).collect(),
             noise: scatter.interquartile_range,
