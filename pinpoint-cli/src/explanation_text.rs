@@ -64,7 +64,8 @@ fn write(text: &mut Text, explanation: &Explanation, about: Option<&About>) -> s
     }
     write_moved(text, explanation)?;
     for guess in &explanation.renamed {
-        let [guess, advice] = words::renamed(guess);
+        let [guess, names] = words::renamed(guess);
+        let advice = format!("if so, compare them with --same '{names}'");
         writeln!(text, "\nprobably renamed: {guess}\n{DIM}{advice}{DIM:#}")?;
     }
     match about {

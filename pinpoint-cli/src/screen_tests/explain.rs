@@ -199,7 +199,6 @@ fn documents_fit_their_schema() {
         assert!(wrong(&document).is_empty(), "{:#?}", wrong(&document));
         // It is read as it was written.
         let again: Document = serde_json::from_value(document.clone()).unwrap();
-        assert_eq!(again.explanation.as_ref(), &explanation);
         assert_eq!(serde_json::to_value(&again).unwrap(), document);
         // The check itself sees what is wrong.
         document["whole"]["base"] = Value::Null;

@@ -274,6 +274,7 @@ impl Chromium {
         let (code, text) = match key {
             "Enter" => (13, "\r"),
             "Tab" => (9, ""),
+            "Escape" => (27, ""),
             "ArrowLeft" => (37, ""),
             "ArrowDown" => (40, ""),
             " " => (32, " "),

@@ -37,8 +37,11 @@ pub(super) fn section(explanation: &Explanation) -> Markup {
             (rest(explanation))
             @for sentence in words::moved(explanation) { p { "Moved: " (Foreign(&sentence)) "." } }
             @for guess in &explanation.renamed {
-                @let [guess, advice] = words::renamed(guess);
-                p { "Probably renamed: " (Foreign(&guess)) ". " span.note { (Foreign(&advice)) "." } }
+                @let [guess, names] = words::renamed(guess);
+                p {
+                    "Probably renamed: " (Foreign(&guess)) ". "
+                    span.note { "If so, explain them as the same function: " code { (Foreign(&names)) } "." }
+                }
             }
         }
     }
@@ -158,7 +161,7 @@ fn rest(explanation: &Explanation) -> Markup {
             }
         }
         @if more > 0 {
-            p.note { (count(more as u64, "function")) " more are left out here; --output json has them." }
+            p.note { (count(more as u64, "function")) " more are left out here; the answer as JSON has them." }
         }
     }
 }

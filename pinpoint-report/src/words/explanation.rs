@@ -170,13 +170,14 @@ pub fn moved(explanation: &Explanation) -> Vec<String> {
     pairs.map(sentence).collect()
 }
 
-/// A guess that a function has another name: the guess, and how to settle it.
+/// A guess that a function has another name, and the two names in the form that settles it,
+/// `OLD=NEW`.
 pub fn renamed(guess: &RenameGuess) -> [String; 2] {
     let (old, new) = (name(&guess.base), name(&guess.experiment));
     let alike = part(guess.alike);
     [
         format!("{old} is now {new} (callers and callees are {alike} alike)"),
-        format!("if so, compare them with --same '{old}={new}'"),
+        format!("{old}={new}"),
     ]
 }
 

@@ -69,11 +69,11 @@ async fn a_person_signs_in_at_a_real_provider() {
         assert!(shown.as_str().unwrap().contains(expected), "{shown}");
     };
     browser.visit(&user);
-    shows(&mut browser, "sign in first");
+    shows(&mut browser, "Sign in first");
 
     // To the provider, its form, its question, and back to the list.
     browser.go("/");
-    shows(&mut browser, "sign in first");
+    shows(&mut browser, "Sign in first");
     browser.click("main a.primary");
     let at = browser.evaluate("location.origin");
     assert_eq!(at, *team.provider.issuer);
@@ -155,7 +155,7 @@ async fn a_person_signs_in_at_a_real_provider() {
     browser.follow(&form(&form_token(&session)));
     shows(&mut browser, "Signed out");
     browser.visit(&user);
-    shows(&mut browser, "sign in first");
+    shows(&mut browser, "Sign in first");
     let cookie = format!("__Host-pinpoint={session}");
     let after = client
         .get(&user)

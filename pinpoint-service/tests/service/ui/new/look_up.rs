@@ -81,11 +81,7 @@ pub(crate) async fn commits_are_looked_up(world: &World, hashes: &[String]) {
         ("good", "HEAD"),
         ("bad", "997"),
     ];
-    let wrong = [
-        ("bot", "unheard"),
-        ("bad", "has no commit main@{#997}"),
-        ("story", "no story"),
-    ];
+    let wrong = [("bot", "unheard"), ("bad", "has no commit main@{#997}")];
     refused(world, &fields, &wrong).await;
     // The commits between the ends are counted.
     let (good, bad) = (&hashes[0], &hashes[7][..12]);
