@@ -17,6 +17,17 @@ pub(crate) struct Table {
     rows: Vec<Value>,
     /// Rows that were inserted lately, by which others are known to be the same.
     ids: BTreeSet<String>,
+    /// So many requests about it are answered as if it were not there.
+    unseen_for: u32,
+}
+
+impl Table {
+    /// Does a request find the table?
+    fn is_seen(&mut self) -> bool {
+        let is_seen = self.unseen_for == 0;
+        self.unseen_for = self.unseen_for.saturating_sub(1);
+        is_seen
+    }
 }
 
 fn bad(problem: &str) -> Response {
@@ -43,6 +54,7 @@ pub(crate) async fn create(
     };
     let table = Table {
         columns: columns.clone(),
+        unseen_for: state.unseen_for,
         ..Table::default()
     };
     state.tables.insert(name, table);
@@ -60,6 +72,9 @@ pub(crate) async fn insert(
     let (Some(table), Some(rows)) = (state.tables.get_mut(&name), asked["rows"].as_array()) else {
         return StatusCode::NOT_FOUND.into_response();
     };
+    if !table.is_seen() {
+        return StatusCode::NOT_FOUND.into_response();
+    }
     for row in rows {
         let values = row["json"].as_object();
         let known = |name: &String| table.columns.iter().any(|column| column["name"] == **name);
@@ -95,13 +110,17 @@ pub(crate) async fn query(
     let Some(table) = table else {
         return bad("another question");
     };
-    let state = luci.state();
-    let Some(table) = state.tables.get(&format!("{project}.{table}")) else {
+    let mut state = luci.state();
+    let Some(table) = state.tables.get_mut(&format!("{project}.{table}")) else {
         return StatusCode::NOT_FOUND.into_response();
     };
+    if !table.is_seen() {
+        return StatusCode::NOT_FOUND.into_response();
+    }
     let parameter = &asked["queryParameters"][0];
     let job = &parameter["parameterValue"]["value"];
-    if parameter["name"] != "job" || asked["useLegacySql"] != false {
+    let is_plain = asked["useLegacySql"] == false && asked["useQueryCache"] == false;
+    if parameter["name"] != "job" || !is_plain {
         return bad("the parameter");
     }
     let rows = table.rows.iter().filter(|row| row["job"] == *job);
@@ -119,6 +138,11 @@ pub(crate) async fn query(
 }
 
 impl FakeLuci {
+    /// Has this many requests about each table that is made from now on say that there is none.
+    pub fn hide_new_tables(&self, requests: u32) {
+        self.state().unseen_for = requests;
+    }
+
     /// The rows of a table, by the name `PROJECT.DATASET.TABLE`; none when there is no such table.
     pub fn rows(&self, table: &str) -> Vec<Value> {
         let state = self.state();

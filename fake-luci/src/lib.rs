@@ -69,6 +69,8 @@ struct State {
     issues: BTreeMap<u64, Issue>,
     /// By project, dataset and name.
     tables: BTreeMap<String, bigquery::Table>,
+    /// The requests about a table that was just made that say that there is none.
+    unseen_for: u32,
 }
 
 impl FakeLuci {
@@ -99,6 +101,7 @@ impl FakeLuci {
             requests: 0,
             issues: BTreeMap::new(),
             tables: BTreeMap::new(),
+            unseen_for: 0,
         };
         Self(Arc::new(Inner {
             repositories: repositories.map(|(url, it)| (url.to_owned(), it)).collect(),

@@ -173,40 +173,12 @@ impl Session {
         let watch = |event: DriveEvent<'_>, engine: &Engine<JobMachine>| {
             reporter.borrow_mut().watch(&event, engine);
         };
-        let interrupted = interrupt.clone().interrupted();
-        let result = self.taken.work(worker, interrupted, watch).await;
+        let result = self
+            .taken
+            .work(worker, interrupt.interrupted(), watch)
+            .await;
         reporter.borrow_mut().finish();
-        if let Ok(result) = &result {
-            self.report(result, interrupt, display).await;
-        }
         result
-    }
-
-    /// Tells others of the result of a job in LUCI, where the job says so and it is not done.
-    async fn report(&self, result: &JobResult, interrupt: Interrupt, display: &Display) {
-        let display = &Display {
-            resume_options: self.resume_options.clone(),
-            ..display.clone()
-        };
-        luci::report(
-            &self.storage,
-            &self.taken,
-            &self.config,
-            &self.tokens,
-            result,
-            interrupt.interrupted(),
-            display,
-        )
-        .await;
-    }
-
-    /// Tells others of the result that the job has, where that was not done, and gives the job
-    /// back.
-    pub(crate) async fn report_again(self, result: &JobResult, display: &Display) {
-        if let Ok(interrupt) = Interrupt::listen() {
-            self.report(result, interrupt, display).await;
-        }
-        self.release().await;
     }
 
     /// Notes why the job can't be worked on here. If that can't be noted, this is still the

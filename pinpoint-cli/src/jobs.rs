@@ -204,16 +204,15 @@ async fn resume(
         if let Some(file) = &file {
             report::write(storage, &job.id, file).await?;
         }
-        let is_in_luci = JobConfig::of(job).is_ok_and(|config| config.luci.is_some());
-        // Another process that has the job reports by itself.
-        if is_in_luci
-            && !job.imported
-            && let Ok(mut session) = Session::take(storage, &job.id).await
-        {
-            session.provide(provisions, tokens, resume_options);
-            session.report_again(&result, display).await;
+        let code = explain::job::end(storage, &job.id, &result, display).await?;
+        if !job.imported {
+            let display = &Display {
+                resume_options,
+                ..display.clone()
+            };
+            luci::report(storage, &job.id, &tokens, &result, display).await;
         }
-        return explain::job::end(storage, &job.id, &result, display).await;
+        return Ok(code);
     }
     if job.imported {
         trust::ask(job, Asked::Imported, yes).await?;
@@ -223,13 +222,15 @@ async fn resume(
     if let Some(file) = file {
         session.report_to(file);
     }
-    session.provide(provisions, tokens, resume_options.clone());
+    session.provide(provisions, tokens.clone(), resume_options.clone());
     let result = session.run(display).await?;
     let display = &Display {
         resume_options,
         ..display.clone()
     };
-    explain::job::end(storage, &job.id, &result, display).await
+    let code = explain::job::end(storage, &job.id, &result, display).await?;
+    luci::report(storage, &job.id, &tokens, &result, display).await;
+    Ok(code)
 }
 
 /// Leaves a job to the workers of its bot, signed with this key.

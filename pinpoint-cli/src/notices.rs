@@ -35,7 +35,9 @@ where
         true => LevelFilter::OFF,
         false => LevelFilter::WARN,
     };
-    let shown = Targets::new().with_target("pinpoint_backends::google", level);
+    let shown = Targets::new()
+        .with_target("pinpoint_backends::google", level)
+        .with_target("pinpoint_backends::luci::reports", level);
     Notices::default().with_filter(shown)
 }
 

@@ -3,6 +3,8 @@
 //! Its parts refer to a commit by its place `C`: by its position in an outcome, by its name in
 //! a [result](crate::job::BisectionResult).
 
+use std::fmt;
+
 use pinpoint_compare::{
     CompareError, FunctionalComparison, Interval, PerformanceComparison, Verdict,
     difference_of_rates, hodges_lehmann, median,
@@ -167,6 +169,30 @@ impl Stopped {
             commit: None,
             reason: reason.to_string(),
         }
+    }
+}
+
+/// The reason in words, with those of others as they are: on any number of lines.
+impl fmt::Display for Stopped {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, reason) = match self {
+            Self::Decided => ("no single commit explains what was measured", ""),
+            Self::Unlisted { reason } => (
+                "what lies between two neighbours could not be listed: ",
+                &**reason,
+            ),
+            Self::NothingToLearn => ("more runs would add little information", ""),
+            Self::RunBudget => ("the budget of runs does not allow the next comparison", ""),
+            Self::BuildBudget => ("the budget of builds does not allow the next commit", ""),
+            Self::TimeBudget => ("the time budget is used up", ""),
+            Self::Canceled => ("it was canceled", ""),
+            Self::Failed { commit, reason } => match commit {
+                Some(Position::Lower) => ("the good end can't be measured: ", &**reason),
+                Some(_) => ("the bad end can't be measured: ", &**reason),
+                None => ("", &**reason),
+            },
+        };
+        write!(formatter, "{what}{reason}")
     }
 }
 

@@ -1,5 +1,7 @@
 //! What may go wrong with BigQuery.
 
+use std::time::Duration;
+
 use super::SchemaError;
 use crate::google::ServiceError;
 
@@ -39,6 +41,9 @@ pub enum BigQueryError {
     /// The query is wrong.
     #[error("the query failed: {0}")]
     Query(String),
+    /// The query goes on.
+    #[error("the query has not ended after {} s", .0.as_secs())]
+    Unfinished(Duration),
     /// The answer has another shape than the rows that are wanted.
     #[error("row {row} of the answer can't be read: {problem}")]
     Row {
@@ -50,6 +55,16 @@ pub enum BigQueryError {
     /// The answer has more rows than are wanted.
     #[error("the answer has more than {0} rows; ask for fewer, with LIMIT or WHERE")]
     TooManyRows(usize),
+}
+
+impl BigQueryError {
+    /// Does the service say that there is no such table?
+    pub fn is_not_found(&self) -> bool {
+        matches!(
+            self,
+            Self::Service(ServiceError::Status { status: 404, .. })
+        )
+    }
 }
 
 /// A row that was refused.

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::{BigQuery, BigQueryError, Schema, Timestamp, value};
-use crate::google::{Request, random_seed};
+use crate::google::{Request, ServiceError, random_seed};
 
 /// The rows in a page. The service sends fewer where they are long.
 const PAGE: usize = 10_000;
@@ -19,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The time between two looks at a query that goes on.
 const BETWEEN: Duration = Duration::from_secs(1);
 
+/// The longest that a query may go on.
+const LONGEST: Duration = Duration::from_secs(600);
+
 /// A query in standard SQL, with parameters by name: `@name`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
@@ -26,6 +29,7 @@ pub struct Query {
     parameters: Vec<(String, Parameter)>,
     location: Option<String>,
     most_rows: usize,
+    is_uncached: bool,
 }
 
 /// The value of a parameter.
@@ -74,6 +78,7 @@ impl Query {
             parameters: Vec::new(),
             location: None,
             most_rows: 100_000,
+            is_uncached: false,
         }
     }
 
@@ -88,6 +93,13 @@ impl Query {
     #[must_use]
     pub fn at(mut self, location: impl Into<String>) -> Self {
         self.location = Some(location.into());
+        self
+    }
+
+    /// Of the tables as they are: never answered as the same query was before.
+    #[must_use]
+    pub fn uncached(mut self) -> Self {
+        self.is_uncached = true;
         self
     }
 
@@ -110,6 +122,8 @@ struct QueryRequest<'a> {
     query_parameters: Vec<QueryParameter<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     location: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    use_query_cache: Option<bool>,
     max_results: usize,
     timeout_ms: u64,
     /// The same text is the same query, for 15 minutes.
@@ -210,8 +224,8 @@ impl BigQuery {
     ///
     /// # Errors
     ///
-    /// [`BigQueryError::Row`], [`BigQueryError::TooManyRows`], [`BigQueryError::Query`] if it
-    /// fails after it began, and trouble with the service, which is also how it says that the
+    /// [`BigQueryError::Row`], [`BigQueryError::TooManyRows`], [`BigQueryError::Unfinished`] after
+    /// 10 minutes, [`BigQueryError::Query`] if it fails after it began, and trouble with the service, which is also how it says that the
     /// query is wrong.
     pub async fn query<T: DeserializeOwned>(
         &self,
@@ -221,12 +235,16 @@ impl BigQuery {
         // The same checks.
         super::Table::new(project, "d", "t")?;
         let path = format!("/bigquery/v2/projects/{project}/queries");
+        let last = Instant::now() + LONGEST;
         let mut page = self.begin(&path, query).await?;
         let job = page.job_reference.clone();
         let mut rows = Vec::new();
         let mut schema = None;
         loop {
             if !page.job_complete {
+                if Instant::now() >= last {
+                    return Err(BigQueryError::Unfinished(LONGEST));
+                }
                 sleep(BETWEEN).await;
                 page = self.page(&path, &job, "").await?;
                 continue;
@@ -271,6 +289,7 @@ impl BigQuery {
             parameter_mode: (!query.parameters.is_empty()).then_some("NAMED"),
             query_parameters: parameters.collect(),
             location: query.location.as_deref(),
+            use_query_cache: query.is_uncached.then_some(false),
             max_results: PAGE,
             timeout_ms: PATIENCE.as_millis() as u64,
             request_id: format!("pinpoint-{:016x}{:016x}", random_seed(), random_seed()),
@@ -286,6 +305,11 @@ impl BigQuery {
         job: &JobReference,
         token: &str,
     ) -> Result<Page, BigQueryError> {
+        if job.job_id.is_empty() {
+            let reason = "the query has more to come, and no job id".into();
+            let service = super::NAME;
+            return Err(ServiceError::Unreadable { service, reason }.into());
+        }
         let most = PAGE.to_string();
         let patience = PATIENCE.as_millis().to_string();
         let mut query = form_urlencoded::Serializer::new(String::new());

@@ -18,8 +18,8 @@ pub enum AddressError {
         /// The part.
         part: &'static str,
     },
-    /// Tokens would cross the network unprotected.
-    #[error("{0:?} would get a token without HTTPS: only addresses of this machine may")]
+    /// Tokens or keys would cross the network unprotected.
+    #[error("{0:?} would get a token or key without HTTPS: only addresses of this machine may")]
     Unprotected(String),
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
-use pinpoint_core::{CombinedCommit, Commit, Effect, EffectOf, Status};
+use pinpoint_core::{CombinedCommit, Commit, Effect, EffectOf, Status, Stopped};
 
 /// How to read such results, and where wrong blame goes, as Chromium's Pinpoint says it.
 const HELP: &str = "http://g.co/ChromePerformanceRegressions";
@@ -12,19 +12,47 @@ const HOTLIST: &str = "Chromeperf-CulpritDetection-NeedsAttention";
 /// The longest text of others that is passed on, in characters.
 const LONGEST: usize = 200;
 
+/// What a comment says beside the result.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct About<'a> {
+    /// The bot.
+    pub bot: &'a str,
+    /// The benchmark.
+    pub benchmark: &'a str,
+    /// Culprits of the search that were not confirmed.
+    pub unconfirmed: &'a [NamedCulprit],
+    /// The address of the whole report.
+    pub report: Option<&'a str>,
+}
+
 /// The comment on a bisection, as Markdown: how many commits make a significant difference,
-/// and each culprit with its change. `report` is the address of the whole report.
+/// and each culprit with its change; or why none was found, and which commits are left.
 ///
 /// Text of others (subjects, names of metrics) is shown as it is and formats nothing.
-pub fn comment(result: &BisectionResult, report: Option<&str>) -> String {
-    let mut text = match result.culprits.len() {
-        0 if result.status == Status::Inconclusive => undecided(result),
-        0 => "Found no significant difference that a commit explains.\n".to_owned(),
+pub fn comment(result: &BisectionResult, about: &About<'_>) -> String {
+    let mut text = format!(
+        "{} on {}, {} to {} (job {})\n\n",
+        code(about.benchmark),
+        code(about.bot),
+        short(&result.good),
+        short(&result.bad),
+        plain(&result.job_id)
+    );
+    text.push_str(&match result.culprits.len() {
+        0 => without_culprit(result),
         1 => "Found a significant difference at 1 commit.\n".to_owned(),
         count => format!("Found significant differences at {count} commits.\n"),
-    };
-    if let Some(chart) = &result.chart {
+    });
+    for suspect in about.unconfirmed {
         // Writing to a string can't fail.
+        let _ = writeln!(
+            text,
+            "\nA suspect was not confirmed: {} {}",
+            links(&suspect.commit),
+            plain(suspect.blamed.subject.as_deref().unwrap_or_default())
+        );
+    }
+    if let Some(chart) = &result.chart {
         let _ = writeln!(text, "\nMetric: {}", plain(chart));
     }
     if !result.culprits.is_empty() {
@@ -33,8 +61,9 @@ pub fn comment(result: &BisectionResult, report: Option<&str>) -> String {
         for culprit in &result.culprits {
             describe(&mut text, culprit, result.unit.as_deref());
         }
+        text.push_str(&left(result));
     }
-    if let Some(report) = report {
+    if let Some(report) = about.report {
         let _ = writeln!(text, "\nReport: {}", link(report));
     }
     if !result.culprits.is_empty() {
@@ -47,18 +76,59 @@ pub fn comment(result: &BisectionResult, report: Option<&str>) -> String {
     text
 }
 
-/// The range in which a change may be that was not found.
-fn undecided(result: &BisectionResult) -> String {
-    let range = match (result.candidates.first(), result.candidates.last()) {
-        (Some(first), Some(last)) => format!(
-            "; any of {} commits may be one, from {} to {}",
+fn without_culprit(result: &BisectionResult) -> String {
+    let ends = format!("{} and {}", links(&result.good), links(&result.bad));
+    let mut text = match result.status {
+        Status::Inconclusive => undecided(result, &ends),
+        _ if is_better(result) => {
+            format!("No regression was found between {ends}, only improvements.")
+        }
+        _ => format!("No regression was found between {ends}."),
+    };
+    if !result.unmeasured.is_empty() {
+        text.push_str(" An end gave no value in any run, so only failures were compared.");
+    }
+    text + "\n"
+}
+
+/// Why it is not decided, and the range in which a change may be.
+fn undecided(result: &BisectionResult, ends: &str) -> String {
+    let why = plain(&result.stopped.to_string());
+    let mut text = format!("The search between {ends} was not decided: {why}.");
+    let _ = match &result.candidates[..] {
+        [] => Ok(()),
+        [only] => write!(text, " This commit may be the culprit: {}", links(only)),
+        [first, .., last] => write!(
+            text,
+            " One of these {} commits may be the culprit: {} to {}",
             result.candidates.len(),
             links(first),
             links(last)
         ),
-        _ => String::new(),
     };
-    format!("Found no culprit before the search ended{range}.\n")
+    text
+}
+
+/// Did something change, and only for the better?
+fn is_better(result: &BisectionResult) -> bool {
+    let mut compared = { result.comparisons.iter() }.filter_map(|it| it.performance.as_ref());
+    let posterior = result.posterior.as_ref();
+    compared.any(|performance| performance.is_improvement)
+        || posterior.is_some_and(|posterior| posterior.better > posterior.no_change / 2.0)
+}
+
+/// The commits that were not decided beside culprits.
+fn left(result: &BisectionResult) -> String {
+    let commits = match result.candidates.len() {
+        _ if result.stopped == Stopped::Decided => return String::new(),
+        0 => return String::new(),
+        1 => "1 more commit".to_owned(),
+        count => format!("{count} more commits"),
+    };
+    let why = plain(&result.stopped.to_string());
+    format!(
+        "\nThe search ended before it was complete ({why}); {commits} may hold another culprit.\n"
+    )
 }
 
 fn describe(text: &mut String, culprit: &NamedCulprit, unit: Option<&str>) {
@@ -163,6 +233,22 @@ fn change(effect: &Effect, unit: Option<&str>) -> String {
     text + "."
 }
 
+/// The beginning of the main commit's hash.
+fn short(commit: &CombinedCommit) -> String {
+    plain(&commit.main.git_hash.chars().take(10).collect::<String>())
+}
+
+/// A name of others, as code. Nothing in it ends the code or the line.
+fn code(name: &str) -> String {
+    let shown = name.chars().take(LONGEST);
+    let shown = shown.map(|it| match it {
+        '`' => '\'',
+        _ if it.is_control() => ' ',
+        _ => it,
+    });
+    format!("`{}`", shown.collect::<String>())
+}
+
 /// Text of others: nothing in it is a format, a link or another line.
 fn plain(text: &str) -> String {
     let mut shown = String::new();
@@ -217,190 +303,5 @@ fn points(part: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use pinpoint_compare::Interval;
-    use pinpoint_core::{ModifiedDependency, Stopped};
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const CHROMIUM: &str = "https://chromium.googlesource.com/chromium/src.git";
-    const V8: &str = "https://chromium.googlesource.com/v8/v8.git";
-
-    fn commit(repository: &str, digit: &str) -> Commit {
-        Commit {
-            subject: Some("Roll *v8* to <next>\n# 1".into()),
-            ..Commit::new(repository, digit.repeat(40))
-        }
-    }
-
-    fn culprit(commit: CombinedCommit, effect: Effect) -> NamedCulprit {
-        NamedCulprit {
-            blamed: commit.main.clone(),
-            prior: commit.clone(),
-            commit,
-            probability: Some(0.985),
-            effect,
-            confirmation: None,
-            undone: false,
-            other_changes: Vec::new(),
-            reproduce: None,
-        }
-    }
-
-    fn effect(of: EffectOf, low: f64, high: f64) -> Effect {
-        Effect {
-            of,
-            estimate: Some(12.5),
-            interval: Some(Interval { low, high }),
-            confidence: 0.95,
-            before: 100.0,
-            after: 112.25,
-        }
-    }
-
-    fn result(culprits: Vec<NamedCulprit>) -> BisectionResult {
-        let end = CombinedCommit::from(commit(CHROMIUM, "0"));
-        BisectionResult {
-            version: 1,
-            job_id: "j".into(),
-            status: Status::CulpritFound,
-            stopped: Stopped::Decided,
-            good: end.clone(),
-            bad: end,
-            chart: Some("Score_[x]".into()),
-            unit: Some("ms".into()),
-            culprits,
-            candidates: Vec::new(),
-            posterior: None,
-            runs: 0,
-            builds: 0,
-            comparisons: Vec::new(),
-            unchanged: Vec::new(),
-            skipped: Vec::new(),
-            warnings: Vec::new(),
-            unmeasured: Vec::new(),
-            duration_s: 0.0,
-        }
-    }
-
-    #[test]
-    fn every_culprit_is_named_with_its_change() {
-        let mut rolled = CombinedCommit::from(commit(CHROMIUM, "1"));
-        rolled.modified_deps.push(ModifiedDependency {
-            commit: commit(V8, "2"),
-            named_by: CHROMIUM.into(),
-        });
-        let values = effect(EffectOf::Values, 10.1, 14.875);
-        let mut failures = effect(EffectOf::Failures, 0.5, 0.9);
-        (failures.before, failures.after) = (0.05, 0.75);
-        let other = CombinedCommit::from(commit(CHROMIUM, "3"));
-        let result = result(vec![culprit(rolled, values), culprit(other, failures)]);
-        let text = comment(&result, Some("https://pinpoint.example.org/jobs/j"));
-        let hash = |digit: &str| digit.repeat(40);
-        let expected = format!(
-            r#"Found significant differences at 2 commits.
-
-Metric: Score\_\[x\]
-
-Understanding performance regressions: http://g.co/ChromePerformanceRegressions
-
-Culprits:
-
-* {CHROMIUM}/+/{} {V8}/+/{}
-  * Roll \*v8\* to \<next\> \# 1
-  * Median 100 ms before, 112.2 ms since: +12.5 ms, +12.5 % (95 % interval +10.1 to +14.88 ms).
-  * It is the culprit with a probability of 98.5 %.
-* {CHROMIUM}/+/{}
-  * Roll \*v8\* to \<next\> \# 1
-  * Runs fail: 5 % before, 75 % since (95 % interval of the difference: +50 points to +90 points).
-  * It is the culprit with a probability of 98.5 %.
-
-Report: https://pinpoint.example.org/jobs/j
-
-If the wrong commit is blamed, please add this issue to the hotlist "Chromeperf-CulpritDetection-NeedsAttention" and unassign yourself, so that a sheriff can help.
-"#,
-            hash("1"),
-            hash("2"),
-            hash("3"),
-        );
-        assert_eq!(text, expected);
-    }
-
-    #[test]
-    fn no_culprit_and_one() {
-        assert_eq!(
-            comment(&result(Vec::new()), None),
-            "Found no significant difference that a commit explains.\n\nMetric: Score\\_\\[x\\]\n"
-        );
-        let open = effect(EffectOf::Values, 3.0, f64::INFINITY);
-        let commit = CombinedCommit::from(commit("/home/x`y`", "1"));
-        let text = comment(&result(vec![culprit(commit, open)]), None);
-        assert!(text.starts_with("Found a significant difference at 1 commit.\n"));
-        assert!(text.contains("(95 % sure: at least +3 ms)."), "{text}");
-        assert!(text.contains("* /home/x\\`y\\`/+/1"), "{text}");
-    }
-
-    #[test]
-    fn a_search_that_did_not_decide_names_its_range() {
-        let at = |digit: &str| CombinedCommit::from(commit(CHROMIUM, digit));
-        let mut undecided = result(Vec::new());
-        undecided.status = Status::Inconclusive;
-        undecided.candidates = ["1", "2", "3"].map(at).into();
-        let text = comment(&undecided, None);
-        let [first, last] = ["1", "3"].map(|digit| digit.repeat(40));
-        let expected = format!(
-            "Found no culprit before the search ended; any of 3 commits may be one, from \
-             {CHROMIUM}/+/{first} to {CHROMIUM}/+/{last}.\n"
-        );
-        assert!(text.starts_with(&expected), "{text}");
-    }
-
-    #[test]
-    fn numbers_have_four_digits() {
-        let shown = [
-            0.0,
-            1.0,
-            -1234.56,
-            0.00012345,
-            99.999,
-            1e-9,
-            123_456.7,
-            2.5e20,
-            f64::MAX,
-        ];
-        assert_eq!(
-            shown.map(digits),
-            [
-                "0",
-                "1",
-                "-1235",
-                "0.0001234",
-                "100",
-                "1.000e-9",
-                "123457",
-                "2.500e20",
-                "1.798e308"
-            ]
-        );
-    }
-
-    proptest! {
-        #[test]
-        fn text_of_others_stays_a_line_without_formats(text: String) {
-            let shown = plain(&text);
-            let refused = ['\n', '\r', '\u{202e}'];
-            prop_assert!(!shown.contains(refused));
-            let mut characters = shown.chars();
-            while let Some(character) = characters.next() {
-                match character {
-                    '\\' => prop_assert!(characters.next().is_some()),
-                    other => {
-                        let is_format = "`*_[]<>#!|~&@:".contains(other);
-                        prop_assert!(!is_format);
-                    }
-                }
-            }
-        }
-    }
-}
+#[path = "comment_tests.rs"]
+mod tests;

@@ -3,7 +3,7 @@
 //! ```no_run
 //! use std::sync::Arc;
 //! use pinpoint_backends::google::{Secret, TokenSource, Tokens, Web, scope};
-//! use pinpoint_backends::issue_tracker::{Change, IssueTracker, Posted, comment};
+//! use pinpoint_backends::issue_tracker::{About, Change, IssueTracker, Posted, comment};
 //!
 //! # async fn example(result: &pinpoint_core::job::BisectionResult, key: Secret)
 //! # -> Result<(), Box<dyn std::error::Error>> {
@@ -11,7 +11,8 @@
 //! let source: TokenSource = "metadata".parse()?;
 //! let tokens = Tokens::new(source, &[scope::BUGANIZER], web.clone());
 //! let tracker = IssueTracker::new(IssueTracker::GOOGLE, Some(key), tokens, web)?;
-//! let change = Change::comment(comment(result, None));
+//! let about = About { bot: "linux-perf", benchmark: "jetstream2", ..About::default() };
+//! let change = Change::comment(comment(result, &about));
 //! let posted = tracker.post(330_000_000, &format!("{}/culprits", result.job_id), &change).await?;
 //! assert!(matches!(posted, Posted::Now | Posted::Before));
 //! # Ok(())
@@ -41,11 +42,12 @@ use tokio::time::sleep;
 
 use crate::google::{
     AddressError, Answer, Backoff, Client, Request, Secret, ServiceError, Tokens, Transport,
+    check_address,
 };
 
-pub use comment::comment;
 #[cfg(feature = "luci")]
 pub(crate) use comment::places;
+pub use comment::{About, comment};
 
 /// The name of the service in errors.
 const NAME: &str = "the issue tracker";
@@ -105,10 +107,10 @@ pub enum TrackerError {
         source: ServiceError,
     },
     /// The key can't be told from others.
-    #[error("{0:?} can't be the key of a comment; use letters, digits and -._/ alone")]
+    #[error("the key {0:?}: use letters, digits and -._/ alone")]
     Key(String),
     /// The issue has too many updates.
-    #[error("issue {0} has too many updates to see whether the comment is among them")]
+    #[error("issue {0}: it has too many updates to see whether the comment is among them")]
     TooLong(u64),
 }
 
@@ -162,18 +164,18 @@ impl IssueTracker {
     /// The address of Google's.
     pub const GOOGLE: &str = "https://issuetracker.googleapis.com";
 
-    /// A client of the tracker at this address. Google's needs the key of an API beside
-    /// tokens with the scope [`scope::BUGANIZER`](crate::google::scope::BUGANIZER).
+    /// A client of the tracker at this address. Google's needs an API key beside tokens with the scope [`scope::BUGANIZER`](crate::google::scope::BUGANIZER).
     ///
     /// # Errors
     ///
-    /// When the address is none, or tokens would cross the network without HTTPS.
+    /// When the address is none, or tokens or the key would cross the network without HTTPS.
     pub fn new(
         address: &str,
         key: Option<Secret>,
         tokens: Tokens,
         transport: Arc<dyn Transport>,
     ) -> Result<Self, AddressError> {
+        check_address(address, key.is_some())?;
         Ok(Self {
             client: Client::new(NAME, address, tokens, transport)?,
             key,
@@ -270,7 +272,11 @@ impl IssueTracker {
     }
 
     /// Is there a comment with this key?
-    async fn has(&self, issue: u64, key: &str) -> Result<bool, TrackerError> {
+    ///
+    /// # Errors
+    ///
+    /// When the tracker refuses, can't be reached, or lists too many updates.
+    pub async fn has(&self, issue: u64, key: &str) -> Result<bool, TrackerError> {
         let line = line(key);
         let mut page = String::new();
         for _ in 0..MOST_PAGES {

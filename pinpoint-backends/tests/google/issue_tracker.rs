@@ -291,6 +291,22 @@ async fn errors_name_the_issue_and_no_secret() {
     assert!(tracker.comments().is_empty());
 }
 
+#[tokio::test]
+async fn a_key_does_not_cross_the_network_without_https() {
+    let web = Arc::new(Web::new().unwrap());
+    let open = |key: Option<&str>| {
+        let tokens = Tokens::new(TokenSource::None, &[], web.clone());
+        let key = key.map(Secret::new);
+        IssueTracker::new("http://issues.example.org", key, tokens, web.clone()).map(|_| ())
+    };
+    open(None).unwrap();
+    let error = open(Some("hidden-key")).unwrap_err().to_string();
+    assert!(
+        error.contains("without HTTPS") && !error.contains("hidden"),
+        "{error}"
+    );
+}
+
 /// Answers are lost, and the process ends at any request: its successor posts the same.
 #[tokio::test]
 async fn a_comment_is_there_once_whatever_fails() {

@@ -91,7 +91,8 @@ pub(crate) struct Bisect {
     pub(crate) job: JobOptions,
     #[command(flatten)]
     pub(crate) benchmark: Benchmark,
-    /// The issue of Chromium's issue tracker that gets a comment with the result, by its number.
+    /// Post the result as a comment on this issue of Chromium's issue tracker; needs
+    /// PINPOINT_ISSUE_TRACKER_KEY.
     #[arg(long, value_name = "ID", help_heading = LUCI, requires = "executor")]
     pub(crate) bug: Option<u64>,
     /// When a culprit is found, run it and its parent under a profiler, and say which

@@ -35,7 +35,8 @@ pub(crate) struct Luci {
     #[arg(long, value_name = "TAGS", help_heading = LUCI, requires = "executor")]
     pub(crate) story_tags: Option<String>,
     /// Print the requests by which the two ends are built and run, without tokens, and send none
-    /// of them. Names of commits that are not full hashes are looked up.
+    /// of them. Names of commits that are not full hashes are looked up. Reports of the result are
+    /// not shown.
     #[arg(long, help_heading = LUCI, requires = "executor", conflicts_with = "report")]
     pub(crate) dry_run: bool,
     /// A file of settings, TOML: the addresses of the services, how often they are asked, what

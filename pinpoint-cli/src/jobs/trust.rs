@@ -31,7 +31,9 @@ pub(crate) async fn ask(job: &Job, asked: Asked, yes: bool) -> Result<(), CliErr
     let (heading, refusal, question) = match asked {
         Asked::Imported => (
             match config.luci {
-                Some(_) => "was imported. It asks these services, with your tokens:",
+                Some(_) => {
+                    "was imported. It asks these services, with your tokens and your API key:"
+                }
                 None => "was imported. It runs on this machine:",
             },
             "an imported job runs only when this is confirmed: add --yes",
@@ -72,18 +74,34 @@ pub(crate) async fn ask(job: &Job, asked: Asked, yes: bool) -> Result<(), CliErr
 fn lines(config: &JobConfig) -> Vec<(&'static str, String)> {
     let mut lines = match &config.local {
         Some(local) => lines_of_local(local),
-        None => {
-            let luci = config.luci.as_ref().and_then(Value::as_object);
-            let parts = ["machines", "benchmark", "settings"].into_iter();
-            parts
-                .filter_map(|part| Some((part, luci?.get(part)?.to_string())))
-                .collect()
-        }
+        None => lines_of_luci(config.luci.as_ref().unwrap_or(&Value::Null)),
     };
     if let Some(report) = &config.report {
         lines.push(("report", report.display().to_string()));
     }
     lines
+}
+
+/// What is sent to others, and where.
+fn lines_of_luci(luci: &Value) -> Vec<(&'static str, String)> {
+    let parts = ["machines", "benchmark", "settings"];
+    let parts = parts.map(|part| (part, luci[part].clone()));
+    let reported = [
+        ("comments on", luci["issue"].clone()),
+        (
+            "adds rows to",
+            luci["settings"]["reports"]["culprits"].clone(),
+        ),
+    ];
+    let there = parts.into_iter().chain(reported);
+    there
+        .filter(|(_, part)| !part.is_null())
+        .map(|(what, part)| match (what, part) {
+            ("comments on", issue) => (what, format!("issue {issue}")),
+            (what, Value::String(text)) => (what, text),
+            (what, part) => (what, part.to_string()),
+        })
+        .collect()
 }
 
 fn lines_of_local(local: &LocalConfig) -> Vec<(&'static str, String)> {

@@ -18,14 +18,14 @@ use serde_json::json;
 
 use super::Elsewhere;
 use super::patch::at_gerrit;
-use super::reports::reports;
+use super::reports::{report, reports};
 use crate::arguments::{Assignment, Bisect, Display, JobOptions, LuciTokens, Output, Pairwise};
 use crate::error::{CliError, FOUND};
 use crate::job::refused;
 use crate::new_job::{CarriedOut, Names, end, milliseconds, store_job};
-use crate::output::{outln, print_json};
+use crate::output::{errln, outln, print_json};
 use crate::storage::{Storage, state_dir};
-use crate::{bots, command_line, report};
+use crate::{bots, command_line};
 
 /// The source of tokens unless another is named: the program by which Chromium's developers
 /// sign in.
@@ -230,9 +230,12 @@ impl NewJob {
             .map_err(|error| CliError::Input(format!("--luci-tokens: {error}")))?;
         // Found out at the end of the job, it would be too late.
         reports(&config, &source)?;
+        if luci.dry_run && (issue.is_some() || config.settings.reports.culprits.is_some()) {
+            errln!("the reports of the result are not shown: they depend on it");
+        }
         let cache = cache_of(&state_dir(display)?);
         let executor = LuciExecutor::open(config.clone(), &source, &cache)?;
-        let report = options.report.as_deref().map(report::destination);
+        let report = options.report.as_deref().map(crate::report::destination);
         Ok(Self {
             report: report.transpose()?,
             bot: bot.configured_as.to_owned(),
@@ -366,8 +369,19 @@ impl NewJob {
         };
         let names = Names::of(&self.options, &by, &[]);
         let id = store_job(storage, spec, &config, names, None, None).await?;
-        let result = by.run(storage, &id, self.report.as_deref(), display);
-        Ok(end(result.await?.as_ref(), display))
+        let result = by
+            .run(storage, &id, self.report.as_deref(), display)
+            .await?;
+        let code = end(result.as_ref(), display);
+        if let Some(result) = &result {
+            let tokens = &self.options.assignment.luci.tokens;
+            let display = &Display {
+                resume_options: tokens.words(),
+                ..display.clone()
+            };
+            report(storage, &id, tokens, result, display).await;
+        }
+        Ok(code)
     }
 }
 

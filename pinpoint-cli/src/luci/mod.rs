@@ -26,7 +26,8 @@ impl<T: Executor + ResultSource> Elsewhere for T {}
 mod without {
     use std::path::Path;
 
-    use pinpoint_backends::job::{JobConfig, JobError, TakenJob};
+    use pinpoint_backends::job::{JobConfig, JobError};
+    use pinpoint_backends::store::JobId;
     use pinpoint_core::job::JobResult;
 
     use super::Elsewhere;
@@ -52,15 +53,7 @@ mod without {
     }
 
     /// Such a job has no result here that it could report.
-    pub(crate) async fn report(
-        _: &Storage,
-        _: &TakenJob,
-        _: &JobConfig,
-        _: &LuciTokens,
-        _: &JobResult,
-        _: impl Future<Output = ()>,
-        _: &Display,
-    ) {
+    pub(crate) async fn report(_: &Storage, _: &JobId, _: &LuciTokens, _: &JobResult, _: &Display) {
     }
 
     const NOT_BUILT_IN: &str = "this program was built without LUCI; install it with \

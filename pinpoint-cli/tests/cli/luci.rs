@@ -82,6 +82,14 @@ impl Scene {
         }
     }
 
+    /// A file with the settings of these services, and more.
+    fn settings(&self, more: &str) -> String {
+        let settings = fs::read_to_string(self.world.path("luci.toml")).unwrap();
+        let file = self.world.path("reports.toml");
+        fs::write(&file, settings + more).unwrap();
+        file.display().to_string()
+    }
+
     fn main(&self, index: usize) -> &str {
         &self.place.chrome.main_hashes[index]
     }
@@ -305,9 +313,10 @@ fn cancel_ends_what_goes_on_in_luci() {
 #[test]
 fn the_services_of_an_imported_job_hear_nothing_until_it_is_resumed() {
     let scene = Scene::new(&IN_MAIN, 200);
-    let running = scene
-        .job("bisect", &[scene.main(0), scene.main(23)])
-        .start();
+    let reported = scene.settings("[reports]\nculprits = \"p.d.culprits\"\n");
+    let named = ["--bug", "7", "--luci-config", &reported];
+    let ends = [scene.main(0), scene.main(23)];
+    let running = scene.job("bisect", &[&named, &ends[..]].concat()).start();
     let job = running.job();
     until("builds", || scene.luci.all_builds().len() >= 2);
     running.signal(SIGKILL);
@@ -322,7 +331,14 @@ fn the_services_of_an_imported_job_hear_nothing_until_it_is_resumed() {
         (&["jobs", "cancel", &job], 0),
     ] {
         let ended = scene.pinpoint(&[&there, command].concat());
-        ended.ends_with(code);
+        let ended = ended.ends_with(code);
+        if command[1] == "resume" {
+            ended
+                .tells("with your tokens and your API key")
+                .tells("  comments on   issue 7\n")
+                .tells("  adds rows to  p.d.culprits\n")
+                .tells(&format!("\"issue_tracker\":\"{}\"", scene.address));
+        }
     }
     assert_eq!(scene.luci.requests(), requests);
     assert!(!scene.luci.left_over().is_empty());
@@ -403,21 +419,20 @@ fn what_is_wrong_is_said_with_what_helps() {
 #[test]
 fn the_issue_and_the_table_hear_of_the_result_once() {
     let scene = Scene::new(&IN_MAIN, FAST);
-    let settings = fs::read_to_string(scene.world.path("luci.toml")).unwrap();
-    let reports = "[reports]\n\
-                   page = \"https://pinpoint.example.org/jobs/{job}\"\n\
-                   hotlists = [5]\n\
-                   culprits = \"p.d.culprits\"\n";
-    let file = scene.world.path("reports.toml");
-    fs::write(&file, settings + reports).unwrap();
-    let named = ["--bug", "7", "--luci-config", file.to_str().unwrap()];
+    let file = scene.settings(
+        "[reports]\n\
+         page = \"https://pinpoint.example.org/jobs/{job}\"\n\
+         hotlists = [5]\n\
+         culprits = \"p.d.culprits\"\n",
+    );
+    let named = ["--bug", "7", "--luci-config", &file];
     let ends = [scene.main(0), scene.main(23)];
     // There is no such issue yet.
     let finished = scene.job("bisect", &[&named, &ends[..]].concat());
     let finished = finished.ends_with(0);
     culprit(&finished);
-    finished.tells("the result is not on the issue: issue 7");
-    finished.tells("to report the result again:  pinpoint jobs resume");
+    finished.tells("can't comment on issue 7: the issue tracker");
+    finished.tells("to make the missing report:  pinpoint jobs resume");
     finished.tells("1 culprit is in p.d.culprits");
     scene.luci.add_issue(7);
     let job = scene.world.only_job();
@@ -445,6 +460,30 @@ fn the_issue_and_the_table_hear_of_the_result_once() {
 }
 
 #[test]
+fn a_user_who_cancels_is_told_what_is_waited_for() {
+    let scene = Scene::new(&IN_MAIN, 200);
+    let ends = [scene.main(0), scene.main(23)];
+    let running = scene.job("bisect", &ends).start();
+    let job = running.job();
+    until("builds", || scene.luci.all_builds().len() >= 2);
+    running.signal(SIGKILL);
+    running.wait();
+    scene.luci.set_faults(Faults {
+        lost_answers: 1000,
+        ..Faults::default()
+    });
+    let canceling = scene.pinpoint(&["jobs", "cancel", &job]).start();
+    until("a word", || {
+        canceling
+            .stderr()
+            .contains("waiting for the builds and tasks of the job in LUCI")
+    });
+    scene.luci.set_faults(Faults::default());
+    canceling.ends_with(0);
+    scene.nothing_is_left();
+}
+
+#[test]
 fn what_needs_no_service_is_found_out_before_one_is_asked() {
     let scene = Scene::new(&IN_MAIN, FAST);
     let file = scene.world.path("luci.toml");
@@ -452,12 +491,28 @@ fn what_needs_no_service_is_found_out_before_one_is_asked() {
     let no_table = scene.world.path("table.toml");
     fs::write(&no_table, "[reports]\nculprits = \"culprits\"\n").unwrap();
     let no_table = ["--luci-config", no_table.to_str().unwrap(), "1", "24"];
+    let google = scene.world.path("google.toml");
+    fs::write(&google, "").unwrap();
+    let no_key = [
+        "--luci-config",
+        google.to_str().unwrap(),
+        "--bug",
+        "7",
+        "1",
+        "24",
+    ];
+    for key in ["a b", "é"] {
+        let job = scene.job("bisect", &no_key);
+        let refused = job.env("PINPOINT_ISSUE_TRACKER_KEY", key).ends_with(2);
+        refused.tells("PINPOINT_ISSUE_TRACKER_KEY is no API key");
+    }
     for (kind, more, expected) in [
-        ("culprit", &["--pairs", "3", "1", "24"], "even"),
+        ("culprit", &["--pairs", "3", "1", "24"][..], "even"),
         ("pairwise", &["--pairs", "3", "1", "24"], "even"),
         ("bisect", &["--confidence", "2", "1", "24"], "confidence"),
         ("bisect", &no_directory, "--state-dir"),
         ("bisect", &no_table, "PROJECT.DATASET.TABLE"),
+        ("bisect", &no_key, "set PINPOINT_ISSUE_TRACKER_KEY"),
     ] {
         let refused = scene.job(kind, more).start().wait();
         assert!(!refused.stderr.is_empty(), "{refused}");

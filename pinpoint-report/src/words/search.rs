@@ -3,9 +3,7 @@
 use std::fmt::Write;
 
 use pinpoint_core::job::BisectionResult;
-use pinpoint_core::{
-    DependencyChange, Effect, EffectOf, Followed, LargestChange, Position, Status, Stopped,
-};
+use pinpoint_core::{DependencyChange, Effect, EffectOf, Followed, LargestChange, Status, Stopped};
 
 use super::short;
 use crate::quantity::{change, level, quantity};
@@ -56,25 +54,7 @@ pub fn further(document: &BisectionResult) -> Option<String> {
 
 /// The reason why a job ended.
 pub fn why(stopped: &Stopped) -> String {
-    match stopped {
-        Stopped::Decided => "no single commit explains what was measured".into(),
-        Stopped::Unlisted { reason } => format!(
-            "what lies between two neighbours could not be listed: {}",
-            plain(reason)
-        ),
-        Stopped::NothingToLearn => "more runs would add little information".into(),
-        Stopped::RunBudget => "the budget of runs does not allow the next comparison".into(),
-        Stopped::BuildBudget => "the budget of builds does not allow the next commit".into(),
-        Stopped::TimeBudget => "the time budget is used up".into(),
-        Stopped::Canceled => "it was canceled".into(),
-        Stopped::Failed { commit, reason } => match commit {
-            Some(Position::Lower) => {
-                format!("the good end can't be measured: {}", self::reason(reason))
-            }
-            Some(_) => format!("the bad end can't be measured: {}", self::reason(reason)),
-            None => self::reason(reason),
-        },
-    }
+    reason(&stopped.to_string())
 }
 
 /// A dependency that rolled, on one line.

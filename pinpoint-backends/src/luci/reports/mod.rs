@@ -25,28 +25,41 @@
 //! a key by which it is found, and rows have the job and their number in it. What the service has
 //! is noted and not made a second time. Two processes must not do this at once: a job has one
 //! holder.
+//!
+//! A request may still be on its way when its process ends. So the moment is noted before a comment
+//! is sent, and a later process looks for the comment only when the tracker has had 100 s to make
+//! it. Rows count as added once the table shows them: one that was just made may lose rows.
 
+mod culprits;
 mod row;
 
 use std::fmt;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{fs, io};
 
 use pinpoint_core::JobState;
-use pinpoint_core::job::{BisectionResult, JobResult};
+use pinpoint_core::job::{BisectionResult, JobResult, NamedCulprit};
 use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, sleep, timeout_at};
 
-use self::row::CulpritRow;
+use self::culprits::Culprits;
 use super::config::{LuciConfig, WantedCharts};
 use super::error::LuciError;
-use crate::bigquery::{BigQuery, BigQueryError, Query, Row, Table};
+use crate::bigquery::{BigQuery, BigQueryError};
 use crate::google::{Secret, TokenSource, Tokens, Transport, Web, scope};
-use crate::issue_tracker::{Change, IssueTracker, TrackerError, comment};
+use crate::issue_tracker::{About, Change, IssueTracker, TrackerError, comment};
 
 /// The note of the reports that were made, in the directory of the job.
 const NOTE: &str = "reported.json";
+
+/// The longest that the reports of a job take.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// The tracker has carried a request out by then, or never will: more than the deadline of one.
+const ON_ITS_WAY: Duration = Duration::from_secs(100);
 
 /// Where results are reported, and how.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,16 +106,28 @@ impl fmt::Display for Reported {
     }
 }
 
-/// A report was not made, or that was not noted. The job is none the worse: it can be made later.
+/// A report was not made, or that was not noted. The job still has its result, and the report can
+/// be made later.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// No comment.
-    #[error("the result is not on the issue: {0}")]
+    #[error("can't comment on {0}")]
     Issue(#[from] TrackerError),
     /// No rows.
-    #[error("the culprits are not in the table: {0}")]
-    Culprits(#[from] BigQueryError),
-    /// The note can't be read or written.
+    #[error("can't add the culprits to {table}: {source}")]
+    Culprits {
+        /// The table.
+        table: String,
+        /// Why.
+        source: BigQueryError,
+    },
+    /// The rows were taken, and are not in the table.
+    #[error("the culprits were sent to {0}, and it does not show them yet")]
+    Unseen(String),
+    /// The services take too long.
+    #[error("the result was not reported to {0} within 10 minutes")]
+    TooLong(String),
+    /// The note can't be written.
     #[error("can't note what was reported in {path}: {source}")]
     Note {
         /// Its file.
@@ -121,20 +146,13 @@ pub struct Reports {
     culprits: Option<Culprits>,
 }
 
-/// The table of culprits.
-struct Culprits {
-    service: BigQuery,
-    table: Table,
-    project: String,
-    /// With dataset, as queries have it.
-    name: String,
-}
-
 /// What was made.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Note {
     issue: bool,
+    /// When the comment was about to be sent, in milliseconds since 1970.
+    issue_begun: Option<u64>,
     culprits: bool,
 }
 
@@ -143,8 +161,7 @@ impl Reports {
     ///
     /// # Arguments
     ///
-    /// `source` gives the tokens; `key` is that of the issue tracker's interface, which Google's
-    /// asks for.
+    /// `source` gives the tokens; `key` is the API key that Google's issue tracker asks for.
     ///
     /// # Errors
     ///
@@ -192,65 +209,115 @@ impl Reports {
         })
     }
 
-    /// Is there a report of this result that is not noted in the job's directory?
-    pub fn are_owed(&self, result: &JobResult, job_dir: &Path) -> bool {
-        let note = Note::read(job_dir).unwrap_or_default();
-        let is_owed =
-            (self.issue.is_some() && !note.issue) || (self.culprits.is_some() && !note.culprits);
+    /// Does a job with this configuration owe a report of this result, which is not noted in its
+    /// directory?
+    pub fn are_owed(config: &LuciConfig, result: &JobResult, job_dir: &Path) -> bool {
+        let note = Note::read(job_dir);
+        let has_table = config.settings.reports.culprits.is_some();
+        let is_owed = (config.issue.is_some() && !note.issue) || (has_table && !note.culprits);
         is_owed && told(result).is_some()
     }
 
-    /// Makes the reports that are owed, and returns what became of each. A job that compares two
-    /// commits, failed or was canceled has none.
+    /// Makes the reports that are owed, within 10 minutes, and returns what became of each. A job
+    /// that compares two commits, failed or was canceled has none.
     pub async fn make(
         &self,
         result: &JobResult,
         subject: &Subject<'_>,
         job_dir: &Path,
     ) -> Vec<Result<Reported, ReportError>> {
-        let Some(result) = told(result) else {
+        let Some(found) = told(result) else {
             return Vec::new();
         };
         // A job that did not have to find its metric has none in its result.
-        let result = &BisectionResult {
-            chart: result.chart.clone().or_else(|| self.chart.clone()),
-            ..result.clone()
+        let found = &BisectionResult {
+            chart: found.chart.clone().or_else(|| self.chart.clone()),
+            ..found.clone()
         };
-        let mut note = match Note::read(job_dir) {
-            Ok(note) => note,
-            Err(error) => return vec![Err(error)],
-        };
+        let last = Instant::now() + LONGEST;
+        let mut note = Note::read(job_dir);
         let mut made = Vec::new();
         if let Some((tracker, issue)) = self.issue.as_ref().filter(|_| !note.issue) {
-            let posted = self.comment(tracker, *issue, result).await;
+            let about = About {
+                bot: subject.bot,
+                benchmark: subject.benchmark,
+                unconfirmed: unconfirmed(result),
+                report: None,
+            };
+            let posted = self.comment((tracker, *issue), found, &about, (&mut note, job_dir));
+            let posted = timeout_at(last, posted).await;
+            let posted =
+                posted.unwrap_or_else(|_| Err(ReportError::TooLong(format!("issue {issue}"))));
             note.issue = posted.is_ok();
             made.push(posted.and_then(|reported| note.write(job_dir).map(|()| reported)));
         }
         if let Some(culprits) = self.culprits.as_ref().filter(|_| !note.culprits) {
             let issue = self.issue.as_ref().map(|(_, issue)| *issue);
-            let added = culprits.add(row::of(result, subject, issue)).await;
+            let rows = row::of(found, subject, issue);
+            let count = rows.len();
+            let added = timeout_at(last, culprits.add(rows)).await;
+            let added = added.unwrap_or_else(|_| Err(ReportError::TooLong(culprits.whole_name())));
             note.culprits = added.is_ok();
-            made.push(added.and_then(|reported| note.write(job_dir).map(|()| reported)));
+            match added.and_then(|()| note.write(job_dir)) {
+                Ok(()) if count == 0 => {}
+                Ok(()) => made.push(Ok(Reported::Culprits(count, culprits.whole_name()))),
+                Err(error) => made.push(Err(error)),
+            }
         }
         made
     }
 
     async fn comment(
         &self,
-        tracker: &IssueTracker,
-        issue: u64,
+        (tracker, issue): (&IssueTracker, u64),
         result: &BisectionResult,
+        about: &About<'_>,
+        (note, job_dir): (&mut Note, &Path),
     ) -> Result<Reported, ReportError> {
         let page = self.settings.page.as_ref();
         let page = page.map(|page| page.replace("{job}", &result.job_id));
-        let mut change = Change::comment(comment(result, page.as_deref()));
+        let about = About {
+            report: page.as_deref(),
+            ..*about
+        };
+        let mut change = Change::comment(comment(result, &about));
         if !result.culprits.is_empty() {
             change.hotlists.clone_from(&self.settings.hotlists);
             change.status.clone_from(&self.settings.status);
         }
         let key = format!("{}/culprits", result.job_id);
-        tracker.post(issue, &key, &change).await?;
+        if let Some(wait) = note.issue_begun.map(on_its_way).filter(|it| !it.is_zero()) {
+            tracing::warn!(
+                "a comment on issue {issue} may be on its way; it is looked for in {} s",
+                wait.as_secs() + 1
+            );
+            sleep(wait).await;
+        }
+        if !tracker.has(issue, &key).await? {
+            note.issue_begun = Some(now());
+            note.write(job_dir)?;
+            tracker.post(issue, &key, &change).await?;
+        }
         Ok(Reported::Issue(issue))
+    }
+}
+
+/// How long a request that was sent then may still be on its way.
+fn on_its_way(begun: u64) -> Duration {
+    // A clock that was set back makes no wait longer.
+    ON_ITS_WAY.saturating_sub(Duration::from_millis(now().saturating_sub(begun)))
+}
+
+/// Milliseconds since 1970.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(u64::MAX)
+}
+
+fn unconfirmed(result: &JobResult) -> &[NamedCulprit] {
+    match result {
+        JobResult::CulpritFinder(result) => &result.unconfirmed,
+        JobResult::Bisection(_) | JobResult::Pairwise(_) => &[],
     }
 }
 
@@ -264,67 +331,20 @@ fn told(result: &JobResult) -> Option<&BisectionResult> {
     (result.state() == JobState::Completed).then_some(search)
 }
 
-/// A row that the table has.
-#[derive(Deserialize)]
-struct Known {
-    number: i64,
-}
-
-impl Culprits {
-    fn new(service: BigQuery, name: &str) -> Result<Self, LuciError> {
-        let wrong = || LuciError::Table(name.into());
-        // A project may have dots in its name.
-        let mut parts = name.rsplitn(3, '.');
-        let (Some(table), Some(dataset), Some(project)) =
-            (parts.next(), parts.next(), parts.next())
-        else {
-            return Err(wrong());
-        };
-        Ok(Self {
-            service,
-            table: Table::new(project, dataset, table).map_err(|_| wrong())?,
-            project: project.into(),
-            name: format!("{dataset}.{table}"),
-        })
-    }
-
-    /// Adds the rows of a job that the table lacks. The service itself knows a row that is sent
-    /// twice for some minutes only.
-    async fn add(&self, rows: Vec<CulpritRow>) -> Result<Reported, ReportError> {
-        let count = rows.len();
-        let done = || Reported::Culprits(count, format!("{}.{}", self.project, self.name));
-        let Some(first) = rows.first() else {
-            return Ok(done());
-        };
-        self.service.create::<CulpritRow>(&self.table).await?;
-        let known = format!("SELECT number FROM `{}` WHERE job = @job", self.name);
-        let known = Query::new(known).with("job", &*first.job);
-        let known: Vec<Known> = self.service.query(&self.project, &known).await?;
-        let rows = rows.into_iter();
-        let missing = rows.filter(|row| known.iter().all(|known| known.number != row.number));
-        let missing = missing.map(|row| Row::new(format!("{}/{}", row.job, row.number), row));
-        self.service.insert(&self.table, missing).await?;
-        Ok(done())
-    }
-}
-
 impl Note {
-    fn read(job_dir: &Path) -> Result<Self, ReportError> {
-        let path = job_dir.join(NOTE);
-        let read = match fs::read(&path) {
-            Ok(text) => serde_json::from_slice(&text).map_err(io::Error::from),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(error),
-        };
-        read.map_err(|source| ReportError::Note { path, source })
+    /// A note that can't be read counts as none: the services are asked what they have.
+    fn read(job_dir: &Path) -> Self {
+        let text = fs::read(job_dir.join(NOTE)).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
     }
 
-    fn write(self, job_dir: &Path) -> Result<(), ReportError> {
+    fn write(&self, job_dir: &Path) -> Result<(), ReportError> {
         let path = job_dir.join(NOTE);
         let written = || -> io::Result<()> {
-            let text = serde_json::to_vec(&self)?;
+            let text = serde_json::to_vec(self)?;
             let mut new = tempfile::NamedTempFile::new_in(job_dir)?;
             new.write_all(&text)?;
+            new.as_file().sync_all()?;
             new.persist(&path).map_err(|error| error.error)?;
             Ok(())
         };
@@ -332,32 +352,5 @@ impl Note {
             path: path.clone(),
             source,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_of_a_table_has_three_parts() {
-        let web = Arc::new(Web::new().unwrap());
-        let culprits = |name: &str| {
-            let tokens = Tokens::new(TokenSource::None, &[], web.clone());
-            let service = BigQuery::new(BigQuery::GOOGLE, tokens, web.clone()).unwrap();
-            Culprits::new(service, name)
-        };
-        let found = culprits("example.com:perf.pinpoint.culprits").unwrap();
-        assert_eq!(found.project, "example.com:perf");
-        assert_eq!(found.name, "pinpoint.culprits");
-        for wrong in ["", "culprits", "pinpoint.culprits", "p..t", "p.d.t`"] {
-            let Err(error) = culprits(wrong) else {
-                panic!("{wrong}");
-            };
-            assert!(
-                error.to_string().contains("PROJECT.DATASET.TABLE"),
-                "{error}"
-            );
-        }
     }
 }

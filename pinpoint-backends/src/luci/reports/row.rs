@@ -27,7 +27,7 @@ pub(super) struct CulpritRow {
     commit: String,
     /// Of the commit to blame.
     repository: String,
-    hash: String,
+    git_hash: String,
     subject: Option<String>,
     probability: Option<f64>,
     /// `values`, or `failures`: then the numbers are rates.
@@ -63,7 +63,7 @@ pub(super) fn of(
             issue: issue.and_then(|issue| issue.try_into().ok()),
             commit: places(&culprit.commit).join(" "),
             repository: culprit.blamed.repository.clone(),
-            hash: culprit.blamed.git_hash.clone(),
+            git_hash: culprit.blamed.git_hash.clone(),
             subject: culprit.blamed.subject.clone(),
             probability: culprit.probability,
             effect_of: match effect.of {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use pinpoint_backends::bigquery::{
     BigQuery, BigQueryError, Parameter, Query, Row, Table, Timestamp,
 };
@@ -14,6 +15,8 @@ mod fake;
 mod in_go;
 
 use fake::Fake;
+
+use crate::server::InProcess;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Job {
@@ -240,4 +243,21 @@ async fn errors_say_what_is_wrong() {
         assert!(matches!(error, BigQueryError::Name(_)), "{error}");
     }
     assert!(client.create::<Vec<i64>>(&table()).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_query_that_does_not_end_is_given_up() {
+    for (job, expected) in [
+        (json!({"jobId": "job"}), "has not ended after 600 s"),
+        (json!({}), "no job id"),
+    ] {
+        let answer = json!({"jobComplete": false, "jobReference": job}).to_string();
+        let routes = Router::new().fallback(async move || answer.clone());
+        let services = Arc::new(InProcess::new(routes));
+        let tokens = Tokens::new(TokenSource::None, &[], services.clone());
+        let client = BigQuery::new(BigQuery::GOOGLE, tokens, services).unwrap();
+        let asked = client.query::<Job>("p", &Query::new("SELECT 1")).await;
+        let error = asked.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }

@@ -4,6 +4,7 @@ use std::future::pending;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::thread;
+use std::time::Duration;
 
 use fake_luci::{DEPENDENCY, FakeLuci, Faults, MAIN};
 use pinpoint_backends::google::{TokenSource, Transport};
@@ -16,6 +17,7 @@ use pinpoint_core::job::JobResult;
 use pinpoint_core::{JobMachine, JobSpec, MemoryJournal, drive};
 use serde_json::Value;
 use tempfile::TempDir;
+use tokio::time::Instant;
 
 use super::fixture::{CLOCK, Fixture, IN_ROLL};
 use crate::server::InProcess;
@@ -111,7 +113,7 @@ impl Told {
         let reports = Reports::new(&config(settings()), &source, None, &transport).unwrap();
         let made = reports.make(&FOUND, &SUBJECT, self.job_dir()).await;
         assert_eq!(
-            reports.are_owed(&FOUND, self.job_dir()),
+            Reports::are_owed(&config(settings()), &FOUND, self.job_dir()),
             made.iter().any(Result::is_err)
         );
         made
@@ -151,7 +153,8 @@ async fn the_issue_and_the_table_hear_of_a_culprit() {
     assert_eq!(issue.hotlists, ["5", "6"]);
     let comment = &issue.comments[0];
     for expected in [
-        "Found a significant difference at 1 commit.",
+        "`speedometer3.crossbench` on `linux-perf`, ",
+        " (job job)\n\nFound a significant difference at 1 commit.",
         "Metric: Score\n",
         &format!("* {main} {held}\n"),
         "95 % interval",
@@ -172,7 +175,7 @@ async fn the_issue_and_the_table_hear_of_a_culprit() {
         ("issue", ISSUE.into()),
         ("commit", format!("{main} {held}").into()),
         ("repository", dependency.into()),
-        ("hash", (*world.dependency_hashes[4]).into()),
+        ("git_hash", (*world.dependency_hashes[4]).into()),
         ("subject", "Change v8 4".into()),
         ("effect_of", "values".into()),
     ] {
@@ -215,6 +218,52 @@ async fn trouble_with_services_tells_nothing_twice() {
         }
         told.is_told_once();
     }
+}
+
+/// The tracker may make a comment after the process that sent it has died.
+#[tokio::test(start_paused = true)]
+async fn a_comment_that_may_be_on_its_way_is_waited_for() {
+    let told = Told::new(1, Faults::default());
+    // As if by a clock that was set back since.
+    let note = format!(r#"{{"issue_begun": {}}}"#, u64::MAX);
+    std::fs::write(told.job_dir().join("reported.json"), note).unwrap();
+    let begun = Instant::now();
+    assert_eq!(all(told.make().await).len(), 2);
+    assert!(begun.elapsed() >= Duration::from_secs(100));
+    told.is_told_once();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_note_that_is_cut_off_tells_nothing_twice() {
+    let told = Told::new(1, Faults::default());
+    all(told.make().await);
+    std::fs::write(told.job_dir().join("reported.json"), r#"{"iss"#).unwrap();
+    told.luci.forget_inserts();
+    assert_eq!(all(told.make().await).len(), 2);
+    told.is_told_once();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_table_that_was_just_made_is_waited_for() {
+    let told = Told::new(1, Faults::default());
+    told.luci.hide_new_tables(10);
+    assert_eq!(all(told.make().await).len(), 2);
+    told.is_told_once();
+
+    let told = Told::new(1, Faults::default());
+    told.luci.hide_new_tables(40);
+    let made = told.make().await;
+    let [Ok(Reported::Issue(ISSUE)), Err(error)] = &made[..] else {
+        panic!("{made:?}");
+    };
+    let error = error.to_string();
+    let expected = format!("can't add the culprits to {TABLE}: BigQuery");
+    assert!(error.starts_with(&expected), "{error}");
+    assert_eq!(
+        all(told.make().await),
+        [Reported::Culprits(1, TABLE.into())]
+    );
+    told.is_told_once();
 }
 
 #[tokio::test(start_paused = true)]

@@ -212,6 +212,7 @@ impl State {
             "timeoutMs",
             "requestId",
             "formatOptions",
+            "useQueryCache",
         ];
         let body = members(body, &known)?;
         if body["useLegacySql"] != json!(false) {
