@@ -97,8 +97,8 @@ pub(super) fn of<'a>(event: &Event<'a>) -> Arguments<'a> {
         url = innermost.url.clone();
     }
     let frames = stack.into_iter().map(PayloadFrame);
-    let stack = match from_one(name, &event.cat) {
-        true => frames.map(PayloadFrame::from_one).collect(),
+    let stack = match counts_from_one(name, &event.cat) {
+        true => frames.map(PayloadFrame::counted_from_zero).collect(),
         false => frames.collect(),
     };
     let label = match name {
@@ -121,7 +121,7 @@ fn read<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<T> {
 }
 
 /// The events on whose stacks lines and columns are counted from 1.
-fn from_one(name: &str, categories: &str) -> bool {
+fn counts_from_one(name: &str, categories: &str) -> bool {
     categories == "blink.user_timing"
         || matches!(
             name,

@@ -71,7 +71,7 @@ impl<'a> Flows<'a> {
         thread: (i64, i64),
         time: f64,
         event: &Event<'a>,
-        task: &Cow<'a, str>,
+        task: Cow<'a, str>,
     ) {
         if !event.cat.contains(CATEGORY) {
             return;
@@ -86,7 +86,7 @@ impl<'a> Flows<'a> {
             time,
             binding: (thread.0, thread.1, time.to_bits(), event.cat.clone()),
             role,
-            name: task.clone(),
+            name: task,
         });
     }
 

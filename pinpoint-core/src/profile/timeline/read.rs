@@ -244,7 +244,7 @@ impl<'a> Reader<'a> {
             depth: 0,
             stack,
         });
-        self.flows.event(index, key, time, &event, &arguments.task);
+        self.flows.event(index, key, time, &event, arguments.task);
         Ok(())
     }
 

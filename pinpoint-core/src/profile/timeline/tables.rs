@@ -80,7 +80,7 @@ pub(super) struct PayloadFrame<'a>(pub(super) CallFrame<'a>);
 
 impl PayloadFrame<'_> {
     /// The frame with positions counted from 0; 0 stays 0, as DevTools has it.
-    pub(super) fn from_one(self) -> Self {
+    pub(super) fn counted_from_zero(self) -> Self {
         let less = |number: Option<f64>| number.map(|number| (number - 1.0).max(0.0));
         Self(CallFrame {
             line_number: less(self.0.line_number),
