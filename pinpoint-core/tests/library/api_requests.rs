@@ -183,12 +183,12 @@ fn all_that_is_wrong_with_a_bisection_is_told_at_once() {
     refused(
         ValidBisection::read(&ScheduleBisectRequest::default(), &bots()),
         &[
-            ("start_git_hash", "missing"),
-            ("end_git_hash", "missing"),
-            ("configuration", "missing"),
-            ("benchmark", "missing"),
-            ("story", "give it or `story_tags`"),
-            ("chart", "missing"),
+            ("start_git_hash", "required"),
+            ("end_git_hash", "required"),
+            ("configuration", "required"),
+            ("benchmark", "required"),
+            ("story", "or `story_tags` is required"),
+            ("chart", "required"),
         ],
     );
     let request = ScheduleBisectRequest {
@@ -246,9 +246,9 @@ fn one_thing_wrong_at_a_time() {
             "configuration",
             "out of resources",
         ),
-        (|r| r.benchmark = " ".into(), "benchmark", "missing"),
-        (|r| r.story = "\t".into(), "story", "missing"),
-        (|r| r.chart = " ".into(), "chart", "missing"),
+        (|r| r.benchmark = " ".into(), "benchmark", "required"),
+        (|r| r.story = "\t".into(), "story", "required"),
+        (|r| r.chart = " ".into(), "chart", "required"),
         (
             |r| r.aggregation_method = "p99".into(),
             "aggregation_method",
@@ -348,11 +348,11 @@ fn all_that_is_wrong_with_a_pairwise_comparison_is_told_at_once() {
     refused(
         ValidPairwise::read(&SchedulePairwiseRequest::default(), &bots()),
         &[
-            ("configuration", "missing"),
-            ("start_commit", "give it or `start_build`"),
-            ("end_commit", "give it or `end_build`"),
-            ("benchmark", "missing"),
-            ("story", "missing"),
+            ("configuration", "required"),
+            ("start_commit", "or `start_build` is required"),
+            ("end_commit", "or `end_build` is required"),
+            ("benchmark", "required"),
+            ("story", "required"),
         ],
     );
     let request = SchedulePairwiseRequest {
@@ -383,19 +383,19 @@ fn all_that_is_wrong_with_a_pairwise_comparison_is_told_at_once() {
     refused(
         ValidPairwise::read(&request, &bots()),
         &[
-            ("start_commit.main", "missing"),
-            ("start_commit.modified_deps[1].repository", "missing"),
+            ("start_commit.main", "required"),
+            ("start_commit.modified_deps[1].repository", "required"),
             (
                 "start_commit.modified_deps[1].git_hash",
                 "`x` is not a full",
             ),
             ("start_commit.patch.change", "-1 is not positive"),
             ("start_commit.patch.patchset", "0 is not positive"),
-            ("start_commit.patch.host", "missing"),
-            ("start_commit.patch.project", "missing"),
+            ("start_commit.patch.host", "required"),
+            ("start_commit.patch.project", "required"),
             ("end_commit", "does not go with `end_build`"),
             ("end_commit.main.created", "not a time"),
-            ("end_commit.main.git_hash", "missing"),
+            ("end_commit.main.git_hash", "required"),
             ("initial_attempt_count", "many"),
             ("base_extra_args", "`'`"),
             ("experiment_extra_args", "`\"`"),
@@ -417,8 +417,8 @@ fn all_that_is_wrong_with_a_pairwise_comparison_is_told_at_once() {
     refused(
         ValidPairwise::read(&request, &bots()),
         &[
-            ("start_build.cas_instance", "missing"),
-            ("start_build.digest", "missing"),
+            ("start_build.cas_instance", "required"),
+            ("start_build.digest", "required"),
             ("end_build.digest.hash", "not a SHA-256 digest"),
             ("end_build.digest.size_bytes", "-3 is not positive"),
         ],
@@ -434,8 +434,8 @@ fn a_commit_without_a_repository_is_the_bots_or_none() {
     refused(
         ValidPairwise::read(&request, &bots()),
         &[
-            ("start_commit.main.repository", "missing"),
-            ("end_commit.main.repository", "missing"),
+            ("start_commit.main.repository", "required"),
+            ("end_commit.main.repository", "required"),
         ],
     );
 }
@@ -456,12 +456,12 @@ fn a_culprit_finder() {
     refused(
         ValidCulpritFinder::read(&ScheduleCulpritFinderRequest::default(), &bots()),
         &[
-            ("start_git_hash", "missing"),
-            ("end_git_hash", "missing"),
-            ("configuration", "missing"),
-            ("benchmark", "missing"),
-            ("story", "missing"),
-            ("chart", "missing"),
+            ("start_git_hash", "required"),
+            ("end_git_hash", "required"),
+            ("configuration", "required"),
+            ("benchmark", "required"),
+            ("story", "required"),
+            ("chart", "required"),
         ],
     );
     let request = ScheduleCulpritFinderRequest {
@@ -490,7 +490,7 @@ fn jobs_are_named_by_uuids() {
     let simple = hyphenated.replace('-', "");
     assert_eq!(job_id(hyphenated).unwrap(), job_id(&simple).unwrap());
     assert_eq!(job_id(&simple).unwrap().to_string(), hyphenated);
-    refused(job_id(" "), &[("job_id", "missing")]);
+    refused(job_id(" "), &[("job_id", "required")]);
     for wrong in ["102beaa5ee0000", "../etc", &hyphenated[1..]] {
         refused(job_id(wrong), &[("job_id", "not a job id")]);
     }
