@@ -150,7 +150,10 @@ async fn a_person_signs_in_at_a_real_provider() {
         )
     };
     browser.follow(&form("forged"));
-    shows(&mut browser, "This form is from a page of an earlier session");
+    shows(
+        &mut browser,
+        "This form is from a page of an earlier session",
+    );
     browser.visit(&user);
     browser.follow(&form(&form_token(&session)));
     shows(&mut browser, "Signed out");
