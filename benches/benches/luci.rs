@@ -216,7 +216,7 @@ fn executor(
     Ok(LuciExecutor::new(config, services)?)
 }
 
-/// A Swarming whose tasks go on for ever.
+/// A Swarming whose tasks never end.
 #[derive(Default)]
 struct Running {
     requests: AtomicU64,

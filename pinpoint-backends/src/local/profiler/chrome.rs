@@ -1,9 +1,9 @@
 //! Chromium's own traces, with V8's samples and the marks of pages among them.
 //!
 //! A benchmark of pages starts a browser itself, or has Puppeteer, Lighthouse or a driver
-//! start one, and may speak the DevTools protocol with it. Options of the browser have it
-//! trace itself from its start until it is closed, whoever controls it
-//! (`--trace-startup`, `components/tracing/common/tracing_switches.cc` in Chromium). They
+//! start one, and may speak the DevTools protocol with it. With the options `--trace-startup…`
+//! (`components/tracing/common/tracing_switches.cc` in Chromium) the browser traces itself
+//! from its start until it is closed, and the protocol stays free for the benchmark. They
 //! reach it through stand-ins: scripts with the names of browsers, which come first on the
 //! `PATH` and start the browser of that name with the options added. Where the user names
 //! the browser in a variable that tools know, a stand-in takes its place there. A
