@@ -58,42 +58,42 @@ fn all_about(moment: &Moment, name: &str, output: Option<&str>) -> Markup {
     };
     let more = charts.len().saturating_sub(MOST_VALUES);
     html! {
-            h2 #run-title { "Run " (Foreign(name)) }
-            table.facts { tbody {
-                @if let Some(place) = measured.place(run.position) {
-                    tr { th scope="row" { "Commit" } td { (linked(&place.commit)) " " (Foreign(subject(&place.commit))) } }
-                    @if let Some(build) = moment.build_of(&place.commit) {
-                        tr { th scope="row" { "Build" } td { (built(moment, build)) } }
-                    }
+        h2 #run-title { "Run " (Foreign(name)) }
+        table.facts { tbody {
+            @if let Some(place) = measured.place(run.position) {
+                tr { th scope="row" { "Commit" } td { (linked(&place.commit)) " " (Foreign(subject(&place.commit))) } }
+                @if let Some(build) = moment.build_of(&place.commit) {
+                    tr { th scope="row" { "Build" } td { (built(moment, build)) } }
                 }
-                tr { th scope="row" { "Machine" } td { (Foreign(report.bot.as_deref().unwrap_or("unknown"))) } }
-                @if started > 0 {
-                    tr { th scope="row" { "Started" } td { (at(Timestamp::of_milliseconds(started).as_ref())) } }
-                }
-                @if let Some(failure) = failure {
-                    tr { th scope="row" { "Failed" } td { (Foreign(&reason(failure))) } }
-                }
-                @if let Some(code) = report.exit_code {
-                    tr { th scope="row" { "Exit code" } td { (code) } }
-                }
-                @for it in charts.iter().take(MOST_VALUES) {
-                    tr { th scope="row" { (Foreign(&pinpoint_report::text::name(&it.chart))) } td { (Foreign(&values(&it.values, it.unit.as_deref()))) } }
-                }
-                @if more > 0 {
-                    tr { th scope="row" { "" } td { (count(more as u64, "more metric")) } }
-                }
-                @for warning in &report.warnings {
-                    tr { th scope="row" { "Warning" } td { (Foreign(warning)) } }
-                }
-                @let logs = logs_of_run(moment, report);
-                @if !logs.is_empty() {
-                    tr { th scope="row" { "Output" } td { @for (name, path) in logs { a href=(path) { (name) } " " } } }
-                }
-            } }
-            @if let Some(output) = output {
-                h3 { "The end of the output" }
-                pre tabindex="0" role="group" aria-label="The end of the output" { (Foreign(output)) }
             }
+            tr { th scope="row" { "Machine" } td { (Foreign(report.bot.as_deref().unwrap_or("unknown"))) } }
+            @if started > 0 {
+                tr { th scope="row" { "Started" } td { (at(Timestamp::of_milliseconds(started).as_ref())) } }
+            }
+            @if let Some(failure) = failure {
+                tr { th scope="row" { "Failed" } td { (Foreign(&reason(failure))) } }
+            }
+            @if let Some(code) = report.exit_code {
+                tr { th scope="row" { "Exit code" } td { (code) } }
+            }
+            @for it in charts.iter().take(MOST_VALUES) {
+                tr { th scope="row" { (Foreign(&pinpoint_report::text::name(&it.chart))) } td { (Foreign(&values(&it.values, it.unit.as_deref()))) } }
+            }
+            @if more > 0 {
+                tr { th scope="row" { "" } td { (count(more as u64, "more metric")) } }
+            }
+            @for warning in &report.warnings {
+                tr { th scope="row" { "Warning" } td { (Foreign(warning)) } }
+            }
+            @let logs = logs_of_run(moment, report);
+            @if !logs.is_empty() {
+                tr { th scope="row" { "Output" } td { @for (name, path) in logs { a href=(path) { (name) } " " } } }
+            }
+        } }
+        @if let Some(output) = output {
+            h3 { "The end of the output" }
+            pre tabindex="0" role="group" aria-label="The end of the output" { (Foreign(output)) }
+        }
     }
 }
 
