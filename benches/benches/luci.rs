@@ -68,17 +68,22 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The time of the processor that this process has taken.
+/// The time of the processor that this process has taken, and the git commands that it waited for.
 #[expect(unsafe_code, reason = "the standard library has no such clock")]
 fn processor() -> Duration {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
+    let seconds = |time: libc::timeval| {
+        Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
     };
-    // SAFETY: it is only written to.
-    let got = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
-    assert_eq!(got, 0);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN]
+        .map(|of| {
+            // SAFETY: a structure of numbers may be all zeros, and is only written to.
+            let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+            let got = unsafe { libc::getrusage(of, &raw mut usage) };
+            assert_eq!(got, 0);
+            seconds(usage.ru_utime) + seconds(usage.ru_stime)
+        })
+        .iter()
+        .sum()
 }
 
 fn simulated<T>(work: impl Future<Output = T>) -> Result<T> {
