@@ -1,6 +1,8 @@
 //! p-values of many comparisons, adjusted for being many.
 
 use crate::error::CompareError;
+use crate::sorted::check_level;
+use crate::wilcoxon::check_lengths;
 
 /// Adjusts p-values so that of those at most `q` an expected share of `q` are
 /// false, however many there are (Benjamini and Hochberg's false discovery rate).
@@ -42,14 +44,7 @@ use crate::error::CompareError;
 /// # Ok::<(), pinpoint_compare::CompareError>(())
 /// ```
 pub fn benjamini_hochberg(p_values: &[f64]) -> Result<Vec<f64>, CompareError> {
-    let outside = |p: &f64| !(0.0..=1.0).contains(p);
-    if let Some(index) = p_values.iter().position(outside) {
-        return Err(CompareError::NotAProbability {
-            argument: "p_values",
-            index,
-            value: p_values[index],
-        });
-    }
+    check_probabilities("p_values", p_values)?;
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
     let mut adjusted = vec![1.0; p_values.len()];
@@ -61,6 +56,80 @@ pub fn benjamini_hochberg(p_values: &[f64]) -> Result<Vec<f64>, CompareError> {
         adjusted[index] = least;
     }
     Ok(adjusted)
+}
+
+/// [`benjamini_hochberg`] among tests of few values, not all of which can give a small
+/// p-value: those that cannot are left out, instead of making all others less certain.
+///
+/// `least` has the smallest p-value that each test could have given; see
+/// [`sign_flips`](crate::sign_flips). It may depend on the magnitudes of the values, but not on
+/// what is tested. A test that is left out has no
+/// adjusted p-value.
+///
+/// # Formula
+///
+/// Tarone's number K is the smallest k for which at most k tests have a `least` of at most
+/// `level`/k; these are adjusted among themselves. If there is none of them, those with a `least`
+/// of at most `level` are: several small p-values can still be so few among them. Source: Tarone
+/// 1990; Gilbert 2005.
+///
+/// # Errors
+///
+/// [`CompareError::NotAProbability`] for a value outside [0, 1],
+/// [`CompareError::LengthsDiffer`], and [`CompareError::NotALevel`] for a level outside (0, 1).
+///
+/// # Cost
+///
+/// O(m log m).
+///
+/// # Example
+///
+/// ```
+/// use pinpoint_compare::{benjamini_hochberg, benjamini_hochberg_discrete};
+///
+/// // Ten functions, of which eight were seen in two of ten runs only.
+/// let p = [0.002, 0.6, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5];
+/// let least = [0.002, 0.002, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5];
+/// assert_eq!(benjamini_hochberg(&p)?[0], 0.02);
+/// assert_eq!(benjamini_hochberg_discrete(&p, &least, 0.05)?[0], Some(0.004));
+/// # Ok::<(), pinpoint_compare::CompareError>(())
+/// ```
+pub fn benjamini_hochberg_discrete(
+    p_values: &[f64],
+    least: &[f64],
+    level: f64,
+) -> Result<Vec<Option<f64>>, CompareError> {
+    check_lengths("p_values", p_values, "least", least)?;
+    check_probabilities("p_values", p_values)?;
+    check_probabilities("least", least)?;
+    check_level("level", level)?;
+    let mut sorted = least.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let can_reach = |level: f64| sorted.partition_point(|least| *least <= level);
+    let tarone = (1..=least.len()).find(|k| can_reach(level / *k as f64) <= *k);
+    let reach = tarone
+        .map(|k| level / k as f64)
+        .filter(|reach| can_reach(*reach) > 0)
+        .unwrap_or(level);
+    let tested: Vec<usize> = (0..least.len()).filter(|&at| least[at] <= reach).collect();
+    let among: Vec<f64> = tested.iter().map(|&at| p_values[at]).collect();
+    let mut adjusted = vec![None; p_values.len()];
+    for (&at, p) in tested.iter().zip(benjamini_hochberg(&among)?) {
+        adjusted[at] = Some(p);
+    }
+    Ok(adjusted)
+}
+
+fn check_probabilities(argument: &'static str, values: &[f64]) -> Result<(), CompareError> {
+    let outside = |p: &f64| !(0.0..=1.0).contains(p);
+    match values.iter().position(outside) {
+        None => Ok(()),
+        Some(index) => Err(CompareError::NotAProbability {
+            argument,
+            index,
+            value: values[index],
+        }),
+    }
 }
 
 #[cfg(test)]
@@ -130,7 +199,49 @@ mod tests {
         }
     }
 
+    #[test]
+    fn tests_that_cannot_tell_do_not_count() {
+        let check = |p: &[f64], least: &[f64], expected: &[Option<f64>]| {
+            let adjusted = benjamini_hochberg_discrete(p, least, 0.05);
+            assert_eq!(adjusted.expect("they are probabilities"), expected);
+        };
+        // Two of five can reach 0.05/2.
+        check(
+            &[0.01, 0.04, 0.5, 0.25, 1.0],
+            &[0.01, 0.02, 0.5, 0.25, 0.03],
+            &[Some(0.02), Some(0.04), None, None, None],
+        );
+        // None of three can reach 0.05/3; all the same, several of them are few by chance.
+        check(&[0.02; 3], &[0.02; 3], &[Some(0.02); 3]);
+        check(
+            &[0.02, 0.02, 0.9],
+            &[0.02; 3],
+            &[Some(0.03), Some(0.03), Some(0.9)],
+        );
+        check(&[0.5], &[0.5], &[None]);
+        check(&[], &[], &[]);
+        for (p, least, level) in [
+            (&[0.5][..], &[0.5, 0.5][..], 0.05),
+            (&[1.5], &[0.5], 0.05),
+            (&[0.5], &[f64::NAN], 0.05),
+            (&[0.5], &[0.5], 1.0),
+        ] {
+            assert!(benjamini_hochberg_discrete(p, least, level).is_err());
+        }
+    }
+
     proptest! {
+        /// Where all tests can give any p-value, none is left out.
+        #[test]
+        fn tests_that_can_all_tell_all_count(
+            p in proptest::collection::vec(0.0..=1.0_f64, 0..40),
+        ) {
+            let adjusted = benjamini_hochberg_discrete(&p, &vec![0.0; p.len()], 0.05);
+            let expected = benjamini_hochberg(&p).expect("they are probabilities");
+            let expected = expected.into_iter().map(Some).collect();
+            prop_assert_eq!(adjusted, Ok(expected));
+        }
+
         /// Straight from the definition, in quadratic time.
         #[test]
         fn is_what_the_formula_says(p in proptest::collection::vec(0.0..=1.0_f64, 1..40)) {

@@ -71,13 +71,14 @@ mod select;
 mod sequential;
 mod sequential_pairs;
 mod shift;
+mod sign_flips;
 mod sorted;
 mod thresholds;
 mod thresholds_table;
 mod types;
 mod wilcoxon;
 
-pub use adjust::benjamini_hochberg;
+pub use adjust::{benjamini_hochberg, benjamini_hochberg_discrete};
 #[cfg(feature = "rayon")]
 pub use batch::compare_many;
 pub use compare::{
@@ -94,6 +95,7 @@ pub use scratch::Scratch;
 pub use sequential::SequentialComparison;
 pub use sequential_pairs::SequentialPairs;
 pub use shift::{Shift, hodges_lehmann, hodges_lehmann_with, median};
+pub use sign_flips::{SignFlips, sign_flips};
 pub use thresholds::{
     FALSE_NEGATIVE_RATE, LOW_THRESHOLD, high_threshold_functional, high_threshold_performance,
     high_threshold_standard_error,

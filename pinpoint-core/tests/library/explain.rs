@@ -196,6 +196,57 @@ fn inlining_is_moved_and_no_change() {
     assert_eq!(explanation.functions[with].function.name, "b");
 }
 
+/// A profiler with a hundred samples a second: costs are multiples of 10 ms, and each run shows
+/// some of many functions of the runtime, once.
+#[test]
+fn functions_that_few_runs_show_hide_no_other() {
+    let mut noise = Noise(7);
+    let mut side = |hash: f64| -> Vec<Profile> {
+        let mut run = || {
+            let mut text = String::new();
+            for (name, count) in [("parse", 60.0), ("hash", hash), ("print", 30.0)] {
+                let count = (count + 2.0 * noise.normal()).round();
+                text += &format!("main;{name} {}\n", 10.0 * count);
+            }
+            for _ in 0..15 {
+                text += &format!("main;runtime_{} 10\n", (40.0 * noise.uniform()) as u32);
+            }
+            read(&text)
+        };
+        (0..10).map(|_| run()).collect()
+    };
+    let (base, experiment) = (side(40.0), side(55.0));
+    let explanation = explain(&base, &experiment, &paired()).unwrap();
+    assert!(explanation.functions.len() > 30);
+    assert_eq!(certain(&explanation), ["hash"]);
+    let runtime = (explanation.functions.iter())
+        .filter(|change| change.function.name.starts_with("runtime_"));
+    let left_out = runtime.filter(|change| change.p.is_some() && change.adjusted_p.is_none());
+    assert!(left_out.count() > 20);
+    let detectable = explanation.detectable.unwrap();
+    assert_eq!(detectable.functions, 3);
+    assert!(detectable.smallest.unwrap() < 150.0, "{detectable:?}");
+    assert_eq!(certain(&explain(&base, &base, &paired()).unwrap()), [""; 0]);
+}
+
+#[test]
+fn interrupts_below_a_function_do_not_hide_that_it_was_renamed() {
+    let mut noise = Noise(8);
+    let base = [("main", 10.0), ("main;old", 50.0), ("main;old;irq", 0.4)];
+    let experiment = [("main", 10.0), ("main;fresh", 70.0), ("main;irq", 0.4)];
+    let explanation = explain(
+        &runs(8, &base, &mut noise),
+        &runs(8, &experiment, &mut noise),
+        &paired(),
+    )
+    .unwrap();
+    let [guess] = &explanation.renamed[..] else {
+        panic!("{:?}", explanation.renamed);
+    };
+    assert_eq!((&*guess.base, &*guess.experiment), ("old", "fresh"));
+    assert!(guess.alike > 0.95, "{guess:?}");
+}
+
 /// Stacks by frame pointers leave out the caller of a function that calls nothing.
 #[test]
 fn what_is_inlined_into_a_caller_that_was_not_seen_is_moved() {

@@ -1,10 +1,10 @@
 //! What moved between a function and those that call it.
 
 use hashbrown::HashMap;
-use pinpoint_compare::{Scratch, benjamini_hochberg};
+use pinpoint_compare::Scratch;
 
 use super::runs::{Run, Runs};
-use super::statistics::test;
+use super::statistics::{adjusted, test};
 use super::{Change, ExplainError, ExplainOptions, LEAST_SHARE};
 use crate::profile::costs::outermost;
 use crate::profile::stack_tree::StackTree;
@@ -98,11 +98,11 @@ fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallChange>, ExplainError> {
     tested.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     tested.truncate(MOST);
 
-    let (mut scratch, mut p_values) = (Scratch::new(), Vec::new());
+    let (mut scratch, mut tests) = (Scratch::new(), Vec::new());
     let mut changes = Vec::with_capacity(tested.len());
     for (_, (caller, callee), values) in tested {
         let (total, p) = test(values, runs, &mut scratch)?;
-        p_values.extend(p.filter(|_| !exact));
+        tests.extend(p.filter(|_| !exact));
         changes.push(CallChange {
             caller,
             callee,
@@ -110,11 +110,8 @@ fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallChange>, ExplainError> {
             adjusted_p: None,
         });
     }
-    if p_values.len() == changes.len() {
-        let adjusted = benjamini_hochberg(&p_values)?;
-        for (change, p) in changes.iter_mut().zip(adjusted) {
-            change.adjusted_p = Some(p);
-        }
+    for (change, p) in changes.iter_mut().zip(adjusted(&tests)?) {
+        change.adjusted_p = p;
     }
     Ok(changes)
 }

@@ -7,7 +7,9 @@
 //! their p-values adjusted for being many (Benjamini and Hochberg): *certain* is what has
 //! an adjusted p of at most 0.05, so that of two profiles of the same build a function is
 //! named in one comparison of twenty at most. Where too few runs cannot give such a p,
-//! none is given.
+//! none is given. Functions that were seen in a few runs only, as most of a profiler with a
+//! hundred samples a second are, cannot have a small p-value and do not count among the many
+//! (Tarone; Gilbert).
 //!
 //! Shares come from means, which add up: the own differences of all functions are the
 //! whole difference.
@@ -164,7 +166,8 @@ pub struct FunctionChange {
     pub share: Option<f64>,
     /// The p-value of its own difference.
     pub p: Option<f64>,
-    /// The same, adjusted for all functions tested.
+    /// The same, adjusted for all functions that were tested together. Absent, too, where the
+    /// function was seen in too few runs to be one of these.
     pub adjusted_p: Option<f64>,
     /// What happened.
     pub verdict: Verdict,
@@ -304,7 +307,16 @@ pub fn explain(
     } else {
         Vec::new()
     };
-    let detectable = (!exact).then(|| statistics::detectable(&runs, &tested));
+    let counted: Vec<usize> = (changes.iter().zip(&tested))
+        .filter(|(change, _)| change.adjusted_p.is_some())
+        .map(|(_, function)| *function)
+        .collect();
+    let counted = if counted.is_empty() {
+        &tested
+    } else {
+        &counted
+    };
+    let detectable = (!exact).then(|| statistics::detectable(&runs, counted));
     let mut explanation = Explanation {
         unit,
         design: if options.paired {

@@ -25,9 +25,13 @@ pub struct RenameGuess {
 pub(super) struct Neighbours {
     /// By callee and caller.
     callers: BTreeMap<usize, BTreeMap<usize, f64>>,
-    /// By caller and callee.
+    /// By caller and callee, with what the caller costs by itself under [`ITSELF`].
     callees: BTreeMap<usize, BTreeMap<usize, f64>>,
 }
+
+/// In place of a callee: of two functions that compute, a few samples of the kernel's interrupts
+/// below one of them make no difference.
+const ITSELF: usize = usize::MAX;
 
 impl Neighbours {
     /// Those of the functions tested, weighed by what they cost.
@@ -61,6 +65,10 @@ impl Neighbours {
             } else {
                 run.seen_calls().for_each(&mut edge);
             }
+            for function in tested {
+                let callees = neighbours.callees.entry(*function).or_default();
+                *callees.entry(ITSELF).or_default() += run.own[*function];
+            }
         }
         neighbours
     }
@@ -86,7 +94,7 @@ fn overlap(a: Option<&BTreeMap<usize, f64>>, b: Option<&BTreeMap<usize, f64>>) -
         (Some(a), Some(b)) => (a, b),
         _ => return 0.0,
     };
-    let sum = |of: &BTreeMap<usize, f64>| of.values().sum::<f64>();
+    let sum = |of: &BTreeMap<usize, f64>| of.values().sum::<f64>().max(f64::MIN_POSITIVE);
     let (a_sum, b_sum) = (sum(a), sum(b));
     let common = a.iter().filter_map(|(key, weight)| {
         let other = b.get(key)?;

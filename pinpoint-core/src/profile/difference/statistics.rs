@@ -1,8 +1,9 @@
 //! Estimates, p-values, and what could have been seen.
 
 use pinpoint_compare::{
-    Alternative, CompareError, Interval, MannWhitneyOptions, Scratch, benjamini_hochberg,
-    mann_whitney_u_with, normal_upper_quantile, wilcoxon_with,
+    Alternative, CompareError, Interval, MannWhitneyOptions, Scratch, SignFlips,
+    benjamini_hochberg_discrete, mann_whitney_u_with, normal_upper_quantile, sign_flips,
+    wilcoxon_with,
 };
 use serde::{Deserialize, Serialize};
 
@@ -58,12 +59,13 @@ pub(super) fn change(values: &[f64], runs: &Runs) -> Result<Change, CompareError
     Ok(test(values, runs, &mut Scratch::new())?.0)
 }
 
-/// The change of a value, and the p-value of its difference if there can be one.
+/// The change of a value, and the p-value of its difference and the smallest that it could have
+/// been, if there can be one.
 pub(super) fn test(
     values: &[f64],
     runs: &Runs,
     scratch: &mut Scratch,
-) -> Result<(Change, Option<f64>), CompareError> {
+) -> Result<(Change, Option<SignFlips>), CompareError> {
     let (base, experiment) = values.split_at(runs.base);
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let mut change = Change {
@@ -82,12 +84,17 @@ pub(super) fn test(
         // One that had to lower its level says less than it seems to.
         let holds = test.achieved_confidence.is_some_and(|level| level >= 0.9);
         change.interval = test.interval.filter(|_| holds);
-        test.p_value.unwrap_or(1.0)
+        // Counts of samples have ties.
+        let differences: Vec<f64> = base.iter().zip(experiment).map(|(a, b)| b - a).collect();
+        sign_flips(&differences)?
     } else {
         let test = mann_whitney_u_with(base, experiment, &MannWhitneyOptions::default(), scratch)?;
         change.estimate = test.shift.map(|shift| shift.estimate);
         change.interval = test.shift.and_then(|shift| shift.interval);
-        test.p_value
+        SignFlips {
+            p_value: test.p_value,
+            least: runs.smallest_p().min(test.p_value),
+        }
     };
     // All values are equal: a point.
     if change.interval.is_none() && values.iter().all(|value| *value == values[0]) {
@@ -106,10 +113,12 @@ pub(super) fn changes(
     tested: &[usize],
     exact: bool,
 ) -> Result<Vec<FunctionChange>, CompareError> {
-    let mut scratch = Scratch::new();
+    let (mut scratch, mut tests) = (Scratch::new(), Vec::new());
     let mut changes = Vec::with_capacity(tested.len());
     for &function in tested {
         let (own, p) = test(&runs.values(|run| run.own[function]), runs, &mut scratch)?;
+        let p = p.filter(|_| !exact);
+        tests.extend(p);
         let (total, _) = test(&runs.values(|run| run.total[function]), runs, &mut scratch)?;
         let counted = runs.all.iter().all(|run| run.calls.is_some());
         let calls =
@@ -125,19 +134,15 @@ pub(super) fn changes(
             total,
             calls,
             share: None,
-            p: p.filter(|_| !exact),
+            p: p.map(|test| test.p_value),
             adjusted_p: None,
             verdict: Verdict::Uncertain,
             called_by: None,
             in_diff: None,
         });
     }
-    let p_values: Vec<f64> = changes.iter().filter_map(|change| change.p).collect();
-    if p_values.len() == changes.len() {
-        let adjusted = benjamini_hochberg(&p_values)?;
-        for (change, p) in changes.iter_mut().zip(adjusted) {
-            change.adjusted_p = Some(p);
-        }
+    for (change, p) in changes.iter_mut().zip(adjusted(&tests)?) {
+        change.adjusted_p = p;
     }
     let whole = runs.wholes().into_iter().fold(0.0, f64::max);
     for (change, function) in changes.iter_mut().zip(tested) {
@@ -153,6 +158,14 @@ pub(super) fn changes(
         }
     }
     Ok(changes)
+}
+
+/// The p-values, adjusted for being many. Functions that were seen in a few runs only could not
+/// have a small one, and do not count.
+pub(super) fn adjusted(tests: &[SignFlips]) -> Result<Vec<Option<f64>>, CompareError> {
+    let p_values: Vec<f64> = tests.iter().map(|test| test.p_value).collect();
+    let least: Vec<f64> = tests.iter().map(|test| test.least).collect();
+    benjamini_hochberg_discrete(&p_values, &least, LEVEL)
 }
 
 fn lie_apart((base, experiment): (&[f64], &[f64])) -> bool {
