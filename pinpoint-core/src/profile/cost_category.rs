@@ -131,8 +131,7 @@ impl fmt::Display for CostCategory {
     }
 }
 
-/// The function collects garbage: so does all that it calls.
-pub(super) fn is_collector(function: &Function) -> bool {
+fn is_collector(function: &Function) -> bool {
     let name = function.name.as_str();
     COLLECTORS.iter().any(|start| name.starts_with(start))
 }

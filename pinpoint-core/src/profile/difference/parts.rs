@@ -8,7 +8,6 @@ use super::PartChange;
 use super::runs::{Run, Runs};
 use super::statistics::part_changes;
 use super::thread_name::without_numbers;
-use crate::profile::cost_category::is_collector;
 use crate::profile::{CostCategory, Function, Owner};
 
 /// At most this many threads: those that took most.
@@ -105,7 +104,7 @@ pub(super) fn of_categories(
         .collect();
     let mut categories: BTreeMap<CostCategory, Values> = BTreeMap::new();
     for (place, run) in runs.all.iter().enumerate() {
-        let collects = below_collectors(run, functions);
+        let collects = below_collectors(run, &of_functions);
         for sample in &run.profile.samples {
             let stack = sample.stack.index() as usize;
             let Some(function) = run.function(stack) else {
@@ -125,16 +124,13 @@ pub(super) fn of_categories(
     part_changes(parts.collect(), runs, exact)
 }
 
-/// For each stack, whether a garbage collector is on it.
-fn below_collectors(run: &Run, functions: &[Function]) -> Vec<bool> {
-    let collectors: Vec<bool> = functions.iter().map(is_collector).collect();
+/// For each stack, whether a garbage collector is on it: all that it calls is its work.
+fn below_collectors(run: &Run, categories: &[CostCategory]) -> Vec<bool> {
+    let collects = |function| categories[function] == CostCategory::GarbageCollection;
     let mut below = vec![false; run.below.len()];
     // A parent stands before its children.
     for stack in 1..below.len() {
-        below[stack] = below[run.parent(stack)]
-            || run
-                .function(stack)
-                .is_some_and(|function| collectors[function]);
+        below[stack] = below[run.parent(stack)] || run.function(stack).is_some_and(collects);
     }
     below
 }
