@@ -11,6 +11,7 @@ use pinpoint_core::profile::{
     ExplainOptions, Explanation, ExportFormat, Exported, Profile, Window, explain, export,
 };
 use pinpoint_report::profile;
+use pinpoint_report::text::name;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -18,7 +19,8 @@ use self::job::About;
 use crate::arguments::{Display, Explain, Output};
 use crate::error::{CliError, FOUND, NO_DIFFERENCE, UNDECIDED};
 use crate::explanation_text;
-use crate::output::{print, print_bytes, print_json};
+use crate::output::{errln, print, print_bytes, print_json};
+use crate::text::FOUND as WARNING;
 use crate::{report, worker_list};
 
 /// The version of the document.
@@ -243,6 +245,13 @@ fn read(path: &Path, window: Option<&Window>) -> Result<Profile, CliError> {
         source: Box::new(source),
     };
     let profile = Profile::read(&content).map_err(refused)?;
+    for warning in &profile.warnings {
+        let path = path.display();
+        errln!(
+            "{WARNING}warning:{WARNING:#} {path}: {}",
+            name(&warning.to_string())
+        );
+    }
     match window {
         Some(window) => profile.window(window).map_err(refused),
         None => Ok(profile),

@@ -62,6 +62,7 @@ fn write(text: &mut Text, explanation: &Explanation, about: Option<&About>) -> s
         }
         write_path(text, explanation)?;
     }
+    write_parts(text, explanation)?;
     write_moved(text, explanation)?;
     for guess in &explanation.renamed {
         let [guess, names] = words::renamed(guess);
@@ -201,6 +202,20 @@ fn write_path(text: &mut Text, explanation: &Explanation) -> std::fmt::Result {
         Some(rest) => writeln!(text, "{DIM}{rest}{DIM:#}"),
         None => Ok(()),
     }
+}
+
+fn write_parts(text: &mut Text, explanation: &Explanation) -> std::fmt::Result {
+    let threads = words::parts(&explanation.threads, &explanation.unit);
+    let categories = words::parts(&explanation.categories, &explanation.unit);
+    if threads.is_some() || categories.is_some() {
+        writeln!(text)?;
+    }
+    for (what, parts) in [("by thread", threads), ("by category", categories)] {
+        if let Some(parts) = parts {
+            writeln!(text, "{what}: {parts}")?;
+        }
+    }
+    Ok(())
 }
 
 fn write_moved(text: &mut Text, explanation: &Explanation) -> std::fmt::Result {

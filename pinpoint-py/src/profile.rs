@@ -103,6 +103,12 @@ impl Profile {
         self.names(&self.0.threads, |name| *name)
     }
 
+    #[doc = include_str!(concat!(env!("OUT_DIR"), "/Profile.warnings"))]
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings.iter().map(ToString::to_string).collect()
+    }
+
     #[doc = include_str!(concat!(env!("OUT_DIR"), "/Profile.frames"))]
     #[getter]
     fn frames<'py>(&self, py: Python<'py>) -> Columns<'py> {

@@ -117,7 +117,31 @@ def test_what_moved_is_columns(runs: Any) -> None:
     assert isinstance(columns["difference"], np.ndarray) and columns["difference"][0] == pytest.approx(20)
     assert np.isnan(columns["calls_base"]).all()
     for frame in (pd.DataFrame(columns), pl.DataFrame(columns)):
-        assert frame.shape == (len(found.functions), 28)
+        assert frame.shape == (len(found.functions), 29)
+
+
+def test_threads_and_categories_add_up(tmp_path: Any) -> None:
+    def run(number: int, more: int) -> Any:
+        path = tmp_path / f"{number}-{more}.perf"
+        pool = f"pool-{number} {number} 1.5: {1000 + number + more} cpu-clock:\n\t1 hash+0x1 (/app/words)\n\n"
+        main = f"main {number} 1.6: 500 cpu-clock:\n\t1 next+0x1 ([kernel.kallsyms])\n\n"
+        path.write_text(pool + main)
+        return path
+
+    found = pinpoint.explain([run(n, 0) for n in range(5)], [run(n, 300) for n in range(5)])
+    assert [(it.name, it.own.difference, it.is_certain) for it in found.threads] == [
+        ("pool", 300, True),
+        ("main", 0, False),
+    ]
+    assert [(it.name, it.own.base) for it in found.categories] == [("native", 1002), ("kernel", 500)]
+    assert sum(it.own.difference for it in found.threads) == found.whole.difference
+    owners = {function.name: function.owner for function in found.functions}
+    assert owners == {"hash": None, "next": "kernel"}
+    for columns, parts in ((found.thread_columns, found.threads), (found.category_columns, found.categories)):
+        assert columns["name"] == [part.name for part in parts]
+        for frame in (pd.DataFrame(columns), pl.DataFrame(columns)):
+            assert frame.shape == (len(parts), 9)
+    assert "pool" in found.threads[0]._repr_html_()
 
 
 def test_pairs_windows_and_other_names(runs: Any, tmp_path: Any) -> None:

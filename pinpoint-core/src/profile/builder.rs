@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::{
-    Call, Frame, FrameId, Mark, NameId, Names, Profile, ProfileFormat, ProfileUnit,
+    Call, Frame, FrameId, Mark, NameId, Names, Profile, ProfileFormat, ProfileUnit, ProfileWarning,
     ReadProfileError, Sample, StackId, Stacks, ThreadId,
 };
 
@@ -18,6 +18,12 @@ const MOST_STEPS: u64 = 1 << 28;
 
 /// The heaviest sample: of nanoseconds, 30 years. Sums of such weights stay finite.
 const HEAVIEST: u64 = 1_000_000_000_000_000_000;
+
+/// The most pages that are told apart: those of a recording are few.
+const MOST_PAGES: usize = 100;
+
+/// The most warnings.
+const MOST_WARNINGS: usize = 20;
 
 /// A profile in the making.
 ///
@@ -33,7 +39,9 @@ pub(super) struct Builder {
     times: Vec<f64>,
     threads: Vec<NameId>,
     marks: Vec<Mark>,
+    pages: Vec<NameId>,
     calls: Vec<Call>,
+    warnings: Vec<ProfileWarning>,
     exceeded: Option<(&'static str, u64)>,
 }
 
@@ -81,33 +89,49 @@ impl Builder {
         ThreadId((self.threads.len() - 1) as u32)
     }
 
-    /// A sample without a time. What weighs nothing, or is no weight, is left out. One
-    /// without a stack is of a function without a name.
+    /// A sample without a time or event.
     pub(super) fn sample(&mut self, stack: StackId, thread: ThreadId, weight: f64) {
-        if weight > HEAVIEST as f64 {
-            self.exceeded = Some(("units in one sample", HEAVIEST));
-        }
-        if weight > 0.0 && self.exceeded.is_none() {
-            let stack = if stack == Stacks::ROOT {
-                let unknown = self.frame(Frame::default());
-                self.stack(Stacks::ROOT, unknown)
-            } else {
-                stack
-            };
-            self.samples.push(Sample {
-                stack,
-                thread,
-                weight,
-            });
-        }
+        self.push(Sample {
+            stack,
+            thread,
+            weight,
+            event: None,
+        });
     }
 
     /// A sample with its time in nanoseconds. A profile has times for all or for none.
     pub(super) fn sample_at(&mut self, stack: StackId, thread: ThreadId, weight: f64, time: f64) {
+        let event = None;
+        let sample = Sample {
+            stack,
+            thread,
+            weight,
+            event,
+        };
+        self.push_at(sample, time);
+    }
+
+    /// The same with all that is known of it.
+    pub(super) fn push_at(&mut self, sample: Sample, time: f64) {
         let before = self.samples.len();
-        self.sample(stack, thread, weight);
+        self.push(sample);
         if self.samples.len() > before {
             self.times.push(time);
+        }
+    }
+
+    /// Adds a sample. What weighs nothing, or is no weight, is left out. One without a stack
+    /// is of a function without a name.
+    pub(super) fn push(&mut self, mut sample: Sample) {
+        if sample.weight > HEAVIEST as f64 {
+            self.exceeded = Some(("units in one sample", HEAVIEST));
+        }
+        if sample.weight > 0.0 && self.exceeded.is_none() {
+            if sample.stack == Stacks::ROOT {
+                let unknown = self.frame(Frame::default());
+                sample.stack = self.stack(Stacks::ROOT, unknown);
+            }
+            self.samples.push(sample);
         }
     }
 
@@ -115,6 +139,20 @@ impl Builder {
         if begin <= end {
             let name = self.name(name);
             self.marks.push(Mark { name, begin, end });
+        }
+    }
+
+    pub(super) fn page(&mut self, url: &str) {
+        let url = self.name(url);
+        if self.pages.len() < MOST_PAGES && !self.pages.contains(&url) {
+            self.pages.push(url);
+        }
+    }
+
+    /// Reports what is passed over. After many, one more says nothing more.
+    pub(super) fn warn(&mut self, warning: ProfileWarning) {
+        if self.warnings.len() < MOST_WARNINGS && !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
         }
     }
 
@@ -150,7 +188,9 @@ impl Builder {
             times: self.times,
             threads: self.threads,
             marks: self.marks,
+            pages: self.pages,
             calls: self.calls,
+            warnings: self.warnings,
         };
         if profile.times.len() != profile.samples.len() {
             profile.times = Vec::new();

@@ -121,6 +121,22 @@ pub enum ReadProfileError {
     },
 }
 
+/// A part of a profile that is passed over.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProfileWarning {
+    /// A source map, which the trace carries for a script.
+    #[error(
+        "the source map of {} cannot be read, so functions keep the names with which they ran ({problem})",
+        if .script.is_empty() { "any script" } else { .script }
+    )]
+    SourceMap {
+        /// The URL of the script; empty where it is the list of all maps.
+        script: String,
+        /// The problem.
+        problem: String,
+    },
+}
+
 fn existing(marks: &[String]) -> String {
     if marks.is_empty() {
         "; it has none: record the category blink.user_timing, or give the window as FROM..TO in milliseconds".into()

@@ -103,7 +103,7 @@ impl Profile {
     /// # Cost
     ///
     /// Proportional to the content, which is walked and not held: what is kept are the
-    /// names, the stacks and 16 to 24 bytes for each sample.
+    /// names, the stacks and 24 to 32 bytes for each sample.
     pub fn read(content: &[u8]) -> Result<Self, ReadProfileError> {
         let content = &*plain(content)?;
         let format = recognised(content)?;

@@ -12,10 +12,8 @@ use hashbrown::HashMap;
 use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
 
-use super::{ExplainError, NameId, Names, Profile, symbol};
-
-/// How V8 names the time in which nothing ran.
-const IDLE: &str = "(idle)";
+use super::cost_category::IDLE;
+use super::{ExplainError, NameId, Names, Owner, Profile, symbol};
 
 /// The most names that a message lists.
 const MOST_NAMED: usize = 5;
@@ -34,6 +32,8 @@ pub struct Function {
     pub line: Option<u32>,
     /// The package that it comes from, if its path shows one.
     pub package: Option<String>,
+    /// Whose code it is; absent for the program's own.
+    pub owner: Option<Owner>,
 }
 
 /// The functions of several profiles, with the function of each frame.
@@ -197,11 +197,12 @@ fn describe(source: &Source, common: &Common) -> Function {
         _ => "(anonymous)".to_owned(),
     };
     Function {
-        name,
         module: known(&symbol::module(text(module))),
         file: known(text(file)),
         line: (source.line > 0).then_some(source.line),
-        package: symbol::package(text(file)),
+        package: symbol::package(text(file)).map(|package| package.to_string()),
+        owner: Owner::of(&name, text(module), text(file)),
+        name,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The profiles of several processes as one.
 
 use super::builder::Builder;
-use super::{Call, Frame, FrameId, Profile, ReadProfileError, StackId, Stacks, ThreadId};
+use super::{Call, Frame, FrameId, Profile, ReadProfileError, Sample, StackId, Stacks, ThreadId};
 
 impl Profile {
     /// One profile of a run in which several processes each wrote their own. Absent without
@@ -86,11 +86,17 @@ fn add(profile: &Profile, builder: &mut Builder) {
     for sample in &profile.samples {
         let stack = stacks.get(sample.stack.0 as usize).copied();
         let thread = threads.get(sample.thread.0 as usize).copied();
-        builder.sample(
-            stack.unwrap_or(Stacks::ROOT),
-            thread.unwrap_or_default(),
-            sample.weight,
-        );
+        builder.push(Sample {
+            stack: stack.unwrap_or(Stacks::ROOT),
+            thread: thread.unwrap_or_default(),
+            ..*sample
+        });
+    }
+    for page in &profile.pages {
+        builder.page(profile.names.get(*page));
+    }
+    for warning in &profile.warnings {
+        builder.warn(warning.clone());
     }
     for call in &profile.calls {
         if let (Some(caller), Some(callee)) = (frame_of(call.caller), frame_of(call.callee)) {

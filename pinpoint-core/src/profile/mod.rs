@@ -9,6 +9,7 @@
 //! [`explain`] compares the profiles of two builds: `identity` finds the functions that are
 //! the same in both, `difference` what moved. [`export()`] writes them for other tools.
 //! [`compare_stacks`] says what moved on each stack and between callers and callees.
+//! [`Owner`] says whose code a function is, and [`CostCategory`] what time went into.
 //! [`Timeline`] says what happened when, for flame charts and trees of one run.
 //! [`SourceDiff`] matches what moved with the lines that a commit changes, and
 //! [`shows_difference`] compares it with what a job measured without a profiler.
@@ -20,6 +21,7 @@
 
 mod agreement;
 mod builder;
+mod cost_category;
 mod costs;
 mod difference;
 mod error;
@@ -30,6 +32,7 @@ mod identity;
 mod merge;
 mod model;
 mod names;
+mod owner;
 mod read;
 mod source_diff;
 mod stack_tree;
@@ -38,12 +41,14 @@ mod timeline;
 mod window;
 
 pub use agreement::shows_difference;
+pub use cost_category::CostCategory;
 pub use costs::Costs;
 pub use difference::{
     CallChange, Change, Design, Detectable, ExplainError, ExplainOptions, Explanation,
-    FunctionChange, PathStep, RenameGuess, Rest, StackComparison, Verdict, compare_stacks, explain,
+    FunctionChange, PartChange, PathStep, RenameGuess, Rest, StackComparison, Verdict,
+    compare_stacks, explain,
 };
-pub use error::ReadProfileError;
+pub use error::{ProfileWarning, ReadProfileError};
 pub use export::{ExportError, ExportFormat, ExportFormatError, Exported, export};
 pub use flame_chart::{ChartCall, ChartTrack};
 pub use format::ProfileFormat;
@@ -52,6 +57,7 @@ pub use model::{
     Call, Frame, FrameId, Mark, Profile, ProfileUnit, Sample, StackId, Stacks, ThreadId,
 };
 pub use names::{NameId, Names};
+pub use owner::Owner;
 pub use source_diff::{DiffMatch, DiffMatchKind, SourceDiff};
 pub use stack_tree::{StackNode, StackTree};
 pub use timeline::{

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{NameId, Names, ProfileFormat};
+use super::{Category, NameId, Names, ProfileFormat, ProfileWarning};
 
 /// A function in [`Profile::frames`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -118,6 +118,9 @@ pub struct Sample {
     pub thread: ThreadId,
     /// What was spent, in the profile's unit; finite and not negative.
     pub weight: f64,
+    /// What the browser did, by the innermost of the events that were open on the thread;
+    /// absent where the profile has no such events.
+    pub event: Option<Category>,
 }
 
 /// Calls from one function to another, where they were counted.
@@ -233,9 +236,13 @@ pub struct Profile {
     pub threads: Vec<NameId>,
     /// Spans of time with a name.
     pub marks: Vec<Mark>,
+    /// The URLs of the pages that were open, where it says; frames in them do not count.
+    pub pages: Vec<NameId>,
     /// Calls, where they were counted. Then a sample's stack is only its function, and
     /// what a function's callees spent is known from these.
     pub calls: Vec<Call>,
+    /// What could not be taken from the file, which is sound without it.
+    pub warnings: Vec<ProfileWarning>,
 }
 
 impl Profile {

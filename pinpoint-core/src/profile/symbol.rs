@@ -1,6 +1,7 @@
 //! Names of functions, modules and files without what changes from build to build.
 
 use std::borrow::Cow;
+use std::fmt;
 
 /// The longest mangled name that is demangled: those of real programs are shorter, and
 /// what a name can become grows faster than it does.
@@ -94,6 +95,9 @@ fn without_hash(name: &str) -> &str {
     }
 }
 
+/// The name of the kernel, which has several as a module.
+pub(super) const KERNEL: &str = "[kernel]";
+
 /// A module's base name, without version and hash.
 ///
 /// ```text
@@ -108,7 +112,7 @@ pub(super) fn module(path: &str) -> Cow<'_, str> {
         || base.starts_with("vmlinux")
         || base.starts_with("[guest.kernel")
     {
-        return "[kernel]".into();
+        return KERNEL.into();
     }
     let map = base
         .strip_prefix("perf-")
@@ -211,31 +215,86 @@ fn is_content_hash(word: &str) -> bool {
         && (is_hex(word) || (mixed && word.bytes().all(|b| b.is_ascii_alphanumeric())))
 }
 
-/// The package that a source belongs to, by where package managers put it.
-pub(super) fn package(path: &str) -> Option<String> {
+/// The folders into which Python's packages are installed.
+pub(super) const PYTHON_PACKAGES: [&str; 2] = ["site-packages", "dist-packages"];
+
+/// A package, as its package manager names it.
+#[derive(Debug, PartialEq)]
+pub(super) struct Package<'a> {
+    pub(super) name: Cow<'a, str>,
+    /// Where the path shows it.
+    version: Option<&'a str>,
+}
+
+/// `memchr 2.7.4`, or the name alone.
+impl fmt::Display for Package<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.name)?;
+        match self.version {
+            Some(version) => write!(formatter, " {version}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<'a> Package<'a> {
+    fn named(name: &'a str) -> Self {
+        let name = name.into();
+        Self {
+            name,
+            version: None,
+        }
+    }
+}
+
+/// The package that a source or library belongs to, by where package managers put it.
+pub(super) fn package(path: &str) -> Option<Package<'_>> {
     let parts: Vec<&str> = path.split(['/', '\\']).collect();
     let after = |name: &str| parts.iter().rposition(|part| *part == name);
     let part = |at: usize| parts.get(at).copied().filter(|part| !part.is_empty());
     if let Some(at) = after("node_modules") {
         let name = part(at + 1)?;
         let scoped = name.starts_with('@').then(|| part(at + 2)).flatten();
-        return Some(scoped.map_or(name.to_owned(), |inner| format!("{name}/{inner}")));
+        return Some(match scoped {
+            Some(inner) => Package {
+                name: format!("{name}/{inner}").into(),
+                version: None,
+            },
+            None => Package::named(name),
+        });
     }
-    if let Some(at) = after("site-packages") {
-        return Some(part(at + 1)?.trim_end_matches(".py").to_owned());
+    if let Some(at) = PYTHON_PACKAGES.iter().find_map(|folder| after(folder)) {
+        return Some(Package::named(part(at + 1)?.trim_end_matches(".py")));
     }
     if let Some(at) = after("registry")
         && part(at + 1) == Some("src")
     {
         let crate_ = part(at + 3)?;
-        return Some(match crate_.rsplit_once('-') {
-            Some((name, version)) => format!("{name} {version}"),
-            None => crate_.to_owned(),
-        });
+        return Some(versioned(crate_));
     }
     let module = parts.iter().position(|part| part.contains("@v"))?;
     let start = after("mod").map_or(0, |at| at + 1);
-    Some(parts.get(start..=module)?.join("/").replace("@v", " v"))
+    let (last, _) = parts.get(module)?.split_once('@')?;
+    let version = parts.get(module)?.get(last.len() + 1..);
+    let folders = parts.get(start..module)?.iter().copied();
+    let name = folders.chain([last]).collect::<Vec<_>>().join("/").into();
+    Some(Package { name, version })
+}
+
+/// The crate of `memchr-2.7.4` or `sha-1-0.11.0-pre.2`.
+fn versioned(folder: &str) -> Package<'_> {
+    let split = folder.match_indices('-').find_map(|(dash, _)| {
+        let (name, version) = (folder.get(..dash)?, folder.get(dash + 1..)?);
+        let number = version.split(['-', '+']).next().unwrap_or_default();
+        (number.contains('.') && is_version(number)).then_some((name, version))
+    });
+    match split {
+        Some((name, version)) => Package {
+            name: name.into(),
+            version: Some(version),
+        },
+        None => Package::named(folder),
+    }
 }
 
 #[cfg(test)]
@@ -323,6 +382,10 @@ mod tests {
                 Some("memchr 2.7.4"),
             ),
             (
+                "/h/.cargo/registry/src/index-1/sha-1-0.11.0-pre.2/src/lib.rs",
+                Some("sha-1 0.11.0-pre.2"),
+            ),
+            (
                 "/app/node_modules/@babel/core/lib/a.js",
                 Some("@babel/core"),
             ),
@@ -334,7 +397,8 @@ mod tests {
             ),
             ("src/lexer.rs", None),
         ] {
-            assert_eq!(package(path).as_deref(), expected, "{path}");
+            let package = package(path).map(|package| package.to_string());
+            assert_eq!(package.as_deref(), expected, "{path}");
         }
     }
 }

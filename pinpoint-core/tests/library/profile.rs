@@ -488,3 +488,66 @@ fn long_names_are_cut() {
         .unwrap();
     assert_eq!(profile.costs().total_of(outer), 3.0);
 }
+
+/// A trace of one function of a script, `l` at line 1, column 17, with this list of maps.
+fn mapped(maps: &str) -> Profile {
+    let text = format!(
+        r#"{{"metadata": {{"sourceMaps": {maps}}}, "traceEvents": [
+        {{"name": "CpuProfile", "ph": "I", "cat": "x", "pid": 7, "tid": 7, "ts": 0, "args": {{"data": {{"cpuProfile": {{
+            "nodes": [{{"id": 1, "callFrame": {{"functionName": "l", "scriptId": 3, "url": "https://example.com/dist/a.js", "lineNumber": 0, "columnNumber": 16}}}}],
+            "startTime": 0, "samples": [1, 1], "timeDeltas": [10, 10]}}}}}}}}]}}"#
+    );
+    Profile::read(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn functions_of_a_trace_are_named_as_its_source_maps_have_it() {
+    let map = r#"{"version": 3, "sources": ["../src/lexer.ts"], "names": ["nextToken"], "mappings": "MAAO,SAASA"}"#;
+    let url = "https://example.com/dist/a.js";
+    let profile = mapped(&format!(
+        r#"[{{"url": "{url}", "sourceMapUrl": "{url}.map", "sourceMap": {map}}}]"#
+    ));
+    let frame = profile.frames[0];
+    let text = |name| profile.names.get(name);
+    assert_eq!(
+        (text(frame.name), text(frame.file), frame.line),
+        ("nextToken", "https://example.com/src/lexer.ts", 1)
+    );
+    assert!(profile.warnings.is_empty());
+    // Of two builds whose bundles differ it is one function.
+    let other = mapped(&format!(
+        r#"[{{"url": "{url}", "sourceMap": {}}}]"#,
+        map.replace("MAAO", "MAEO")
+    ));
+    let found = pinpoint_core::profile::explain(&[profile], &[other], &Default::default()).unwrap();
+    assert_eq!(found.functions.len(), 1);
+    assert_eq!(found.functions[0].own.difference, 0.0);
+}
+
+#[test]
+fn source_maps_that_cannot_be_read_are_reported_and_passed_over() {
+    let entry =
+        |map: &str| format!(r#"[{{"url": "https://example.com/dist/a.js", "sourceMap": {map}}}]"#);
+    for (maps, problem) in [
+        (
+            entry(r#"{"mappings": "A!"}"#),
+            "of https://example.com/dist/a.js cannot be read",
+        ),
+        (entry("7"), "invalid type"),
+        ("7".to_owned(), "of any script cannot be read"),
+    ] {
+        let profile = mapped(&maps);
+        assert_eq!(profile.names.get(profile.frames[0].name), "l", "{maps}");
+        let [warning] = profile.warnings.as_slice() else {
+            panic!("{maps}: {:?}", profile.warnings);
+        };
+        assert!(warning.to_string().contains(problem), "{maps}: {warning}");
+    }
+    for maps in [
+        entry("null"),
+        "[]".to_owned(),
+        r#"[{"url": "https://example.org/b.js", "sourceMap": 7}]"#.to_owned(),
+    ] {
+        assert!(mapped(&maps).warnings.is_empty(), "{maps}");
+    }
+}

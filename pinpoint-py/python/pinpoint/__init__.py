@@ -107,6 +107,7 @@ if TYPE_CHECKING:
         Detectable,
         Explanation,
         FunctionChange,
+        PartChange,
         explain,
         read_profile,
     )
@@ -152,6 +153,7 @@ __all__ = [
     "PairwiseComparison",
     "PairwiseJobOutcome",
     "PairwiseOutcome",
+    "PartChange",
     "Patch",
     "PerformanceComparison",
     "PinpointError",
@@ -207,6 +209,7 @@ _LATER = {
     "Detectable": "_profile",
     "Explanation": "_profile",
     "FunctionChange": "_profile",
+    "PartChange": "_profile",
     "explain": "_profile",
     "read_profile": "_profile",
 }

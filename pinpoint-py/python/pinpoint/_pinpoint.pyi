@@ -386,6 +386,9 @@ class Profile:
     def threads(self) -> list[str]:
         """The names of the threads."""
     @property
+    def warnings(self) -> list[str]:
+        """What could not be taken from the file, which is sound without it."""
+    @property
     def frames(self) -> _Columns:
         """The functions: columns of shape (functions,).
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from . import _pinpoint
 from ._pinpoint import Profile
 from ._results import table
 
+Columns = dict[str, list[Any] | np.ndarray[Any, Any]]
 Source = str | os.PathLike[str] | Profile
 FunctionVerdict = Literal[
     "slower",
@@ -71,6 +72,9 @@ class FunctionChange(NamedTuple):
         path shows, if known.
     line : int or None
         Where it begins, counted from 1.
+    owner : str or None
+        Whose code it is: the registrable domain of a site, the id of an extension, a package
+        without its version, ``"kernel"`` or ``"runtime"``. None for the program's own.
     verdict : str
         ``"slower"``, ``"faster"``, ``"called_more_often"``, ``"called_less_often"``,
         ``"new"``, ``"gone"``; ``"moved"``: another function has gained what it lost, or
@@ -95,6 +99,7 @@ class FunctionChange(NamedTuple):
     file: str | None
     line: int | None
     package: str | None
+    owner: str | None
     verdict: FunctionVerdict
     moved_with: int | None
     own: CostChange
@@ -113,8 +118,9 @@ class FunctionChange(NamedTuple):
     @classmethod
     def _of(cls, change: dict[str, Any]) -> FunctionChange:
         function, verdict, calls = change["function"], change["verdict"], change["calls"]
+        owner = function["owner"]
         return cls(
-            **function,
+            **{**function, "owner": owner and owner.get("name", owner["kind"])},
             verdict=verdict["kind"],
             moved_with=verdict.get("with"),
             own=CostChange._of(change["own"]),
@@ -125,6 +131,37 @@ class FunctionChange(NamedTuple):
             adjusted_p_value=change["adjusted_p"],
             called_by=change["called_by"],
         )
+
+    def _repr_html_(self) -> str:
+        return table(self.name, self._asdict().items())
+
+
+class PartChange(NamedTuple):
+    """What moved in a thread, or in what time went into; see :class:`Explanation`.
+
+    Attributes
+    ----------
+    name : str
+        Of the thread, without the numbers by which those of a pool are told apart; or of the
+        category.
+    own : CostChange
+        What the functions cost by themselves there.
+    adjusted_p_value : float or None
+        Adjusted for all threads or categories. None with too few runs, and where costs are
+        counted.
+    is_certain : bool
+        The difference is no chance.
+    """
+
+    name: str
+    own: CostChange
+    adjusted_p_value: float | None
+    is_certain: bool
+
+    @classmethod
+    def _of(cls, change: dict[str, Any]) -> PartChange:
+        own = CostChange._of(change["own"])
+        return cls(change["name"], own, change["adjusted_p"], change["is_certain"])
 
     def _repr_html_(self) -> str:
         return table(self.name, self._asdict().items())
@@ -171,6 +208,13 @@ class Explanation(NamedTuple):
         of the difference.
     rest : float
         The difference of all others together.
+    threads : tuple of PartChange
+        All threads, whose differences add up to the whole; empty where the profiles do not
+        name them.
+    categories : tuple of PartChange
+        What time went into: ``"script"``, ``"native"``, ``"rendering"``, ``"loading"``,
+        ``"gc"``, ``"kernel"``, ``"third party"``, ``"idle"``. All but the last add up to the
+        whole.
     path : tuple of (str, float)
         From the outermost function into the one with most of the whole difference, as
         long as one has 60 % of it, and that difference. Empty if no function is certain.
@@ -190,6 +234,8 @@ class Explanation(NamedTuple):
     whole: CostChange
     functions: tuple[FunctionChange, ...]
     rest: float
+    threads: tuple[PartChange, ...]
+    categories: tuple[PartChange, ...]
     path: tuple[tuple[str, float], ...]
     renamed: tuple[tuple[str, str, float], ...]
     detectable: Detectable | None
@@ -200,27 +246,39 @@ class Explanation(NamedTuple):
         return tuple(function for function in self.functions if function.is_certain)
 
     @property
-    def columns(self) -> dict[str, list[Any] | np.ndarray[Any, Any]]:
+    def columns(self) -> Columns:
         """``functions`` as columns of shape (functions,), for a data frame.
 
-        ``name``, ``module``, ``file``, ``line``, ``package``, ``verdict`` and ``called_by`` as
-        lists; as arrays of float64, NaN where there is nothing, ``share``, ``p_value``,
-        ``adjusted_p_value``, the fields of ``own`` by their names, and those of ``total`` and
-        ``calls`` with ``total_`` and ``calls_`` before them.
+        ``name``, ``module``, ``file``, ``line``, ``package``, ``owner``, ``verdict`` and
+        ``called_by`` as lists; as arrays of float64, NaN where there is nothing, ``share``,
+        ``p_value``, ``adjusted_p_value``, the fields of ``own`` by their names, and those of
+        ``total`` and ``calls`` with ``total_`` and ``calls_`` before them.
         """
         functions = self.functions
-        columns: dict[str, list[Any] | np.ndarray[Any, Any]] = {
-            field: [getattr(function, field) for function in functions]
-            for field in ("name", "module", "file", "line", "package", "verdict", "called_by")
+        texts = ("name", "module", "file", "line", "package", "owner", "verdict", "called_by")
+        columns: Columns = {
+            field: [getattr(function, field) for function in functions] for field in texts
         }
         for field in ("share", "p_value", "adjusted_p_value"):
             values = [getattr(function, field) for function in functions]
             columns[field] = np.array(values, dtype=np.float64)
         for prefix, part in (("", "own"), ("total_", "total"), ("calls_", "calls")):
-            for field in CostChange._fields:
-                values = [getattr(getattr(function, part), field, None) for function in functions]
-                columns[prefix + field] = np.array(values, dtype=np.float64)
+            columns |= _cost_columns(prefix, [getattr(function, part) for function in functions])
         return columns
+
+    @property
+    def thread_columns(self) -> Columns:
+        """``threads`` as columns of shape (threads,), for a data frame.
+
+        ``name`` as a list, ``is_certain`` as an array of bool; as arrays of float64, NaN where
+        there is nothing, ``adjusted_p_value`` and the fields of ``own`` by their names.
+        """
+        return _part_columns(self.threads)
+
+    @property
+    def category_columns(self) -> Columns:
+        """``categories`` as columns, in the same way."""
+        return _part_columns(self.categories)
 
     @classmethod
     def _of(cls, document: dict[str, Any]) -> Explanation:
@@ -231,6 +289,8 @@ class Explanation(NamedTuple):
             whole=CostChange._of(document["whole"]),
             functions=tuple(map(FunctionChange._of, document["functions"])),
             rest=document["rest"]["difference"],
+            threads=tuple(map(PartChange._of, document["threads"])),
+            categories=tuple(map(PartChange._of, document["categories"])),
             path=tuple((step["name"], step["difference"]) for step in document["path"]),
             renamed=tuple(
                 (guess["base"], guess["experiment"], guess["alike"])
@@ -244,6 +304,22 @@ class Explanation(NamedTuple):
         for function in self.certain:
             rows.append((function.name, f"{function.own.difference:+.6g}, {function.verdict}"))
         return table(f"{len(self.certain)} functions certain", rows)
+
+
+def _cost_columns(prefix: str, costs: Sequence[CostChange | None]) -> Columns:
+    return {
+        prefix + field: np.array([getattr(cost, field, None) for cost in costs], dtype=np.float64)
+        for field in CostChange._fields
+    }
+
+
+def _part_columns(parts: Sequence[PartChange]) -> Columns:
+    return {
+        "name": [part.name for part in parts],
+        "is_certain": np.array([part.is_certain for part in parts], dtype=np.bool_),
+        "adjusted_p_value": np.array([part.adjusted_p_value for part in parts], dtype=np.float64),
+        **_cost_columns("", [part.own for part in parts]),
+    }
 
 
 def read_profile(path: str | os.PathLike[str], window: str | None = None) -> Profile:

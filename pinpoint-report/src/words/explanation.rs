@@ -1,8 +1,8 @@
 //! What moved between two builds, in words.
 
 use pinpoint_core::profile::{
-    Change, Design, DiffMatchKind, Explanation, Function, FunctionChange, ProfileUnit, RenameGuess,
-    Verdict,
+    Change, Design, DiffMatchKind, Explanation, Function, FunctionChange, PartChange, ProfileUnit,
+    RenameGuess, Verdict,
 };
 
 use crate::quantity::{change, count, quantity};
@@ -168,6 +168,26 @@ pub fn moved(explanation: &Explanation) -> Vec<String> {
         )
     };
     pairs.map(sentence).collect()
+}
+
+/// At most this many threads or categories are named in a sentence.
+const MOST_PARTS: usize = 5;
+
+/// The threads, or the categories, whose difference is certain, in one line: `script +13.0 ms,
+/// gc +1.1 ms`. Absent where there is but one, which has all of the difference.
+pub fn parts(parts: &[PartChange], unit: &ProfileUnit) -> Option<String> {
+    let certain: Vec<&PartChange> = parts.iter().filter(|part| part.is_certain).collect();
+    if certain.is_empty() || parts.len() < 2 {
+        return None;
+    }
+    let named = certain.iter().take(MOST_PARTS);
+    let each =
+        |part: &&PartChange| format!("{} {}", name(&part.name), signed(shown(&part.own), unit));
+    let mut sentence = named.map(each).collect::<Vec<_>>().join(", ");
+    if certain.len() > MOST_PARTS {
+        sentence += &format!(", … {} more", certain.len() - MOST_PARTS);
+    }
+    Some(sentence)
 }
 
 /// A guess that a function has another name, and the two names in the form that settles it,

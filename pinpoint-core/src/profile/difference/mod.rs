@@ -14,15 +14,20 @@
 //! Shares come from means, which add up: the own differences of all functions are the
 //! whole difference.
 //!
+//! The same is said of the threads, by their names, and of what time went into
+//! (`parts.rs`).
+//!
 //! What a function gains and one that it calls loses, or the other way round, is *moved*:
 //! that is what inlining does, and no change by itself.
 
 mod calls;
 mod moved;
+mod parts;
 mod path;
 mod renamed;
 mod runs;
 mod statistics;
+mod thread_name;
 
 use pinpoint_compare::{CompareError, Interval};
 use serde::{Deserialize, Serialize};
@@ -195,6 +200,22 @@ pub struct Rest {
     pub difference: f64,
 }
 
+/// What moved in a part of the whole: in the threads of a name, or in a
+/// [category](super::CostCategory).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PartChange {
+    /// The name of the thread, or of the category. Threads that are told apart by numbers
+    /// alone, as those of a pool are, are one, without the numbers.
+    pub name: String,
+    /// What the functions cost by themselves there.
+    pub own: Change,
+    /// The p-value of its difference, adjusted for all threads or categories. Absent where
+    /// there are too few runs, and where values are exact.
+    pub adjusted_p: Option<f64>,
+    /// The difference is no chance.
+    pub is_certain: bool,
+}
+
 /// A function on the path of the change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathStep {
@@ -225,6 +246,14 @@ pub struct Explanation {
     pub functions: Vec<FunctionChange>,
     /// The others.
     pub rest: Rest,
+    /// All threads, certain ones first: their differences add up to the whole. Empty where the
+    /// profiles do not name them.
+    #[serde(default)]
+    pub threads: Vec<PartChange>,
+    /// What time went into, by the names of [`CostCategory`](super::CostCategory). What was
+    /// idle is one, too, and all others add up to the whole.
+    #[serde(default)]
+    pub categories: Vec<PartChange>,
     /// From the outermost function into the one that has most of the whole difference, as
     /// long as one has 60 % of it. Empty when no function is certain.
     pub path: Vec<PathStep>,
@@ -334,6 +363,8 @@ pub fn explain(
             functions: identified.functions.len() - tested.len(),
             difference: whole.difference - differences,
         },
+        threads: parts::of_threads(&runs, exact)?,
+        categories: parts::of_categories(&runs, &identified.functions, exact)?,
         path,
         renamed,
         detectable,

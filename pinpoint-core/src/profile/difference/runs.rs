@@ -2,7 +2,7 @@
 
 use crate::profile::costs::{Children, add_up, costs};
 use crate::profile::identity::Identified;
-use crate::profile::{Call, Profile};
+use crate::profile::{Call, Profile, Sample, StackId};
 
 /// One run: what its functions cost, and its stacks with what is spent on each and below.
 pub(super) struct Run<'a> {
@@ -119,17 +119,23 @@ impl<'a> Run<'a> {
             children: Children::of(profile),
             is_idle: &identified.idle,
         };
-        for sample in &profile.samples {
-            let stack = sample.stack.0 as usize;
-            if run
-                .function(stack)
-                .is_none_or(|function| !run.is_idle[function])
-            {
-                run.below[stack] += sample.weight;
-            }
+        let mut below = std::mem::take(&mut run.below);
+        for sample in run.busy_samples() {
+            below[sample.stack.0 as usize] += sample.weight;
         }
-        add_up(profile, &mut run.below);
+        add_up(profile, &mut below);
+        run.below = below;
         run
+    }
+
+    /// The samples in which something ran.
+    pub(super) fn busy_samples(&self) -> impl Iterator<Item = &'a Sample> {
+        let is_idle = |stack: StackId| {
+            let function = self.function(stack.0 as usize);
+            function.is_some_and(|function| self.is_idle[function])
+        };
+        let samples = self.profile.samples.iter();
+        samples.filter(move |sample| !is_idle(sample.stack))
     }
 
     /// The function at the leaf of a stack.

@@ -8,7 +8,7 @@ use pinpoint_compare::{
 use serde::{Deserialize, Serialize};
 
 use super::runs::Runs;
-use super::{Change, FunctionChange, LEAST_SHARE, Verdict};
+use super::{Change, FunctionChange, LEAST_SHARE, PartChange, Verdict};
 use crate::profile::identity::Function;
 
 /// The greatest adjusted p-value of a difference that is certain.
@@ -147,14 +147,9 @@ pub(super) fn changes(
     let whole = runs.wholes().into_iter().fold(0.0, f64::max);
     for (change, function) in changes.iter_mut().zip(tested) {
         let values = runs.values(|run| run.own[*function]);
-        let certain = if exact {
-            lie_apart(values.split_at(runs.base))
-                && change.own.difference.abs() >= LEAST_SHARE * whole
-        } else {
-            change.adjusted_p.is_some_and(|p| p <= LEVEL)
-        };
-        if certain {
-            change.verdict = verdict(change, values.split_at(runs.base));
+        let values = values.split_at(runs.base);
+        if is_certain(&change.own, values, change.adjusted_p, exact, whole) {
+            change.verdict = verdict(change, values);
         }
     }
     Ok(changes)
@@ -166,6 +161,58 @@ pub(super) fn adjusted(tests: &[SignFlips]) -> Result<Vec<Option<f64>>, CompareE
     let p_values: Vec<f64> = tests.iter().map(|test| test.p_value).collect();
     let least: Vec<f64> = tests.iter().map(|test| test.least).collect();
     benjamini_hochberg_discrete(&p_values, &least, LEVEL)
+}
+
+/// What moved in each part of the whole, given its value for each run, certain ones first.
+pub(super) fn part_changes(
+    parts: Vec<(String, Vec<f64>)>,
+    runs: &Runs,
+    exact: bool,
+) -> Result<Vec<PartChange>, CompareError> {
+    let (mut scratch, mut tests) = (Scratch::new(), Vec::new());
+    let mut changes = Vec::with_capacity(parts.len());
+    for (name, values) in parts {
+        let (own, p) = test(&values, runs, &mut scratch)?;
+        tests.extend(p.filter(|_| !exact));
+        let change = PartChange {
+            name,
+            own,
+            adjusted_p: None,
+            is_certain: false,
+        };
+        changes.push((change, values));
+    }
+    for ((change, _), p) in changes.iter_mut().zip(adjusted(&tests)?) {
+        change.adjusted_p = p;
+    }
+    let whole = runs.wholes().into_iter().fold(0.0, f64::max);
+    for (change, values) in &mut changes {
+        let values = values.split_at(runs.base);
+        change.is_certain = is_certain(&change.own, values, change.adjusted_p, exact, whole);
+    }
+    let mut changes: Vec<PartChange> = changes.into_iter().map(|(change, _)| change).collect();
+    changes.sort_by(|a, b| {
+        (b.is_certain.cmp(&a.is_certain))
+            .then(b.own.difference.abs().total_cmp(&a.own.difference.abs()))
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    Ok(changes)
+}
+
+/// A difference is no chance: by its p-value, or where values are counted by the values,
+/// which lie apart by a part of the whole that is worth a word.
+fn is_certain(
+    own: &Change,
+    values: (&[f64], &[f64]),
+    adjusted_p: Option<f64>,
+    exact: bool,
+    whole: f64,
+) -> bool {
+    if exact {
+        lie_apart(values) && own.difference.abs() >= LEAST_SHARE * whole
+    } else {
+        adjusted_p.is_some_and(|p| p <= LEVEL)
+    }
 }
 
 fn lie_apart((base, experiment): (&[f64], &[f64])) -> bool {

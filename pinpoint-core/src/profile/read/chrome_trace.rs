@@ -9,27 +9,32 @@
 //!
 //! An object, or the array alone, which may lack its closing bracket: the format allows
 //! that of a program that was killed. What counts is V8's profiles: `Profile` with its
-//! chunks, which belong together by process and id, and whole ones in `CpuProfile`. All
-//! other events are walked past, but for the names of threads, and the spans of
-//! `performance.measure` and `console.time`. Described in "Trace Event Format" (Google).
-//! Checked with Chromium 156.
+//! chunks, which belong together by process and id, and whole ones in `CpuProfile`. Of all
+//! other events count the names of threads, the pages that were opened, the spans of
+//! `performance.measure` and `console.time`, and what was done while a sample was taken. Described in "Trace Event Format" (Google).
+//! Functions are named as their source maps have it, where the trace carries these
+//! (`script_maps.rs`). Checked with Chromium 156.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use super::cpuprofile::CpuProfile;
+use super::open_events::OpenEvents;
+use super::script_maps::ScriptMaps;
 use super::trace_events::{Event, walk};
 use super::v8::{Node, Samples, times};
 use crate::profile::builder::Builder;
-use crate::profile::{Profile, ProfileFormat, ProfileUnit, ReadProfileError};
+use crate::profile::{Category, Profile, ProfileFormat, ProfileUnit, ReadProfileError};
 
 const FORMAT: ProfileFormat = ProfileFormat::ChromeTrace;
 
 pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> {
     let mut reader = Reader::default();
-    walk(text, |index, event| reader.event(index, event))?;
+    let metadata = walk(text, |index, event| reader.event(index, event))?;
+    reader.maps = ScriptMaps::of(metadata, &mut reader.builder);
     reader.finish()
 }
 
@@ -80,6 +85,21 @@ struct Reader<'a> {
     threads: BTreeMap<(&'a str, &'a str), String>,
     /// Spans that have begun, by process, id and name.
     begun: BTreeMap<SpanKey<'a>, Vec<f64>>,
+    events: BTreeMap<(&'a str, &'a str), OpenEvents>,
+    maps: ScriptMaps<'a>,
+}
+
+/// What says that a page is opened: `CommitLoad` has one, the beginning of a recording all.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Opened<'a> {
+    #[serde(borrow)]
+    url: Cow<'a, str>,
+    #[serde(borrow)]
+    parent: Option<&'a RawValue>,
+    is_outermost_main_frame: Option<bool>,
+    #[serde(borrow)]
+    frames: Vec<Opened<'a>>,
 }
 
 impl<'a> Reader<'a> {
@@ -110,10 +130,26 @@ impl<'a> Reader<'a> {
                 let name = named.get("name").cloned().unwrap_or_default();
                 self.threads.insert(event.thread(), name);
             }
+            ("TracingStartedInBrowser" | "FrameCommittedInBrowser" | "CommitLoad", _) => {
+                // A trace without pages is one, too: what is odd in them is passed over.
+                let opened: Option<Data<Opened>> = event.arguments().ok();
+                opened.into_iter().for_each(|it| self.opened(&it.data));
+            }
             _ if is_timing(&event.cat) => self.timing(event),
+            (name, "X") if Category::of_event(name) == Category::Other => {}
+            (_, "X" | "B" | "E") => self.events.entry(event.thread()).or_default().add(&event),
             _ => {}
         }
         Ok(())
+    }
+
+    fn opened(&mut self, opened: &Opened) {
+        for page in opened.frames.iter().chain([opened]) {
+            let is_inside = page.parent.is_some() || page.is_outermost_main_frame == Some(false);
+            if !is_inside && !page.url.is_empty() {
+                self.builder.page(&page.url);
+            }
+        }
     }
 
     fn timing(&mut self, event: Event<'a>) {
@@ -152,10 +188,16 @@ impl<'a> Reader<'a> {
         )
     }
 
-    fn add(&mut self, thread: (&str, &str), samples: Samples) -> Result<(), ReadProfileError> {
-        let name = self.threads.get(&thread).map_or("", String::as_str);
+    fn add(&mut self, key: (&str, &str), mut samples: Samples) -> Result<(), ReadProfileError> {
+        for node in &mut samples.nodes {
+            self.maps.resolve(&mut node.call_frame, &mut self.builder);
+        }
+        let name = self.threads.get(&key).map_or("", String::as_str);
         let thread = self.builder.thread(name);
-        samples.add(thread, &mut self.builder)
+        let events = self.events.get(&key);
+        let mut at = events.map(OpenEvents::in_order);
+        let event = |time| at.as_mut()?.at(time);
+        samples.add(thread, &mut self.builder, event)
     }
 }
 

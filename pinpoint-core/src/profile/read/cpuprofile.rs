@@ -52,7 +52,7 @@ pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> 
     let thread = builder.thread("");
     profile
         .samples(FORMAT, String::new())
-        .add(thread, &mut builder)?;
+        .add(thread, &mut builder, |_| None)?;
     builder.finish(
         FORMAT,
         ProfileUnit::Nanoseconds,

@@ -58,17 +58,19 @@ impl<'a> Event<'a> {
     }
 }
 
-/// Calls `take` with each event of a trace and its place in the list.
+/// Calls `take` with each event of a trace and its place in the list, and returns what the
+/// trace says of itself in `metadata`.
 ///
 /// An array may lack its closing bracket after a whole event: the format allows that of a
 /// program that was killed.
 pub(in crate::profile) fn walk<'a>(
     text: &'a str,
     take: impl FnMut(usize, Event<'a>) -> Result<(), serde_json::Error>,
-) -> Result<(), ReadProfileError> {
+) -> Result<Option<&'a RawValue>, ReadProfileError> {
     let mut walk = Walk {
         index: 0,
         in_event: false,
+        metadata: None,
         take,
     };
     let mut parser = serde_json::Deserializer::from_str(text);
@@ -81,19 +83,20 @@ pub(in crate::profile) fn walk<'a>(
             return Err(json::fault(&error, text, FORMAT));
         }
     }
-    Ok(())
+    Ok(walk.metadata)
 }
 
-struct Walk<T> {
+struct Walk<'a, T> {
     index: usize,
     in_event: bool,
+    metadata: Option<&'a RawValue>,
     take: T,
 }
 
 /// The document: an object with `traceEvents`, or the events alone.
-struct Trace<'w, T>(&'w mut Walk<T>);
+struct Trace<'w, 'a, T>(&'w mut Walk<'a, T>);
 
-impl<'de, T> Visitor<'de> for Trace<'_, T>
+impl<'de, T> Visitor<'de> for Trace<'_, 'de, T>
 where
     T: FnMut(usize, Event<'de>) -> Result<(), serde_json::Error>,
 {
@@ -105,10 +108,10 @@ where
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         while let Some(Name(name)) = members.next_key()? {
-            if name == "traceEvents" {
-                members.next_value_seed(Events(self.0))?;
-            } else {
-                members.next_value::<IgnoredAny>()?;
+            match &*name {
+                "traceEvents" => members.next_value_seed(Events(self.0))?,
+                "metadata" => self.0.metadata = Some(members.next_value()?),
+                _ => drop(members.next_value::<IgnoredAny>()?),
             }
         }
         Ok(())
@@ -119,9 +122,9 @@ where
     }
 }
 
-struct Events<'w, T>(&'w mut Walk<T>);
+struct Events<'w, 'a, T>(&'w mut Walk<'a, T>);
 
-impl<'de, T> DeserializeSeed<'de> for Events<'_, T>
+impl<'de, T> DeserializeSeed<'de> for Events<'_, 'de, T>
 where
     T: FnMut(usize, Event<'de>) -> Result<(), serde_json::Error>,
 {
@@ -132,7 +135,7 @@ where
     }
 }
 
-impl<'de, T> Visitor<'de> for Events<'_, T>
+impl<'de, T> Visitor<'de> for Events<'_, 'de, T>
 where
     T: FnMut(usize, Event<'de>) -> Result<(), serde_json::Error>,
 {
@@ -148,9 +151,9 @@ where
     }
 }
 
-struct OneEvent<'w, T>(&'w mut Walk<T>);
+struct OneEvent<'w, 'a, T>(&'w mut Walk<'a, T>);
 
-impl<'de, T> DeserializeSeed<'de> for OneEvent<'_, T>
+impl<'de, T> DeserializeSeed<'de> for OneEvent<'_, 'de, T>
 where
     T: FnMut(usize, Event<'de>) -> Result<(), serde_json::Error>,
 {

@@ -12,7 +12,9 @@ use serde_json::value::RawValue;
 
 use super::json::misshapen;
 use crate::profile::builder::Builder;
-use crate::profile::{Frame, NameId, ProfileFormat, ReadProfileError, StackId, Stacks, ThreadId};
+use crate::profile::{
+    Category, Frame, NameId, ProfileFormat, ReadProfileError, Sample, StackId, Stacks, ThreadId,
+};
 
 /// A node of the call tree.
 #[derive(Deserialize)]
@@ -62,10 +64,13 @@ pub(in crate::profile) fn times(start: f64, deltas: &[f64]) -> impl Iterator<Ite
 }
 
 impl Samples<'_> {
+    /// Adds the samples of a thread. `event` says what was done at a time in microseconds, and
+    /// is asked in the order of time.
     pub(super) fn add(
         mut self,
         thread: ThreadId,
         builder: &mut Builder,
+        mut event: impl FnMut(f64) -> Option<Category>,
     ) -> Result<(), ReadProfileError> {
         let stacks = self.stacks(builder)?;
         if self.samples.len() != self.times.len() {
@@ -87,7 +92,15 @@ impl Samples<'_> {
             let next = order.get(position + 1).map(|&next| times[next]);
             let lasts = next.map_or(mean, |next| next - times[at]);
             if stack != Stacks::ROOT {
-                builder.sample_at(stack, thread, lasts * 1e3, times[at] * 1e3);
+                let weight = lasts * 1e3;
+                let event = event(times[at]);
+                let sample = Sample {
+                    stack,
+                    thread,
+                    weight,
+                    event,
+                };
+                builder.push_at(sample, times[at] * 1e3);
             }
         }
         Ok(())

@@ -110,7 +110,7 @@ pub enum Category {
 
 impl Category {
     /// By the names of Chromium's events.
-    fn of_event(name: &str) -> Self {
+    pub(in crate::profile) fn of_event(name: &str) -> Self {
         match name {
             "Animation"
             | "ComputeIntersections"

@@ -71,6 +71,7 @@ fn of_cpuprofile(text: &str) -> Result<Timeline, ReadProfileError> {
 
 fn of_trace(text: &str) -> Result<Timeline, ReadProfileError> {
     let mut reader = Reader::default();
+    // Scripts are named as DevTools' engine names them: as they ran, before source maps.
     walk(text, |index, event| reader.event(index, event))?;
     reader.finish()
 }
