@@ -68,6 +68,7 @@ pub(crate) async fn insert(
     Json(asked): Json<Value>,
 ) -> Response {
     let mut state = luci.state();
+    let loses_rows = state.loses_rows;
     let name = format!("{project}.{dataset}.{table}");
     let (Some(table), Some(rows)) = (state.tables.get_mut(&name), asked["rows"].as_array()) else {
         return StatusCode::NOT_FOUND.into_response();
@@ -89,7 +90,7 @@ pub(crate) async fn insert(
             return bad(&format!("no value for {}", column["name"]));
         }
     }
-    for row in rows {
+    for row in rows.iter().filter(|_| !loses_rows) {
         if table.ids.insert(row["insertId"].to_string()) {
             table.rows.push(row["json"].clone());
         }
@@ -141,6 +142,12 @@ impl FakeLuci {
     /// Has this many requests about each table that is made from now on say that there is none.
     pub fn hide_new_tables(&self, requests: u32) {
         self.state().unseen_for = requests;
+    }
+
+    /// Takes rows that no table shows, as the service may with a table that was just made; or ends
+    /// that.
+    pub fn lose_rows(&self, loses: bool) {
+        self.state().loses_rows = loses;
     }
 
     /// The rows of a table, by the name `PROJECT.DATASET.TABLE`; none when there is no such table.

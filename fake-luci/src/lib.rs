@@ -71,6 +71,8 @@ struct State {
     tables: BTreeMap<String, bigquery::Table>,
     /// The requests about a table that was just made that say that there is none.
     unseen_for: u32,
+    /// Rows are taken, and in no table.
+    loses_rows: bool,
 }
 
 impl FakeLuci {
@@ -102,6 +104,7 @@ impl FakeLuci {
             issues: BTreeMap::new(),
             tables: BTreeMap::new(),
             unseen_for: 0,
+            loses_rows: false,
         };
         Self(Arc::new(Inner {
             repositories: repositories.map(|(url, it)| (url.to_owned(), it)).collect(),

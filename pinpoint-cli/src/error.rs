@@ -33,6 +33,9 @@ pub(crate) const WRONG_INPUT: u8 = 2;
 pub(crate) const NO_DIFFERENCE: u8 = 3;
 /// It was not decided; a range is reported.
 pub(crate) const UNDECIDED: u8 = 4;
+/// The job has its result, and others were not told of it as they should be.
+#[cfg(feature = "luci")]
+pub(crate) const NOT_REPORTED: u8 = 5;
 /// The time limit came first, as of `timeout`.
 pub(crate) const TIMED_OUT: u8 = 124;
 /// Interrupted or canceled; the job can be resumed.
@@ -197,6 +200,8 @@ fn is_wrong_for_luci(error: &LuciError) -> bool {
             | LuciError::NoAggregate { .. }
             | LuciError::Interval { .. }
             | LuciError::Table(_)
+            | LuciError::IssueStatus(_)
+            | LuciError::Hotlist(_)
     )
 }
 

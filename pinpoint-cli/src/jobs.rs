@@ -210,7 +210,8 @@ async fn resume(
                 resume_options,
                 ..display.clone()
             };
-            luci::report(storage, &job.id, &tokens, &result, display).await;
+            let missing = luci::report(storage, &job.id, &tokens, &result, display).await;
+            return Ok(missing.unwrap_or(code));
         }
         return Ok(code);
     }
@@ -229,8 +230,8 @@ async fn resume(
         ..display.clone()
     };
     let code = explain::job::end(storage, &job.id, &result, display).await?;
-    luci::report(storage, &job.id, &tokens, &result, display).await;
-    Ok(code)
+    let missing = luci::report(storage, &job.id, &tokens, &result, display).await;
+    Ok(missing.unwrap_or(code))
 }
 
 /// Leaves a job to the workers of its bot, signed with this key.

@@ -70,7 +70,7 @@ pub struct IssueTracker {
 pub struct Change {
     /// The comment, as Markdown.
     pub comment: String,
-    /// The status that the issue gets, such as `ASSIGNED`.
+    /// The status that the issue gets, one of [`IssueTracker::STATUSES`].
     pub status: Option<String>,
     /// The hotlists that it joins.
     pub hotlists: Vec<i64>,
@@ -163,6 +163,21 @@ struct Comment {
 impl IssueTracker {
     /// The address of Google's.
     pub const GOOGLE: &str = "https://issuetracker.googleapis.com";
+
+    /// What an issue can be. `DUPLICATE` is not among them: such an issue names the other one.
+    ///
+    /// Source: `IssueState.Status` of the published client.
+    pub const STATUSES: [&str; 9] = [
+        "NEW",
+        "ASSIGNED",
+        "ACCEPTED",
+        "FIXED",
+        "VERIFIED",
+        "NOT_REPRODUCIBLE",
+        "INTENDED_BEHAVIOR",
+        "OBSOLETE",
+        "INFEASIBLE",
+    ];
 
     /// A client of the tracker at this address. Google's needs an API key beside tokens with the scope [`scope::BUGANIZER`](crate::google::scope::BUGANIZER).
     ///

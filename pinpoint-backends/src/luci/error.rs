@@ -8,6 +8,7 @@ use pinpoint_midpoint::{HistoryError, MidpointError};
 use crate::buildbucket::{BuildStatus, PlanError};
 use crate::cas::CasError;
 use crate::google::{AddressError, ServiceError, TransportError};
+use crate::issue_tracker::IssueTracker;
 use crate::listed::listed;
 use crate::swarming::{CommandError, TaskState};
 
@@ -134,6 +135,12 @@ pub enum LuciError {
     /// The table of culprits has no name of the right form.
     #[error("reports.culprits is {0:?}; write PROJECT.DATASET.TABLE")]
     Table(String),
+    /// An issue has no such status.
+    #[error("reports.status is {0:?}; choose one of {known}", known = IssueTracker::STATUSES.join(", "))]
+    IssueStatus(String),
+    /// A hotlist can't have this id.
+    #[error("reports.hotlists has {0}; the id of a hotlist is a positive number")]
+    Hotlist(i64),
     /// The address of a service can't be used.
     #[error(transparent)]
     Address(#[from] AddressError),
@@ -179,6 +186,8 @@ impl LuciError {
             | Self::NoAggregate { .. }
             | Self::Interval { .. }
             | Self::Table(_)
+            | Self::IssueStatus(_)
+            | Self::Hotlist(_)
             | Self::Address(_)
             | Self::Transport(_)
             | Self::Cas(_)

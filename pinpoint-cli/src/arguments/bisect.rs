@@ -93,7 +93,13 @@ pub(crate) struct Bisect {
     pub(crate) benchmark: Benchmark,
     /// Post the result as a comment on this issue of Chromium's issue tracker; needs
     /// PINPOINT_ISSUE_TRACKER_KEY.
-    #[arg(long, value_name = "ID", help_heading = LUCI, requires = "executor")]
+    #[arg(
+        long,
+        value_name = "ID",
+        help_heading = LUCI,
+        requires = "executor",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
     pub(crate) bug: Option<u64>,
     /// When a culprit is found, run it and its parent under a profiler, and say which
     /// functions' time moved; as `pinpoint explain JOB` does later.

@@ -73,6 +73,7 @@ Exit codes:
   2    the command line or the input was wrong
   3    no difference was found
   4    not decided (bisect: the remaining range is reported)
+  5    the result stands, but a report of it failed (--bug): resume the job
   130  interrupted or canceled; the job can be resumed";
 
 #[derive(Debug, Subcommand)]

@@ -379,7 +379,8 @@ impl NewJob {
                 resume_options: tokens.words(),
                 ..display.clone()
             };
-            report(storage, &id, tokens, result, display).await;
+            let missing = report(storage, &id, tokens, result, display).await;
+            return Ok(missing.unwrap_or(code));
         }
         Ok(code)
     }

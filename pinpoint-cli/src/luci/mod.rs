@@ -53,7 +53,14 @@ mod without {
     }
 
     /// Such a job has no result here that it could report.
-    pub(crate) async fn report(_: &Storage, _: &JobId, _: &LuciTokens, _: &JobResult, _: &Display) {
+    pub(crate) async fn report(
+        _: &Storage,
+        _: &JobId,
+        _: &LuciTokens,
+        _: &JobResult,
+        _: &Display,
+    ) -> Option<u8> {
+        None
     }
 
     const NOT_BUILT_IN: &str = "this program was built without LUCI; install it with \

@@ -9,7 +9,7 @@ use pinpoint_core::job::JobResult;
 
 use super::job::{config_of, source_of};
 use crate::arguments::{Display, LuciTokens};
-use crate::error::{CliError, with_advice};
+use crate::error::{CliError, INTERRUPTED, NOT_REPORTED, with_advice};
 use crate::job::refused;
 use crate::output::errln;
 use crate::stop::Interrupt;
@@ -52,15 +52,16 @@ fn key() -> Result<Option<Secret>, CliError> {
 }
 
 /// Makes the reports that a job in LUCI owes, which has this result. What can't be made is said,
-/// with the command that makes it later: the job still has its result.
+/// with the command that makes it later: the job still has its result. Gives the exit code then.
 pub(crate) async fn report(
     storage: &Storage,
     id: &JobId,
     tokens: &LuciTokens,
     result: &JobResult,
     display: &Display,
-) {
+) -> Option<u8> {
     let made = make(storage, id, tokens, result).await;
+    let is_interrupted = matches!(made, Err(CliError::Job(JobError::Interrupted)));
     let made = made.unwrap_or_else(|error| vec![Err(with_advice(&error))]);
     let is_missing = made.iter().any(Result::is_err);
     for made in made {
@@ -76,6 +77,10 @@ pub(crate) async fn report(
             resume_command(display, id.as_str())
         );
     }
+    is_missing.then_some(match is_interrupted {
+        true => INTERRUPTED,
+        false => NOT_REPORTED,
+    })
 }
 
 /// What was reported, and what not and why.

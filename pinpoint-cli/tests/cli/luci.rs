@@ -2,6 +2,7 @@
 //! `fake-luci`, over real git, in time that runs faster.
 
 use std::fs;
+use std::net::TcpListener;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -429,14 +430,15 @@ fn the_issue_and_the_table_hear_of_the_result_once() {
     let ends = [scene.main(0), scene.main(23)];
     // There is no such issue yet.
     let finished = scene.job("bisect", &[&named, &ends[..]].concat());
-    let finished = finished.ends_with(0);
+    let finished = finished.ends_with(5);
     culprit(&finished);
     finished.tells("can't comment on issue 7: the issue tracker");
     finished.tells("to make the missing report:  pinpoint jobs resume");
     finished.tells("1 culprit is in p.d.culprits");
-    scene.luci.add_issue(7);
     let job = scene.world.only_job();
     let resume = ["jobs", "resume", job["id"].as_str().unwrap()];
+    scene.pinpoint(&resume).ends_with(5);
+    scene.luci.add_issue(7);
     let resumed = scene.pinpoint(&resume).ends_with(0);
     resumed.tells("commented on issue 7");
     let issue = scene.luci.issue(7).unwrap();
@@ -457,6 +459,36 @@ fn the_issue_and_the_table_hear_of_the_result_once() {
     let requests = scene.luci.requests();
     scene.pinpoint(&resume).ends_with(0);
     assert_eq!(scene.luci.requests(), requests);
+}
+
+#[test]
+fn a_result_is_there_before_others_are_told_of_it() {
+    let scene = Scene::new(&IN_MAIN, FAST);
+    // The system accepts connections to it, and nobody answers.
+    let tracker = TcpListener::bind("127.0.0.1:0").unwrap();
+    tracker.set_nonblocking(true).unwrap();
+    let silent = format!("http://{}", tracker.local_addr().unwrap());
+    let of_tracker = |address: &str| format!("issue_tracker = \"{address}\"");
+    let file = scene.world.path("luci.toml");
+    let settings = fs::read_to_string(&file).unwrap();
+    let settings = settings.replace(&of_tracker(&scene.address), &of_tracker(&silent));
+    fs::write(&file, settings).unwrap();
+    let ends = ["--bug", "7", scene.main(0), scene.main(23)];
+    let running = scene.job("bisect", &ends).start();
+    let mut connection = None;
+    until("a request to the tracker", || {
+        connection = tracker.accept().ok();
+        connection.is_some()
+    });
+    let printed: Value = serde_json::from_str(&running.stdout()).unwrap();
+    let job = running.job();
+    let shown = scene.pinpoint(&["jobs", "show", &job, "--output", "json"]);
+    assert_eq!(shown.ends_with(0).document()["state"], "completed");
+    running.signal(SIGINT);
+    let stopped = running.ends_with(130);
+    culprit(&stopped);
+    assert_eq!(stopped.document(), printed);
+    stopped.tells("to make the missing report:  pinpoint jobs resume");
 }
 
 #[test]
@@ -488,9 +520,20 @@ fn what_needs_no_service_is_found_out_before_one_is_asked() {
     let scene = Scene::new(&IN_MAIN, FAST);
     let file = scene.world.path("luci.toml");
     let no_directory = ["--state-dir", file.to_str().unwrap(), "1", "24"];
-    let no_table = scene.world.path("table.toml");
-    fs::write(&no_table, "[reports]\nculprits = \"culprits\"\n").unwrap();
-    let no_table = ["--luci-config", no_table.to_str().unwrap(), "1", "24"];
+    let [no_table, no_status, no_hotlist] = [
+        "culprits = \"culprits\"",
+        "status = \"Assigned\"",
+        "hotlists = [5, 0]",
+    ]
+    .map(|wrong| {
+        let name = wrong.split(' ').next().unwrap();
+        let file = scene.world.path(&format!("{name}.toml"));
+        fs::write(&file, format!("[reports]\n{wrong}\n")).unwrap();
+        file.display().to_string()
+    });
+    let [no_table, no_status, no_hotlist] =
+        [&no_table, &no_status, &no_hotlist].map(|file| ["--luci-config", file, "1", "24"]);
+    let no_issue = ["--bug", "0", "1", "24"];
     let google = scene.world.path("google.toml");
     fs::write(&google, "").unwrap();
     let no_key = [
@@ -512,6 +555,9 @@ fn what_needs_no_service_is_found_out_before_one_is_asked() {
         ("bisect", &["--confidence", "2", "1", "24"], "confidence"),
         ("bisect", &no_directory, "--state-dir"),
         ("bisect", &no_table, "PROJECT.DATASET.TABLE"),
+        ("culprit", &no_status, "choose one of NEW, ASSIGNED"),
+        ("bisect", &no_hotlist, "reports.hotlists has 0"),
+        ("bisect", &no_issue, "0 is not in 1.."),
         ("bisect", &no_key, "set PINPOINT_ISSUE_TRACKER_KEY"),
     ] {
         let refused = scene.job(kind, more).start().wait();

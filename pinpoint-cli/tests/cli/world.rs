@@ -525,6 +525,11 @@ impl Running {
         fs::read_to_string(&self.stderr).unwrap()
     }
 
+    /// Its result so far.
+    pub(crate) fn stdout(&self) -> String {
+        fs::read_to_string(&self.stdout).unwrap()
+    }
+
     /// The job it works on, once it says so.
     pub(crate) fn job(&self) -> String {
         let mut job = None;

@@ -31,14 +31,13 @@
 //! it. Rows count as added once the table shows them: one that was just made may lose rows.
 
 mod culprits;
+mod note;
 mod row;
 
-use std::fmt;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use std::{fs, io};
+use std::{fmt, io};
 
 use pinpoint_core::JobState;
 use pinpoint_core::job::{BisectionResult, JobResult, NamedCulprit};
@@ -46,14 +45,12 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use self::culprits::Culprits;
+use self::note::{Made, Note};
 use super::config::{LuciConfig, WantedCharts};
 use super::error::LuciError;
 use crate::bigquery::{BigQuery, BigQueryError};
 use crate::google::{Secret, TokenSource, Tokens, Transport, Web, scope};
 use crate::issue_tracker::{About, Change, IssueTracker, TrackerError, comment};
-
-/// The note of the reports that were made, in the directory of the job.
-const NOTE: &str = "reported.json";
 
 /// The longest that the reports of a job take.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -69,11 +66,25 @@ pub struct ReportSettings {
     pub page: Option<String>,
     /// The hotlists that an issue joins for which a culprit was found, by their ids.
     pub hotlists: Vec<i64>,
-    /// The status that such an issue gets, such as `ASSIGNED`.
+    /// The status that such an issue gets, one of [`IssueTracker::STATUSES`].
     pub status: Option<String>,
     /// The table that gets a row for each culprit, as `PROJECT.DATASET.TABLE`. It is made if there
     /// is none.
     pub culprits: Option<String>,
+}
+
+impl ReportSettings {
+    /// Can an issue have this status, and join these hotlists?
+    fn check(&self) -> Result<(), LuciError> {
+        let status = self.status.as_deref();
+        if let Some(status) = status.filter(|it| !IssueTracker::STATUSES.contains(it)) {
+            return Err(LuciError::IssueStatus(status.into()));
+        }
+        match self.hotlists.iter().find(|id| **id <= 0) {
+            Some(id) => Err(LuciError::Hotlist(*id)),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What a row says of a job beside its result.
@@ -146,16 +157,6 @@ pub struct Reports {
     culprits: Option<Culprits>,
 }
 
-/// What was made.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-#[serde(default)]
-struct Note {
-    issue: bool,
-    /// When the comment was about to be sent, in milliseconds since 1970.
-    issue_begun: Option<u64>,
-    culprits: bool,
-}
-
 impl Reports {
     /// The reports that the configuration of a job asks for. Nothing is asked yet.
     ///
@@ -165,7 +166,7 @@ impl Reports {
     ///
     /// # Errors
     ///
-    /// When an address or the name of the table can't be used.
+    /// When an address, the name of the table, the status or the id of a hotlist can't be used.
     pub fn open(
         config: &LuciConfig,
         source: &TokenSource,
@@ -188,6 +189,7 @@ impl Reports {
     ) -> Result<Self, LuciError> {
         let tokens = |scope: &str| Tokens::new(source.clone(), &[scope], web.clone());
         let (addresses, settings) = (&config.settings.addresses, &config.settings.reports);
+        settings.check()?;
         let issue = config.issue.map(|issue| {
             let tokens = tokens(scope::BUGANIZER);
             let tracker = IssueTracker::new(&addresses.issue_tracker, key, tokens, web.clone())?;
@@ -212,14 +214,14 @@ impl Reports {
     /// Does a job with this configuration owe a report of this result, which is not noted in its
     /// directory?
     pub fn are_owed(config: &LuciConfig, result: &JobResult, job_dir: &Path) -> bool {
-        let note = Note::read(job_dir);
+        let made = Made::read(job_dir);
         let has_table = config.settings.reports.culprits.is_some();
-        let is_owed = (config.issue.is_some() && !note.issue) || (has_table && !note.culprits);
+        let is_owed = (config.issue.is_some() && !made.issue) || (has_table && !made.culprits);
         is_owed && told(result).is_some()
     }
 
-    /// Makes the reports that are owed, within 10 minutes, and returns what became of each. A job
-    /// that compares two commits, failed or was canceled has none.
+    /// Makes the reports that are owed, side by side and within 10 minutes, and returns what became
+    /// of each. A job that compares two commits, failed or was canceled has none.
     pub async fn make(
         &self,
         result: &JobResult,
@@ -234,37 +236,59 @@ impl Reports {
             chart: found.chart.clone().or_else(|| self.chart.clone()),
             ..found.clone()
         };
+        let about = About {
+            bot: subject.bot,
+            benchmark: subject.benchmark,
+            unconfirmed: unconfirmed(result),
+            report: None,
+        };
         let last = Instant::now() + LONGEST;
-        let mut note = Note::read(job_dir);
-        let mut made = Vec::new();
-        if let Some((tracker, issue)) = self.issue.as_ref().filter(|_| !note.issue) {
-            let about = About {
-                bot: subject.bot,
-                benchmark: subject.benchmark,
-                unconfirmed: unconfirmed(result),
-                report: None,
-            };
-            let posted = self.comment((tracker, *issue), found, &about, (&mut note, job_dir));
-            let posted = timeout_at(last, posted).await;
-            let posted =
-                posted.unwrap_or_else(|_| Err(ReportError::TooLong(format!("issue {issue}"))));
-            note.issue = posted.is_ok();
-            made.push(posted.and_then(|reported| note.write(job_dir).map(|()| reported)));
+        let note = Note::read(job_dir);
+        // A service that does not answer must not use up the time of another.
+        let (comment, rows) = tokio::join!(
+            self.tell_issue(found, &about, &note, last),
+            self.fill_table(found, subject, &note, last),
+        );
+        comment.into_iter().chain(rows).collect()
+    }
+
+    /// The comment on the issue; none where it is not owed.
+    async fn tell_issue(
+        &self,
+        result: &BisectionResult,
+        about: &About<'_>,
+        note: &Note,
+        last: Instant,
+    ) -> Option<Result<Reported, ReportError>> {
+        let owed = self.issue.as_ref().filter(|_| !note.made().issue);
+        let (tracker, issue) = owed?;
+        let posted = timeout_at(last, self.comment((tracker, *issue), result, about, note));
+        let posted = posted.await;
+        let posted = posted.unwrap_or_else(|_| Err(ReportError::TooLong(format!("issue {issue}"))));
+        let noted = posted.and_then(|()| note.add(|made| made.issue = true));
+        Some(noted.map(|()| Reported::Issue(*issue)))
+    }
+
+    /// The rows of the culprits; none where they are not owed, or there are none.
+    async fn fill_table(
+        &self,
+        result: &BisectionResult,
+        subject: &Subject<'_>,
+        note: &Note,
+        last: Instant,
+    ) -> Option<Result<Reported, ReportError>> {
+        let owed = self.culprits.as_ref().filter(|_| !note.made().culprits);
+        let culprits = owed?;
+        let issue = self.issue.as_ref().map(|(_, issue)| *issue);
+        let rows = row::of(result, subject, issue);
+        let count = rows.len();
+        let added = timeout_at(last, culprits.add(rows)).await;
+        let added = added.unwrap_or_else(|_| Err(ReportError::TooLong(culprits.whole_name())));
+        match added.and_then(|()| note.add(|made| made.culprits = true)) {
+            Ok(()) if count == 0 => None,
+            Ok(()) => Some(Ok(Reported::Culprits(count, culprits.whole_name()))),
+            Err(error) => Some(Err(error)),
         }
-        if let Some(culprits) = self.culprits.as_ref().filter(|_| !note.culprits) {
-            let issue = self.issue.as_ref().map(|(_, issue)| *issue);
-            let rows = row::of(found, subject, issue);
-            let count = rows.len();
-            let added = timeout_at(last, culprits.add(rows)).await;
-            let added = added.unwrap_or_else(|_| Err(ReportError::TooLong(culprits.whole_name())));
-            note.culprits = added.is_ok();
-            match added.and_then(|()| note.write(job_dir)) {
-                Ok(()) if count == 0 => {}
-                Ok(()) => made.push(Ok(Reported::Culprits(count, culprits.whole_name()))),
-                Err(error) => made.push(Err(error)),
-            }
-        }
-        made
     }
 
     async fn comment(
@@ -272,8 +296,8 @@ impl Reports {
         (tracker, issue): (&IssueTracker, u64),
         result: &BisectionResult,
         about: &About<'_>,
-        (note, job_dir): (&mut Note, &Path),
-    ) -> Result<Reported, ReportError> {
+        note: &Note,
+    ) -> Result<(), ReportError> {
         let page = self.settings.page.as_ref();
         let page = page.map(|page| page.replace("{job}", &result.job_id));
         let about = About {
@@ -286,7 +310,8 @@ impl Reports {
             change.status.clone_from(&self.settings.status);
         }
         let key = format!("{}/culprits", result.job_id);
-        if let Some(wait) = note.issue_begun.map(on_its_way).filter(|it| !it.is_zero()) {
+        let begun = note.made().issue_begun;
+        if let Some(wait) = begun.map(on_its_way).filter(|it| !it.is_zero()) {
             tracing::warn!(
                 "a comment on issue {issue} may be on its way; it is looked for in {} s",
                 wait.as_secs() + 1
@@ -294,11 +319,10 @@ impl Reports {
             sleep(wait).await;
         }
         if !tracker.has(issue, &key).await? {
-            note.issue_begun = Some(now());
-            note.write(job_dir)?;
+            note.add(|made| made.issue_begun = Some(now()))?;
             tracker.post(issue, &key, &change).await?;
         }
-        Ok(Reported::Issue(issue))
+        Ok(())
     }
 }
 
@@ -329,28 +353,4 @@ fn told(result: &JobResult) -> Option<&BisectionResult> {
         JobResult::Pairwise(_) => return None,
     };
     (result.state() == JobState::Completed).then_some(search)
-}
-
-impl Note {
-    /// A note that can't be read counts as none: the services are asked what they have.
-    fn read(job_dir: &Path) -> Self {
-        let text = fs::read(job_dir.join(NOTE)).unwrap_or_default();
-        serde_json::from_slice(&text).unwrap_or_default()
-    }
-
-    fn write(&self, job_dir: &Path) -> Result<(), ReportError> {
-        let path = job_dir.join(NOTE);
-        let written = || -> io::Result<()> {
-            let text = serde_json::to_vec(self)?;
-            let mut new = tempfile::NamedTempFile::new_in(job_dir)?;
-            new.write_all(&text)?;
-            new.as_file().sync_all()?;
-            new.persist(&path).map_err(|error| error.error)?;
-            Ok(())
-        };
-        written().map_err(|source| ReportError::Note {
-            path: path.clone(),
-            source,
-        })
-    }
 }

@@ -6,11 +6,11 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use fake_luci::{DEPENDENCY, FakeLuci, Faults, MAIN};
-use pinpoint_backends::google::{TokenSource, Transport};
+use pinpoint_backends::google::{TokenSource, Transport, TransportError};
 use pinpoint_backends::luci::{
-    Benchmark, LuciConfig, LuciError, ReportError, ReportSettings, Reported, Reports, Subject,
-    WantedCharts,
+    Benchmark, LuciConfig, ReportError, ReportSettings, Reported, Reports, Subject, WantedCharts,
 };
 use pinpoint_core::bots::Swarming;
 use pinpoint_core::job::JobResult;
@@ -108,7 +108,11 @@ impl Told {
 
     /// By a process that has just begun.
     async fn make(&self) -> Vec<Result<Reported, ReportError>> {
-        let transport: Arc<dyn Transport> = Arc::new(self.server.clone());
+        self.make_over(Arc::new(self.server.clone())).await
+    }
+
+    /// As [`make`](Self::make), with requests that this transport sends.
+    async fn make_over(&self, transport: Arc<dyn Transport>) -> Vec<Result<Reported, ReportError>> {
         let source = TokenSource::Metadata("http://metadata".into());
         let reports = Reports::new(&config(settings()), &source, None, &transport).unwrap();
         let made = reports.make(&FOUND, &SUBJECT, self.job_dir()).await;
@@ -127,6 +131,27 @@ impl Told {
     fn is_told_once(&self) {
         assert_eq!(self.luci.issue(ISSUE).unwrap().comments.len(), 1);
         assert_eq!(self.luci.rows(TABLE).len(), 1);
+    }
+}
+
+/// Services of which those below these paths never answer.
+struct Silent {
+    server: InProcess,
+    paths: &'static [&'static str],
+}
+
+#[async_trait]
+impl Transport for Silent {
+    async fn send(
+        &self,
+        request: http::Request<Vec<u8>>,
+        most_bytes: usize,
+    ) -> Result<http::Response<Vec<u8>>, TransportError> {
+        let path = request.uri().path();
+        if self.paths.iter().any(|silent| path.starts_with(silent)) {
+            return pending().await;
+        }
+        self.server.send(request, most_bytes).await
     }
 }
 
@@ -279,15 +304,86 @@ async fn one_report_that_fails_keeps_no_other_from_being_made() {
     told.is_told_once();
 }
 
+#[tokio::test(start_paused = true)]
+async fn silence_ends_after_ten_minutes_in_all() {
+    const TRACKER: &str = "/v1/issues/";
+    const BIGQUERY: &str = "/bigquery/";
+    let ten_minutes = Duration::from_secs(600);
+    for paths in [&[TRACKER][..], &[BIGQUERY], &[TRACKER, BIGQUERY]] {
+        let told = Told::new(1, Faults::default());
+        let begun = Instant::now();
+        let silent = Silent {
+            server: told.server.clone(),
+            paths,
+        };
+        let made = told.make_over(Arc::new(silent)).await;
+        let took = begun.elapsed();
+        assert!(
+            took >= ten_minutes && took < ten_minutes + Duration::from_secs(1),
+            "{paths:?}: {took:?}"
+        );
+        let names = [format!("issue {ISSUE}"), TABLE.into()];
+        for ((made, path), name) in made.iter().zip([TRACKER, BIGQUERY]).zip(names) {
+            match made {
+                Err(ReportError::TooLong(of)) => assert_eq!(*of, name),
+                made => assert!(
+                    made.is_ok() && !paths.contains(&path),
+                    "{paths:?}: {made:?}"
+                ),
+            }
+        }
+        // What is missing is made later.
+        assert_eq!(all(told.make().await).len(), paths.len());
+        told.is_told_once();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rows_that_the_table_does_not_show_are_owed() {
+    let told = Told::new(1, Faults::default());
+    told.luci.lose_rows(true);
+    let made = told.make().await;
+    let [Ok(Reported::Issue(ISSUE)), Err(ReportError::Unseen(table))] = &made[..] else {
+        panic!("{made:?}");
+    };
+    assert_eq!(table, TABLE);
+    told.luci.lose_rows(false);
+    assert_eq!(
+        all(told.make().await),
+        [Reported::Culprits(1, TABLE.into())]
+    );
+    told.is_told_once();
+}
+
 #[test]
-fn a_table_without_a_project_is_refused() {
-    let wrong = ReportSettings {
-        culprits: Some("pinpoint.culprits".into()),
+fn settings_that_no_service_would_take_are_refused() {
+    let of_table = |table: &str| ReportSettings {
+        culprits: Some(table.into()),
         ..settings()
     };
-    let source = TokenSource::None;
-    let Err(error) = Reports::open(&config(wrong), &source, None) else {
-        panic!("it is taken");
+    let of_status = |status: &str| ReportSettings {
+        status: Some(status.into()),
+        ..settings()
     };
-    assert!(matches!(error, LuciError::Table(_)), "{error}");
+    let of_hotlist = |id| ReportSettings {
+        hotlists: vec![5, id],
+        ..settings()
+    };
+    for (wrong, expected) in [
+        (of_table("pinpoint.culprits"), "PROJECT.DATASET.TABLE"),
+        (
+            of_status("assigned"),
+            "\"assigned\"; choose one of NEW, ASSIGNED, ",
+        ),
+        (of_status(""), "choose one of"),
+        (of_status("DUPLICATE"), "choose one of"),
+        (of_hotlist(0), "reports.hotlists has 0"),
+        (of_hotlist(-5), "reports.hotlists has -5"),
+    ] {
+        let Err(error) = Reports::open(&config(wrong), &TokenSource::None, None) else {
+            panic!("{expected}: it is taken");
+        };
+        let error = error.to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }
