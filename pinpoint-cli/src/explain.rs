@@ -8,7 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pinpoint_core::profile::{
-    ExplainOptions, Explanation, ExportFormat, Exported, Profile, Window, explain, export,
+    ExplainOptions, Explanation, ExportFormat, Exported, Profile, ProfileFormat, ReadProfileError,
+    Timeline, Window, explain, export,
 };
 use pinpoint_report::profile;
 use pinpoint_report::text::name;
@@ -17,7 +18,7 @@ use serde_json::Value;
 
 use self::job::About;
 use crate::arguments::{Display, Explain, Output};
-use crate::error::{CliError, FOUND, NO_DIFFERENCE, UNDECIDED};
+use crate::error::{CliError, FOUND, NO_DIFFERENCE, UNDECIDED, with_advice};
 use crate::explanation_text;
 use crate::output::{errln, print, print_bytes, print_json};
 use crate::text::FOUND as WARNING;
@@ -83,6 +84,8 @@ pub(crate) struct Answer {
     files: [Vec<PathBuf>; 2],
     /// None where the answer was kept, and they were removed.
     profiles: [Vec<Profile>; 2],
+    /// Whether the profiles are parts of what the files have.
+    is_cut: bool,
     explanation: Explanation,
     /// Of the job that made the profiles.
     about: Option<About>,
@@ -131,6 +134,7 @@ pub(crate) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
     let answer = Answer {
         explanation: explained(&profiles, &options)?,
         profiles,
+        is_cut: arguments.window.is_some(),
         about: None,
         files: [arguments.base.clone(), arguments.experiment.clone()],
         options,
@@ -185,20 +189,49 @@ impl Answer {
             .about
             .as_ref()
             .map(|about| explanation_text::notes(&self.explanation, about));
+        let mut notes = notes.unwrap_or_default();
+        let mut timelines = [None, None];
+        for (side, timeline) in timelines.iter_mut().enumerate() {
+            match self.timeline(side) {
+                Ok(read) => *timeline = read,
+                Err(error) => notes.push(format!(
+                    "The flame charts are made of samples alone, since a timeline can't be read: {}",
+                    with_advice(&error)
+                )),
+            }
+        }
         let report = profile::Report {
             explanation: &self.explanation,
             profiles: [base, experiment],
             options: &self.options,
+            timelines: timelines.each_ref().map(Option::as_ref),
             files: [&self.files[0], &self.files[1]],
             job: self.about.as_ref().map(|about| profile::Job {
                 id: &about.job_id,
                 explains: &about.explains,
                 profiler: &about.profiler,
             }),
-            notes: &notes.unwrap_or_default(),
+            notes: &notes,
             made: worker_list::now(),
         };
         Ok(profile::report(&report)?)
+    }
+
+    /// The timeline of the run of a side that a report draws; none where the file has none, a
+    /// run has several files, or a part of it is looked at.
+    fn timeline(&self, side: usize) -> Result<Option<Timeline>, CliError> {
+        let (runs, files) = (&self.profiles[side], &self.files[side]);
+        let run = profile::shown_run(runs).filter(|_| !self.is_cut && runs.len() == files.len());
+        let Some((run, path)) = run.and_then(|run| Some((runs.get(run)?, files.get(run)?))) else {
+            return Ok(None);
+        };
+        match run.format {
+            ProfileFormat::ChromeTrace | ProfileFormat::CpuProfile => {
+                let read = Timeline::read(&content(path)?);
+                read.map(Some).map_err(|source| refused(path, source))
+            }
+            _ => Ok(None),
+        }
     }
 
     pub(crate) fn document(&self) -> Value {
@@ -223,6 +256,7 @@ impl From<Document<'_>> for Answer {
         Self {
             files: [document.base.into_owned(), document.experiment.into_owned()],
             profiles: [Vec::new(), Vec::new()],
+            is_cut: false,
             options: ExplainOptions::default(),
             explanation: document.explanation.into_owned(),
             about: document.job.map(Cow::into_owned),
@@ -231,20 +265,8 @@ impl From<Document<'_>> for Answer {
 }
 
 fn read(path: &Path, window: Option<&Window>) -> Result<Profile, CliError> {
-    let unreadable = |error| CliError::Input(format!("can't read {}: {error}", path.display()));
-    let length = fs::metadata(path).map_err(unreadable)?.len();
-    if length > MOST_BYTES {
-        return Err(CliError::Input(format!(
-            "{} is larger than 4 GB; record for a shorter time, or less often",
-            path.display()
-        )));
-    }
-    let content = fs::read(path).map_err(unreadable)?;
-    let refused = |source| CliError::Profile {
-        path: path.to_owned(),
-        source: Box::new(source),
-    };
-    let profile = Profile::read(&content).map_err(refused)?;
+    let refused = |source| refused(path, source);
+    let profile = Profile::read(&content(path)?).map_err(refused)?;
     for warning in &profile.warnings {
         let path = path.display();
         errln!(
@@ -255,5 +277,24 @@ fn read(path: &Path, window: Option<&Window>) -> Result<Profile, CliError> {
     match window {
         Some(window) => profile.window(window).map_err(refused),
         None => Ok(profile),
+    }
+}
+
+fn content(path: &Path) -> Result<Vec<u8>, CliError> {
+    let unreadable = |error| CliError::Input(format!("can't read {}: {error}", path.display()));
+    let length = fs::metadata(path).map_err(unreadable)?.len();
+    if length > MOST_BYTES {
+        return Err(CliError::Input(format!(
+            "{} is larger than 4 GB; record for a shorter time, or less often",
+            path.display()
+        )));
+    }
+    fs::read(path).map_err(unreadable)
+}
+
+fn refused(path: &Path, source: ReadProfileError) -> CliError {
+    CliError::Profile {
+        path: path.to_owned(),
+        source: Box::new(source),
     }
 }

@@ -83,7 +83,7 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "NAME or FROM..TO")]
     pub(crate) window: Option<Window>,
     /// Write a report: one HTML file with the answer, all functions, a flame graph of both
-    /// sides, and what calls what.
+    /// sides, what calls what, and, where profiles have times, what ran when.
     #[arg(long, value_name = "FILE.html", conflicts_with = "export")]
     pub(crate) report: Option<PathBuf>,
     /// Instead of the answer, write the profiles of a side as one, with means over its

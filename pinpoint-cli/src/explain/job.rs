@@ -388,6 +388,7 @@ async fn made(
     Ok(Answer {
         files,
         profiles,
+        is_cut: window.is_some(),
         explanation,
         about: Some(about),
         options,

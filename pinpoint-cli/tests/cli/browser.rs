@@ -6,6 +6,7 @@
 //! The last of them measures how long a report of 10,000 runs takes to open, and
 //! prints that with `--nocapture`.
 
+mod annotations;
 mod explanation;
 mod screenshots;
 

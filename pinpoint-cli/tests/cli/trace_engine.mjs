@@ -28,8 +28,8 @@ for (const track of ours.tracks) {
   track.others = track.keys.flatMap((key, place) => (isOther(key) ? [place] : []));
 }
 
-/** A tenth of a nanosecond, in microseconds. */
-const ROUNDING = 1e-4;
+/** A nanosecond, in microseconds: milliseconds since the machine started have no more digits. */
+const ROUNDING = 1e-3;
 
 const differences = [];
 const compared = {};

@@ -4,6 +4,10 @@
 //! in turn go on, from the outermost to the first that differs; those above it end, and
 //! others begin. So the durations of single calls are estimates, good to the distance
 //! between two samples: a function that is called ten times between two samples is one call.
+//!
+//! A Chrome trace and a `.cpuprofile` have a [`Timeline`](super::Timeline), whose calls are
+//! those of DevTools: by V8's nodes, with the keys of entries, and with events among them. It
+//! says there why that is code of its own.
 
 use super::{FrameId, Profile, ProfileFormat, StackId, Stacks};
 

@@ -1,8 +1,10 @@
-//! The flame chart of one run a side, in columns.
+//! The flame chart of one run a side, in columns: of a timeline where the run has one
+//! (`timeline_chart.rs`), else of its samples.
 
 use hashbrown::HashMap;
-use pinpoint_core::profile::{ChartTrack, Function, Profile};
+use pinpoint_core::profile::{ChartTrack, Function, Profile, Timeline};
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::data::Known;
 use crate::foreign::clean;
@@ -12,69 +14,138 @@ use crate::text::name;
 const MOST_ENTRIES: usize = 500_000;
 
 /// At most this many marks.
-const MOST_MARKS: usize = 1_000;
+pub(super) const MOST_MARKS: usize = 1_000;
 
 /// What ran when in one run. Times are tenths of a microsecond since the run began.
 #[derive(Debug, Serialize)]
 pub(super) struct Chart {
     /// Which run of its side it is, counted from 1.
-    run: usize,
-    tracks: Vec<Track>,
-    kinds: Vec<Kind>,
-    marks: Vec<Mark>,
+    pub(super) run: usize,
+    pub(super) tracks: Vec<Track>,
+    pub(super) kinds: Vec<Kind>,
+    pub(super) marks: Vec<Mark>,
     /// Entries that are shorter than this are left out, for want of room.
-    shortest: u64,
+    pub(super) shortest: u64,
+    /// Of a timeline: what is needed to note something in its file.
+    pub(super) trace: Option<Trace>,
+}
+
+/// The file of a timeline.
+#[derive(Debug, Serialize)]
+pub(super) struct Trace {
+    /// Its name, without the folder.
+    pub(super) file: String,
+    /// The time at which the run began, in microseconds of the file's own clock.
+    pub(super) begin: f64,
+    /// How many bytes it has of what was recorded.
+    pub(super) recorded: usize,
+    /// What was noted in it; see `scripts/annotations.js`.
+    pub(super) modifications: Option<Box<RawValue>>,
 }
 
 #[derive(Debug, Default, Serialize)]
-struct Track {
-    name: String,
+pub(super) struct Track {
+    pub(super) name: String,
     /// Each as the time since the entry before it began.
-    starts: Vec<u64>,
-    durations: Vec<u64>,
-    kinds: Vec<usize>,
-    depths: Vec<u32>,
+    pub(super) starts: Vec<u64>,
+    pub(super) durations: Vec<u64>,
+    pub(super) kinds: Vec<usize>,
+    /// How many entries are around each; -1 for those that are not drawn.
+    pub(super) depths: Vec<i64>,
+    /// Of a timeline.
+    #[serde(flatten)]
+    pub(super) keys: Option<Keys>,
+}
+
+/// What makes the keys by which DevTools finds entries.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Keys {
+    pub(super) process: i64,
+    pub(super) thread: i64,
+    /// The place of an event in the file, or the number of the sample in which a call is first
+    /// seen, each as the difference to that of the event or call before.
+    pub(super) sources: Vec<i64>,
+    /// V8's number of a call's node; -1 for events, -2 for what is made of two.
+    pub(super) nodes: Vec<i64>,
+    pub(super) scheduled: Scheduled,
+}
+
+/// Entries that begin a task, and what scheduled it.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Scheduled {
+    pub(super) entry: Vec<usize>,
+    pub(super) task: Vec<String>,
+    /// The other one's track, and its place there.
+    pub(super) track: Vec<usize>,
+    pub(super) by: Vec<usize>,
 }
 
 /// What entries have in common; see `trees.js`.
-#[derive(Debug, Serialize)]
-struct Kind {
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Kind {
     /// The same on both sides.
-    id: String,
-    name: String,
-    category: &'static str,
-    url: String,
-    file: String,
-    domain: String,
-    module: String,
-    owner: String,
-    /// Its place among the functions of the page.
-    function: usize,
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) category: &'static str,
+    pub(super) url: String,
+    pub(super) file: String,
+    pub(super) domain: String,
+    pub(super) module: String,
+    pub(super) owner: String,
+    /// Its place among the functions of the page; -1 for an event.
+    pub(super) function: i64,
 }
 
 #[derive(Debug, Serialize)]
-struct Mark {
-    name: String,
-    start: u64,
-    duration: u64,
+pub(super) struct Mark {
+    pub(super) name: String,
+    pub(super) start: u64,
+    pub(super) duration: u64,
+}
+
+/// The run of a side that is drawn, which is the one whose whole cost is in the middle; none
+/// where no run has times.
+pub(super) fn shown_run(runs: &[Profile]) -> Option<usize> {
+    let mut timed: Vec<usize> = (0..runs.len())
+        .filter(|run| !runs[*run].times.is_empty())
+        .collect();
+    timed.sort_by(|a, b| runs[*a].total().total_cmp(&runs[*b].total()).then(a.cmp(b)));
+    timed.get(timed.len() / 2).copied()
+}
+
+/// The timeline of a run, and the name of its file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drawn<'a> {
+    pub(super) timeline: &'a Timeline,
+    pub(super) file: &'a str,
 }
 
 impl Chart {
-    /// The chart of the run whose whole cost is in the middle of its side; absent where no
-    /// run has times. `functions_of` has the function of each frame of each run.
+    /// The chart of a side; absent where no run has times. `functions_of` has the function of
+    /// each frame of each run, and `drawn` is of the run that is shown.
     pub(super) fn of(
         runs: &[Profile],
         functions_of: &[Vec<u32>],
+        drawn: Option<Drawn>,
         known: &mut Known,
     ) -> Option<Self> {
-        let mut timed: Vec<usize> = (0..runs.len())
-            .filter(|run| !runs[*run].times.is_empty())
-            .collect();
-        timed.sort_by(|a, b| runs[*a].total().total_cmp(&runs[*b].total()).then(a.cmp(b)));
-        let run = *timed.get(timed.len() / 2)?;
+        let run = shown_run(runs)?;
         let (profile, functions) = (runs.get(run)?, functions_of.get(run)?);
+        let chart = match drawn {
+            Some(drawn) => Self::of_timeline(drawn, profile, functions, known),
+            None => Self::of_samples(profile, functions, known),
+        };
+        let chart = Self {
+            run: run + 1,
+            ..chart
+        };
+        (!chart.tracks.is_empty()).then_some(chart)
+    }
+
+    fn of_samples(profile: &Profile, functions: &[u32], known: &mut Known) -> Self {
         let tracks = profile.flame_chart();
-        let shortest = shortest(&tracks);
+        let calls = tracks.iter().flat_map(|track| &track.calls);
+        let shortest = shortest(calls.map(|call| call.duration));
         let mut kinds = Kinds {
             places: HashMap::new(),
             listed: Vec::new(),
@@ -89,25 +160,25 @@ impl Chart {
                 })
             })
             .collect();
-        (!tracks.is_empty()).then(|| Self {
-            run: run + 1,
+        Self {
+            run: 0,
             tracks,
             kinds: kinds.listed,
             marks: marks(profile),
             shortest,
-        })
+            trace: None,
+        }
     }
 }
 
 /// Tenths of a microsecond.
-fn tenths(nanoseconds: f64) -> u64 {
+pub(super) fn tenths(nanoseconds: f64) -> u64 {
     (nanoseconds / 100.0).max(0.0).round() as u64
 }
 
-/// How long an entry has to be so that all have room.
-fn shortest(tracks: &[ChartTrack]) -> u64 {
-    let calls = tracks.iter().flat_map(|track| &track.calls);
-    let mut durations: Vec<u64> = calls.map(|call| tenths(call.duration)).collect();
+/// How long an entry has to be so that all have room, of durations in nanoseconds.
+pub(super) fn shortest(durations: impl Iterator<Item = f64>) -> u64 {
+    let mut durations: Vec<u64> = durations.map(tenths).collect();
     if durations.len() <= MOST_ENTRIES {
         return 0;
     }
@@ -130,7 +201,7 @@ fn columns(track: &ChartTrack, shortest: u64, mut kind: impl FnMut(usize) -> usi
         columns.starts.push(start - last);
         columns.durations.push(end - start);
         columns.kinds.push(kind(call.frame.index() as usize));
-        columns.depths.push(call.depth);
+        columns.depths.push(i64::from(call.depth));
         last = start;
     }
     columns
@@ -164,11 +235,12 @@ impl Kinds {
 }
 
 impl Kind {
-    fn of(function: Option<&Function>, place: usize) -> Self {
+    /// Calls of a function, which has this place on the page.
+    pub(super) fn of(function: Option<&Function>, place: usize) -> Self {
         let text = |text: Option<&str>| clean(text.unwrap_or_default()).into_owned();
         let file = function.and_then(|function| function.file.as_deref());
         let url = file.filter(|file| file.contains("://"));
-        let host = url.and_then(|url| url.split("://").nth(1)?.split(['/', '?', '#']).next());
+        let host = url.and_then(host);
         let module = function.and_then(|function| function.module.as_deref());
         let package = function.and_then(|function| function.package.as_deref());
         let called = function.map(|function| function.name.as_str());
@@ -184,7 +256,12 @@ impl Kind {
             domain: text(host),
             module: text(module),
             owner: text(package.or(host)),
-            function: place,
+            function: place as i64,
         }
     }
+}
+
+/// The host of a URL.
+pub(super) fn host(url: &str) -> Option<&str> {
+    url.split("://").nth(1)?.split(['/', '?', '#']).next()
 }

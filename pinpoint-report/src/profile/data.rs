@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use pinpoint_core::profile::{Explanation, Function, FunctionChange, Profile, StackComparison};
 use serde::Serialize;
 
-use super::chart::Chart;
+use super::chart::{Chart, Drawn};
 use crate::foreign::clean;
 use crate::text::name;
 use crate::words::explanation as words;
@@ -61,6 +61,7 @@ impl Data {
         explanation: &Explanation,
         compared: &StackComparison,
         [base, experiment]: [&[Profile]; 2],
+        drawn: [Option<Drawn>; 2],
     ) -> Self {
         let tree = compared.tree.visible(MOST_STACKS);
         let rows = explanation.functions.iter().enumerate();
@@ -100,8 +101,8 @@ impl Data {
             calls.p.push(call.adjusted_p.map(short));
         }
         let (of_base, of_experiment) = compared.functions_of.split_at(base.len());
-        let before = Chart::of(base, of_base, &mut functions);
-        let after = Chart::of(experiment, of_experiment, &mut functions);
+        let before = Chart::of(base, of_base, drawn[0], &mut functions);
+        let after = Chart::of(experiment, of_experiment, drawn[1], &mut functions);
         Self {
             charts: before.zip(after).map(|(before, after)| [before, after]),
             unit: clean(&explanation.unit.to_string()).into_owned(),

@@ -10,11 +10,12 @@ mod chart;
 mod data;
 mod functions;
 mod scripts;
+mod timeline_chart;
 
 use std::path::PathBuf;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use pinpoint_core::profile::{ExplainOptions, Explanation, Profile, compare_stacks};
+use pinpoint_core::profile::{ExplainOptions, Explanation, Profile, Timeline, compare_stacks};
 
 use crate::foreign::Foreign;
 use crate::page::policy_for;
@@ -31,6 +32,9 @@ pub struct Report<'a> {
     pub profiles: [&'a [Profile]; 2],
     /// How they were compared.
     pub options: &'a ExplainOptions,
+    /// What happened when in the run of each side that is drawn ([`shown_run`]). Without it,
+    /// what is drawn is made of samples alone.
+    pub timelines: [Option<&'a Timeline>; 2],
     /// The files of both sides.
     pub files: [&'a [PathBuf]; 2],
     /// The job that made the profiles, if one did.
@@ -52,6 +56,12 @@ pub struct Job<'a> {
     pub profiler: &'a str,
 }
 
+/// The run of a side whose flame chart is in the report: the one whose whole cost is in the
+/// middle. None where no run has times.
+pub fn shown_run(runs: &[Profile]) -> Option<usize> {
+    chart::shown_run(runs)
+}
+
 /// The report as a page.
 ///
 /// # Errors
@@ -61,11 +71,13 @@ pub struct Job<'a> {
 /// # Cost
 ///
 /// That of [`explain`](pinpoint_core::profile::explain). The page holds at most 2,000
-/// functions, 20,000 stacks and 10,000 pairs of caller and callee.
+/// functions, 20,000 stacks, 10,000 pairs of caller and callee, and 500,000 entries of the
+/// flame chart of a side.
 pub fn report(report: &Report) -> Result<String, ReportError> {
     let [base, experiment] = report.profiles;
     let stacks = compare_stacks(base, experiment, report.options)?;
-    let data = data::Data::of(report.explanation, &stacks, report.profiles);
+    let drawn = [0, 1].map(|side| drawn(report, side));
+    let data = data::Data::of(report.explanation, &stacks, report.profiles, drawn);
     let packed = pack::pack(&data).map_err(ReportError::Pack)?;
     let (word, tone) = status(report.explanation);
     let answer = answer(report);
@@ -102,6 +114,17 @@ pub fn report(report: &Report) -> Result<String, ReportError> {
         }
     };
     Ok(page.into_string())
+}
+
+/// The timeline of a side with the file that it is from.
+fn drawn<'a>(report: &Report<'a>, side: usize) -> Option<chart::Drawn<'a>> {
+    let timeline = report.timelines[side]?;
+    let file = report.files[side].get(shown_run(report.profiles[side])?)?;
+    let file = file.file_name().and_then(|name| name.to_str());
+    Some(chart::Drawn {
+        timeline,
+        file: file.unwrap_or_default(),
+    })
 }
 
 /// The answer, as a terminal shows it.
@@ -182,6 +205,7 @@ fn timeline() -> Markup {
                 div.canvas.chart { canvas role="application" tabindex="0" {} }
             }
             p.readout role="status" {}
+            details.annotate { summary { "Annotations" } }
             details.tracks { summary { "Tracks" } div.wide {} }
             details.trees {
                 summary { "Trees of the track in this window" }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 /// The modules, each after those that it imports from.
-const MODULES: [(&str, &str); 19] = [
+const MODULES: [(&str, &str); 22] = [
     ("numbers", include_str!("scripts/numbers.js")),
     ("flame_graph", include_str!("scripts/flame_graph.js")),
     ("trees", include_str!("trees.js")),
@@ -11,6 +11,8 @@ const MODULES: [(&str, &str); 19] = [
     ("windows", include_str!("scripts/windows.js")),
     ("flame_chart", include_str!("scripts/flame_chart.js")),
     ("chart", include_str!("scripts/chart.js")),
+    ("json_members", include_str!("scripts/json_members.js")),
+    ("annotations", include_str!("scripts/annotations.js")),
     ("tracks", include_str!("scripts/tracks.js")),
     ("overlays", include_str!("scripts/overlays.js")),
     ("elements", include_str!("scripts/elements.js")),
@@ -22,6 +24,10 @@ const MODULES: [(&str, &str); 19] = [
         include_str!("scripts/flame_graph_view.js"),
     ),
     ("shapes_view", include_str!("scripts/shapes_view.js")),
+    (
+        "annotations_view",
+        include_str!("scripts/annotations_view.js"),
+    ),
     ("tracks_view", include_str!("scripts/tracks_view.js")),
     ("trees_view", include_str!("scripts/trees_view.js")),
     ("timeline_view", include_str!("scripts/timeline_view.js")),

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
-use pinpoint_core::profile::{ExplainOptions, Profile, explain};
+use pinpoint_core::profile::{ExplainOptions, Profile, Timeline, compare_stacks, explain};
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -17,6 +18,7 @@ fn page(base: &str, experiment: &str, notes: &[String]) -> String {
         explanation: &explanation,
         profiles: [&base, &experiment],
         options: &options,
+        timelines: [None, None],
         files: [&files, &files],
         job: Some(Job {
             id: "01a1",
@@ -82,4 +84,66 @@ fn counted_calls_have_no_flame_graph_and_say_so() {
     let page = page(&counted(100), &counted(120), &[]);
     assert!(page.contains("keeps no stacks"));
     assert!(!page.contains("<canvas"));
+}
+
+/// A task in which `parse` is called for two milliseconds; another thread schedules an
+/// animation that ends after the task. Notes are of entries that there are, and of others.
+const TRACE: &str = r#"{"traceEvents": [
+    {"name": "thread_name", "ph": "M", "pid": 7, "tid": 1, "args": {"name": "Main </script>"}},
+    {"name": "Draw", "ph": "X", "cat": "cc", "pid": 7, "tid": 2, "ts": 1000, "dur": 500, "args": {}},
+    {"name": "RunTask", "ph": "X", "cat": "toplevel", "pid": 7, "tid": 1, "ts": 1000, "dur": 9000, "args": {}},
+    {"name": "FunctionCall", "ph": "X", "cat": "v8", "pid": 7, "tid": 1, "ts": 1100, "dur": 8000, "args": {}},
+    {"name": "Across", "ph": "X", "cat": "cc", "pid": 7, "tid": 1, "ts": 9900, "dur": 300, "args": {}},
+    {"name": "load", "ph": "b", "cat": "blink.user_timing", "id": "0x2", "pid": 7, "tid": 1, "ts": 1200, "args": {}},
+    {"name": "load", "ph": "e", "cat": "blink.user_timing", "id": "0x2", "pid": 7, "tid": 1, "ts": 5200, "args": {}},
+    {"name": "Profile", "ph": "P", "id": "0x1", "pid": 7, "tid": 1, "ts": 1000, "args": {"data": {"startTime": 1000}}},
+    {"name": "ProfileChunk", "ph": "P", "id": "0x1", "pid": 7, "tid": 1, "ts": 1001, "args": {"data": {"cpuProfile": {
+      "nodes": [
+        {"id": 1, "callFrame": {"functionName": "(root)", "scriptId": 0, "url": "", "lineNumber": -1, "columnNumber": -1}},
+        {"id": 2, "parent": 1, "callFrame": {"functionName": "parse", "scriptId": 5, "url": "https://example.com/a.js", "lineNumber": 3, "columnNumber": 1}}],
+      "samples": [1, 2, 2, 1]}, "timeDeltas": [1000, 1000, 1000, 1000]}}}],
+  "metadata": {"modifications": {"annotations": {"entryLabels": [{"entry": "r-2", "label": "</script>"}]}}}}"#;
+
+#[test]
+fn a_trace_is_drawn_with_its_events_and_the_keys_of_devtools() {
+    let runs = vec![Profile::read(TRACE.as_bytes()).unwrap(); 6];
+    let timeline = Timeline::read(TRACE.as_bytes()).unwrap();
+    let options = ExplainOptions::default();
+    let explanation = explain(&runs, &runs, &options).unwrap();
+    let stacks = compare_stacks(&runs, &runs, &options).unwrap();
+    let drawn = chart::Drawn {
+        timeline: &timeline,
+        file: "a.json",
+    };
+    let data = data::Data::of(&explanation, &stacks, [&runs, &runs], [Some(drawn); 2]);
+    let data = serde_json::to_value(&data).unwrap();
+    let chart = &data["charts"][0];
+    let kind_of = |track: usize| -> Vec<&Value> {
+        let kinds = chart["tracks"][track]["kinds"].as_array().unwrap();
+        let kind = |place: &Value| &chart["kinds"][place.as_u64().unwrap() as usize];
+        kinds.iter().map(kind).collect()
+    };
+    let names: Vec<_> = kind_of(0).iter().map(|kind| &kind["name"]).collect();
+    assert_eq!(names, ["RunTask", "FunctionCall", "parse", "Across"]);
+    // The thread with scripts stands first, spans last.
+    let names: Vec<_> = (0..3)
+        .map(|track| &chart["tracks"][track]["name"])
+        .collect();
+    assert_eq!(names, ["Main </script>", "", "Timings"]);
+    let main = &chart["tracks"][0];
+    assert_eq!(main["starts"], json!([0, 1_000, 19_000, 69_000]));
+    assert_eq!(main["durations"], json!([90_000, 80_000, 20_000, 3_000]));
+    assert_eq!(main["depths"], json!([0, 1, 2, -1]));
+    assert_eq!(main["sources"], json!([2, 1, 1, 1]));
+    assert_eq!(main["nodes"], json!([-1, -1, 2, -1]));
+    assert_eq!(chart["tracks"][2]["nodes"], json!([-2]));
+    // A call is that of the function in the tables, an event of none.
+    let functions: Vec<_> = kind_of(0).iter().map(|kind| &kind["function"]).collect();
+    let parse = data["functions"]["name"].as_array().unwrap();
+    let parse = parse.iter().position(|name| name == "parse").unwrap();
+    assert_eq!(functions, [-1, -1, parse as i64, -1]);
+    assert_eq!(chart["marks"][0]["name"], "load");
+    assert_eq!(chart["trace"]["begin"], 1_000.0);
+    let notes = &chart["trace"]["modifications"]["annotations"]["entryLabels"];
+    assert_eq!(notes[0]["entry"], "r-2");
 }

@@ -58,13 +58,13 @@ pub(super) fn reported(world: &World) -> PathBuf {
     file
 }
 
-fn text(browser: &mut Chromium, selector: &str) -> String {
+pub(super) fn text(browser: &mut Chromium, selector: &str) -> String {
     let expression = format!("document.querySelector({}).textContent", json!(selector));
     browser.evaluate(&expression).as_str().unwrap().to_owned()
 }
 
 /// Clicks on the button of a section that says this.
-fn click(browser: &mut Chromium, section: &str, button: &str) {
+pub(super) fn click(browser: &mut Chromium, section: &str, button: &str) {
     let script = format!(
         "[...document.querySelectorAll({} + ' button')].find(it => it.textContent.includes({})).click()",
         json!(section),
@@ -74,7 +74,7 @@ fn click(browser: &mut Chromium, section: &str, button: &str) {
 }
 
 /// Types into the field of a section.
-fn type_into(browser: &mut Chromium, selector: &str, text: &str) {
+pub(super) fn type_into(browser: &mut Chromium, selector: &str, text: &str) {
     let field = format!("document.querySelector({})", json!(selector));
     browser.evaluate(&format!(
         "{field}.value = {}; {field}.dispatchEvent(new Event('input'))",
@@ -84,7 +84,7 @@ fn type_into(browser: &mut Chromium, selector: &str, text: &str) {
 
 /// Presses the button of the mouse at one place, and lets it go at another, both as parts of
 /// the element's size.
-fn drag(browser: &mut Chromium, selector: &str, from: (f64, f64), to: (f64, f64)) {
+pub(super) fn drag(browser: &mut Chromium, selector: &str, from: (f64, f64), to: (f64, f64)) {
     let element = format!("document.querySelector({})", json!(selector));
     browser.evaluate(&format!("{element}.scrollIntoView({{ block: 'center' }})"));
     let place = browser.evaluate(&format!(
@@ -113,7 +113,7 @@ fn drag(browser: &mut Chromium, selector: &str, from: (f64, f64), to: (f64, f64)
 }
 
 /// Whether the canvas has more than one colour.
-fn is_drawn(browser: &mut Chromium, selector: &str) {
+pub(super) fn is_drawn(browser: &mut Chromium, selector: &str) {
     browser.wait_for(&format!(
         "(canvas => {{ const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer); \
          return new Set(pixels).size > 3; }})(document.querySelector({}))",

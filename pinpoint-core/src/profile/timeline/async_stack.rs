@@ -147,29 +147,34 @@ impl Timeline {
             if !seen.insert(id) {
                 break;
             }
-            let scheduled = if self.is_call(id) {
-                let function = self.kind_of(id).and_then(|kind| kind.function);
-                let shown = function.filter(|function| !self.is_built_in(*function));
-                if let Some(part) = parts.last_mut() {
-                    part.functions.extend(shown);
-                }
-                self.scheduled.get(&id)
-            } else {
-                self.entered.get(&id)
-            };
-            at = match scheduled.filter(|scheduled| !seen.contains(&scheduled.by)) {
-                Some(scheduled) => {
+            let function = self.kind_of(id).and_then(|kind| kind.function);
+            let shown = function.filter(|function| !self.is_built_in(*function));
+            if let Some(part) = parts.last_mut() {
+                part.functions.extend(shown);
+            }
+            at = match self.scheduled_by(id).filter(|(_, by)| !seen.contains(by)) {
+                Some((task, by)) => {
                     parts.push(StackPart {
-                        task: scheduled.task,
+                        task,
                         functions: Vec::new(),
                     });
-                    Some(scheduled.by)
+                    Some(by)
                 }
                 None => self.parent(id),
             };
         }
         self.take_payload(entry, &mut parts);
         parts
+    }
+
+    /// What scheduled the task that an entry begins: the name of the task, such as
+    /// `Promise.then`, and the call or event that scheduled it.
+    pub fn scheduled_by(&self, entry: EntryId) -> Option<(NameId, EntryId)> {
+        let scheduled = match self.is_call(entry) {
+            true => self.scheduled.get(&entry),
+            false => self.entered.get(&entry),
+        };
+        scheduled.map(|scheduled| (scheduled.task, scheduled.by))
     }
 
     /// The functions on the stack that an event carries take the place of the innermost ones.

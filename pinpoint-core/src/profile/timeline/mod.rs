@@ -34,6 +34,12 @@
 //! runs, not one with another. A `.cpuprofile` has no events: there each difference between
 //! two samples ends and begins calls (`sampled.rs`).
 //!
+//! [`Profile::flame_chart`](super::Profile::flame_chart) makes calls of the samples of other
+//! tools. It is code of its own, since little is the same: here a call is a node of V8's tree
+//! and has a key by which DevTools finds it, the collector stands on what ran before it, and
+//! events begin and end calls; there a thread that sleeps has gaps, and a stack holds for as
+//! long as the tool says.
+//!
 //! # Asynchronous stacks
 //!
 //! V8 says with `AsyncTaskScheduled` and `AsyncTaskRun` what was scheduled where, joined by
@@ -47,6 +53,7 @@ mod flows;
 mod key;
 mod kind;
 mod model;
+mod modifications;
 mod nesting;
 mod read;
 mod sampled;

@@ -165,6 +165,11 @@ pub struct Timeline {
     /// Spans that belong to no thread, in the order of time; of those that begin together the
     /// longest first.
     pub spans: Vec<Span>,
+    /// What was noted in the file by those who looked at it: `metadata.modifications`, as JSON.
+    pub modifications: Option<String>,
+    /// How many bytes the file has of what was recorded: by them it is known again, whatever is
+    /// noted in it.
+    pub recorded_bytes: usize,
     /// The stacks that events carry, the innermost function first.
     pub(super) payloads: Vec<Vec<FunctionId>>,
     /// What a call was scheduled by.

@@ -8,7 +8,7 @@ use super::model::{Entry, FunctionId, Nesting, Source, Timeline, Track};
 use super::samples::{Raw, Samples};
 use super::spans::Spans;
 use super::tables::{MOST_ENTRIES, Tables};
-use super::{Kind, arguments, async_stack, calls, nesting, sampled};
+use super::{Kind, arguments, async_stack, calls, modifications, nesting, sampled};
 use crate::profile::read::chrome_trace::{Chunk, Data, Whole};
 use crate::profile::read::cpuprofile::CpuProfile;
 use crate::profile::read::json::{self, misshapen};
@@ -33,11 +33,20 @@ impl Timeline {
     /// stacks. An entry takes some 60 bytes.
     pub fn read(content: &[u8]) -> Result<Self, ReadProfileError> {
         let content = &*format::plain(content)?;
-        match format::recognised(content)? {
-            format @ ProfileFormat::ChromeTrace => of_trace(format::utf8(content, format)?),
-            format @ ProfileFormat::CpuProfile => of_cpuprofile(format::utf8(content, format)?),
-            format => Err(ReadProfileError::NoTimeline { format }),
-        }
+        let format = format::recognised(content)?;
+        let read = match format {
+            ProfileFormat::ChromeTrace => of_trace,
+            ProfileFormat::CpuProfile => of_cpuprofile,
+            format => return Err(ReadProfileError::NoTimeline { format }),
+        };
+        let text = format::utf8(content, format)?;
+        let timeline = read(text)?;
+        let notes = modifications::of(text);
+        Ok(Self {
+            modifications: notes.modifications,
+            recorded_bytes: notes.recorded_bytes,
+            ..timeline
+        })
     }
 }
 
@@ -389,6 +398,8 @@ impl Timeline {
             kinds: Vec::new(),
             tracks: Vec::new(),
             spans: Vec::new(),
+            modifications: None,
+            recorded_bytes: 0,
             payloads: Vec::new(),
             scheduled: BTreeMap::new(),
             entered: BTreeMap::new(),

@@ -1,9 +1,16 @@
 // The flame charts that the page holds, unpacked and joined.
+//
+// Entries of a trace have keys, by which DevTools finds them in the file: `r-INDEX` for an event,
+// `s-INDEX` for what is made of two, `p-PROCESS-THREAD-SAMPLE-NODE` for a call.
 
 import { rowsOf } from "./flame_chart.js";
 
 // Times of the page's data are tenths of a microsecond.
 const TENTH = 10;
+
+// What stands for a call's node where there is none.
+const EVENT = -1;
+const TWO_EVENTS = -2;
 
 // A chart with its tracks as trees and flame charts want them; times in µs since the run began.
 export function decode({ tracks, kinds, marks, ...rest }) {
@@ -14,7 +21,9 @@ export function decode({ tracks, kinds, marks, ...rest }) {
       return last / TENTH;
     });
     const durations = Float64Array.from(track.durations, (duration) => duration / TENTH);
-    const made = { ...track, starts, durations, kinds: Uint32Array.from(track.kinds), depths: Uint32Array.from(track.depths) };
+    const made = {
+      ...track, starts, durations, kinds: Uint32Array.from(track.kinds), depths: Int32Array.from(track.depths), ...keysOf(track),
+    };
     return { ...made, rows: rowsOf(made) };
   });
   let end = 1;
@@ -26,6 +35,75 @@ export function decode({ tracks, kinds, marks, ...rest }) {
     ...rest, kinds, tracks: decoded, bounds: { min: begin, max: end },
     marks: marks.map(({ name, start, duration }) => ({ name, start: start / TENTH, duration: duration / TENTH })),
   };
+}
+
+// The columns of which keys are made, and a Map of the entries that another one scheduled.
+function keysOf({ sources, nodes, scheduled }) {
+  if (!sources) return {};
+  const last = [0, 0];
+  const from = Int32Array.from(sources, (since, entry) => {
+    const of = nodes[entry] >= 0 ? 1 : 0;
+    last[of] += since;
+    return last[of];
+  });
+  const parents = scheduled?.entry.map((entry, at) => (
+    [entry, { task: scheduled.task[at], track: scheduled.track[at], entry: scheduled.by[at] }]));
+  return { sources: from, nodes: Float64Array.from(nodes), scheduled: new Map(parents) };
+}
+
+// The key of an entry; null where the file has no events.
+export function entryKey({ tracks }, { track, entry }) {
+  const { process, thread, sources, nodes } = tracks[track];
+  if (!sources) return null;
+  switch (nodes[entry]) {
+    case EVENT: return `r-${sources[entry]}`;
+    case TWO_EVENTS: return `s-${sources[entry]}`;
+    default: return `p-${process}-${thread}-${sources[entry]}-${nodes[entry]}`;
+  }
+}
+
+// The entry of a key; null for one that the chart does not have.
+export function entryOfKey({ tracks }, key) {
+  const event = /^([rs])-(\d+)$/.exec(key);
+  const call = /^p-(-?\d+)-(-?\d+)-(-?\d+)-(\d+)$/.exec(key);
+  if (!event && !call) return null;
+  const [source, node] = event
+    ? [Number(event[2]), event[1] === "r" ? EVENT : TWO_EVENTS] : [Number(call[3]), Number(call[4])];
+  for (let track = 0; track < tracks.length; track += 1) {
+    const { process, thread, sources, nodes } = tracks[track];
+    if (!sources || (call && (process !== Number(call[1]) || thread !== Number(call[2])))) continue;
+    const entry = sources.findIndex((it, at) => it === source && nodes[at] === node);
+    if (entry >= 0) return { track, entry };
+  }
+  return null;
+}
+
+// Where an entry was called from, the innermost first: [{ task, track, entry }, …]. What
+// scheduled a task comes before what called it, with the name of the task. Cycles end.
+export function callersOf({ tracks }, { track, entry }) {
+  const found = [];
+  const seen = new Set();
+  let at = { track, entry };
+  while (at && !seen.has(`${at.track} ${at.entry}`)) {
+    seen.add(`${at.track} ${at.entry}`);
+    if (seen.size > 1) found.push(at);
+    const by = tracks[at.track].scheduled?.get(at.entry);
+    at = by && !seen.has(`${by.track} ${by.entry}`) ? by : parentOf(tracks[at.track], at);
+  }
+  return found;
+}
+
+// The entry around another: the last of the row above that begins no later.
+function parentOf({ depths, rows }, { track, entry }) {
+  const above = rows[depths[entry] - 1];
+  if (!above) return null;
+  let [least, most] = [0, above.length];
+  while (least < most) {
+    const middle = (least + most) >> 1;
+    if (above[middle] > entry) most = middle;
+    else least = middle + 1;
+  }
+  return least === 0 ? null : { track, entry: above[least - 1] };
 }
 
 // Marks of the same name on both sides, as pairs of times: the first of each name.

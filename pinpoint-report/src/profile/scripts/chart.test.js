@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { busy, commonMarks, decode, joined } from "./chart.js";
+import { busy, callersOf, commonMarks, decode, entryKey, entryOfKey, joined } from "./chart.js";
 
 const chart = decode({
   run: 2, shortest: 0, kinds: [{ id: "f:0" }], marks: [{ name: "paint", start: 500, duration: 0 }],
@@ -30,4 +30,35 @@ test("rows of two trees are joined, what moved most first", () => {
   const rows = (...list) => new Map(list.map(([id, self, total]) => [id, { id, self, total }]));
   const both = joined(rows(["a", 1, 9], ["b", 5, 5]), rows(["a", 1, 10], ["c", 3, 3]));
   assert.deepEqual(both.map(({ id, totals }) => [id, totals]), [["b", [5, 0]], ["c", [0, 3]], ["a", [9, 10]]]);
+});
+
+// A task with an event in it, in that a call; then, on another thread, what that call scheduled.
+const traced = decode({
+  run: 1, shortest: 0, kinds: [], marks: [],
+  tracks: [
+    { name: "main", process: 7, thread: 1, starts: [0, 10, 10, 900], durations: [500, 400, 200, 100], kinds: [0, 0, 0, 0], depths: [0, 1, 2, -1],
+      sources: [5, -2, -1, 7], nodes: [-1, -1, 33, -2], scheduled: { entry: [0], task: ["again"], track: [1], by: [1] } },
+    { name: "worker", process: 7, thread: 2, starts: [0, 5], durations: [50, 40], kinds: [0, 0], depths: [0, 1],
+      sources: [20, 4], nodes: [-1, 34], scheduled: { entry: [1], task: ["setTimeout"], track: [0], by: [2] } },
+  ],
+});
+
+test("entries are found by the keys of DevTools", () => {
+  const keys = traced.tracks.flatMap(({ starts }, track) => [...starts].map((_, entry) => [entryKey(traced, { track, entry }), { track, entry }]));
+  assert.deepEqual(keys.map(([key]) => key), ["r-5", "r-3", "p-7-1--1-33", "s-10", "r-20", "p-7-2-4-34"]);
+  for (const [key, entry] of keys) assert.deepEqual(entryOfKey(traced, key), entry);
+  for (const key of ["r-6", "s-5", "p-7-3--1-33", "p-7-1-4-34", "l-3", "x-5", "r--1", ""]) assert.equal(entryOfKey(traced, key), null, key);
+  assert.equal(entryKey(chart, { track: 0, entry: 0 }), null);
+  assert.equal(entryOfKey(chart, "r-0"), null);
+});
+
+test("what scheduled a task comes before what called it, and a cycle ends", () => {
+  const places = callersOf(traced, { track: 1, entry: 1 }).map(({ track, entry, task }) => [track, entry, task]);
+  assert.deepEqual(places, [[0, 2, "setTimeout"], [0, 1, undefined], [0, 0, undefined]]);
+  assert.deepEqual(callersOf(chart, { track: 0, entry: 2 }), []);
+  assert.deepEqual(callersOf(chart, { track: 0, entry: 1 }), [{ track: 0, entry: 0 }]);
+});
+
+test("what has no depth is in no row", () => {
+  assert.deepEqual(traced.tracks[0].rows.map((row) => [...row]), [[0], [1], [2]]);
 });

@@ -3,10 +3,12 @@
 //
 //   { starts: µs, ascending, durations: µs, kinds, depths }
 
-// Prepares a track for drawing: its entries by depth, each row in the order of time.
+// Prepares a track for drawing: its entries by depth, each row in the order of time. Those
+// without a depth (-1) are in no row.
 export function rowsOf(track) {
   const counts = [];
   for (const depth of track.depths) {
+    if (depth < 0) continue;
     while (counts.length <= depth) counts.push(0);
     counts[depth] += 1;
   }
@@ -14,6 +16,7 @@ export function rowsOf(track) {
   const filled = counts.map(() => 0);
   for (let entry = 0; entry < track.depths.length; entry += 1) {
     const depth = track.depths[entry];
+    if (depth < 0) continue;
     rows[depth][filled[depth]] = entry;
     filled[depth] += 1;
   }

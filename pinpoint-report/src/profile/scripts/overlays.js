@@ -3,10 +3,14 @@
 //   { type: "selected", side, entry }             only one
 //   { type: "ruler", time }                       only one; the time is one of the base
 //   { type: "difference", side, entry, text }     a function whose difference is certain
+//   { type: "scheduled", side, from, to }         only one: what scheduled the task of the selected entry
+//   { type: "label", side, entry, text }          what someone noted: of an entry,
+//   { type: "range", side, window, text }         of a range of time,
+//   { type: "link", side, from, to }              and that one entry leads to another
 //
 // An entry is { track, entry }.
 
-const ONLY_ONE = new Set(["selected", "ruler"]);
+const ONLY_ONE = new Set(["selected", "scheduled", "ruler"]);
 
 export class Overlays {
   #all = [];
@@ -41,7 +45,26 @@ export function shapes(overlays, side, view) {
     const x = Math.max(0, across(it.start));
     return { x, y: it.top, width: Math.max(2, Math.min(width, across(it.start + it.duration)) - x), height: it.height };
   };
+  // From the begin of one entry to that of another; what is not seen is at the edge.
+  const arrow = ({ from, to }) => {
+    const [begin, end] = [placeOf(from), placeOf(to)];
+    if (!begin || !end) return [];
+    return [{ shape: "arrow", ...begin, width: end.x - begin.x, height: end.y - begin.y }];
+  };
+  const placeOf = (entry) => {
+    const it = box(entry);
+    if (!it) return null;
+    return { x: Math.max(0, Math.min(width, across(it.start))), y: it.top + it.height / 2 };
+  };
   const draw = {
+    link: arrow,
+    scheduled: arrow,
+    label: ({ entry, text }) => [{ shape: "outline", ...boxOf(entry) }, { shape: "note", ...boxOf(entry), text }],
+    range: ({ window: range, text }) => {
+      if (range.max < window.min || range.min > window.max) return [];
+      const [x, end] = [Math.max(0, across(range.min)), Math.min(width, across(range.max))];
+      return [{ shape: "band", x, y: 0, width: end - x, height, text }];
+    },
     selected: ({ entry }) => [{ shape: "outline", ...boxOf(entry) }],
     difference: ({ entry, text }) => [{ shape: "outline", ...boxOf(entry) }, { shape: "note", ...boxOf(entry), text }],
     ruler: ({ time }) => {

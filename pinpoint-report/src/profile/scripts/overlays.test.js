@@ -45,3 +45,23 @@ test("what differs has a note above it", () => {
     { type: "difference", shape: "note", x: 200, y: 20, width: 25, height: 10, text: "+2 ms" },
   ]);
 });
+
+test("labels, ranges of time and links", () => {
+  const entry = (at) => ({ track: 0, entry: at });
+  const overlays = [
+    { type: "label", side: 0, entry: entry(4), text: "why?" },
+    { type: "range", side: 0, window: { min: 900, max: 1100 }, text: "first" },
+    { type: "range", side: 0, window: { min: 100, max: 300 }, text: "before" },
+    { type: "link", side: 0, from: entry(0), to: entry(3) },
+    { type: "link", side: 0, from: entry(0), to: entry(70) },
+    { type: "link", side: 0, from: entry(0), to: { track: 1, entry: 3 } },
+  ];
+  assert.deepEqual(drawn(overlays), [
+    { type: "label", shape: "outline", x: 200, y: 20, width: 25, height: 10 },
+    { type: "label", shape: "note", x: 200, y: 20, width: 25, height: 10, text: "why?" },
+    { type: "range", shape: "band", x: 0, y: 0, width: 50, height: 80, text: "first" },
+    { type: "link", shape: "arrow", x: 0, y: 25, width: 150, height: 0 },
+    { type: "link", shape: "arrow", x: 0, y: 25, width: 500, height: 0 },
+  ]);
+  assert.deepEqual(drawn(overlays, 1), []);
+});

@@ -6,6 +6,29 @@ const PAINT = {
     context.lineWidth = 2;
     context.strokeRect(x + 1, y + 1, Math.max(1, width - 2), height - 2);
   },
+  band(context, { x, y, width, height, text }, ink) {
+    context.globalAlpha = 0.15;
+    context.fillStyle = ink.link;
+    context.fillRect(x, y, Math.max(1, width), height);
+    context.globalAlpha = 1;
+    context.fillRect(x, y, 1, height);
+    context.fillRect(x + width - 1, y, 1, height);
+    PAINT.note(context, { x, y: height, text }, ink);
+  },
+  arrow(context, { x, y, width, height }, ink) {
+    const [toX, toY] = [x + width, y + height];
+    const angle = Math.atan2(height, width);
+    context.strokeStyle = ink.link;
+    context.lineWidth = 1.5;
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(toX, toY);
+    for (const side of [-0.5, 0.5]) {
+      context.moveTo(toX, toY);
+      context.lineTo(toX - 8 * Math.cos(angle + side), toY - 8 * Math.sin(angle + side));
+    }
+    context.stroke();
+  },
   line(context, { x, height }, ink) {
     context.fillStyle = ink.link;
     context.fillRect(x, 0, 1, height);

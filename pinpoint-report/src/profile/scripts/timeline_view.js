@@ -1,8 +1,9 @@
 // The flame charts of both sides, one above the other, with their windows.
 
-import { button, choice, colours, element, foreign, once, prepare, search, tick } from "./elements.js";
+import { button, colours, element, foreign, once, prepare, search, tick } from "./elements.js";
 import { list } from "./breadcrumbs.js";
-import { busy, commonMarks, decode } from "./chart.js";
+import { annotationsView } from "./annotations_view.js";
+import { busy, callersOf, commonMarks, decode } from "./chart.js";
 import { finder, fit } from "./flame_graph.js";
 import { entryAt, layout, neighbour, ticks } from "./flame_chart.js";
 import { amount, signed } from "./numbers.js";
@@ -21,6 +22,8 @@ const MINIMAP = 28;
 const CHARACTER = 6.8;
 // Functions that are pointed out.
 const MOST_FOUND = 5;
+// Callers that are named.
+const MOST_CALLERS = 30;
 
 const time = (us) => amount(us * 1000, "nanoseconds");
 
@@ -33,7 +36,7 @@ export function timelineView(section, data, choose) {
   const canvases = [...section.querySelectorAll(".chart canvas")];
   const minimap = section.querySelector(".minimap");
   const readout = section.querySelector(".readout");
-  let arranged = charts.map(({ tracks }) => untouched(tracks.map(({ name }) => name)));
+  let arranged = charts.map(({ tracks }) => untouched(tracks));
   const places = [null, null];
   const state = { track: charts.map(() => 0), selected: null, hits: null, isDragged: false };
   section.hidden = false;
@@ -44,6 +47,15 @@ export function timelineView(section, data, choose) {
     const kind = kindOf(side, { track, entry });
     const moved = functions.certain[kind.function] ? `; in all runs ${signed(functions.difference[kind.function], unit)} by itself` : "";
     return `${["Before", "After"][side]}: ${kind.name || "(anonymous)"}, from ${time(starts[entry])}, ${time(durations[entry])}${moved}`;
+  };
+
+  // From where an entry was called, in words.
+  const callersInWords = (side, entry) => {
+    const callers = callersOf(charts[side], entry);
+    const named = callers.slice(0, MOST_CALLERS).map(({ task, ...caller }) => (
+      `${task === undefined ? "" : `${task || "a task"} of `}${kindOf(side, caller).name || "(anonymous)"}`));
+    if (callers.length > MOST_CALLERS) named.push("…");
+    return named.length === 0 ? "" : `; called from ${named.join(" ‹ ")}`;
   };
 
   const view = (side) => {
@@ -157,10 +169,13 @@ export function timelineView(section, data, choose) {
   function select(side, entry) {
     state.selected = entry && { side, entry };
     overlays.removeAll("selected");
+    overlays.removeAll("scheduled");
     if (entry) {
       overlays.add({ type: "selected", side, entry });
+      const scheduler = callersOf(charts[side], entry).find(({ task }) => task !== undefined);
+      if (scheduler) overlays.add({ type: "scheduled", side, from: scheduler, to: entry });
       state.track[side] = entry.track;
-      readout.textContent = describe(side, entry);
+      readout.textContent = describe(side, entry) + callersInWords(side, entry);
     }
     update();
   }
@@ -316,7 +331,8 @@ export function timelineView(section, data, choose) {
       draw();
     }),
     found, button("Callers and callees", () => {
-      if (state.selected) choose(kindOf(state.selected.side, state.selected.entry).function);
+      const chosen = state.selected ? kindOf(state.selected.side, state.selected.entry).function : -1;
+      if (chosen >= 0) choose(chosen);
     }));
 
   [...section.querySelectorAll(".run")].forEach((note, side) => {
@@ -324,6 +340,11 @@ export function timelineView(section, data, choose) {
     note.textContent = `run ${run}${shortest > 0 ? `; calls shorter than ${time(shortest / 10)} are left out for want of room` : ""}`;
   });
   pointOut();
+  let restore = () => {};
+  const annotate = section.querySelector(".annotate");
+  if (charts.some(({ trace }) => trace)) {
+    restore = annotationsView(annotate, { charts, windows, overlays, selected: () => state.selected, describe, goTo, changed: draw });
+  } else annotate.remove();
   const tracks = tracksView(section, charts, () => arranged, arrange);
   windows.listen((change) => {
     enter.disabled = windows.timeline(0).min === windows.minimap(0).min && windows.timeline(0).max === windows.minimap(0).max;
@@ -331,6 +352,7 @@ export function timelineView(section, data, choose) {
     update();
   });
   windows.load(charts.map(({ bounds }) => bounds));
+  restore();
   for (const canvas of [...canvases, minimap]) new ResizeObserver(draw).observe(canvas.parentElement);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   addEventListener("beforeprint", draw);

@@ -3,34 +3,41 @@ import { test } from "node:test";
 
 import * as tracks from "./tracks.js";
 
+const untouched = (names) => tracks.untouched(names.map((name) => ({ name })));
+
 test("[2, 0, 1] shows the third first", () => {
-  const three = tracks.ordered(tracks.untouched(["Main", "Worker", "Network"]), [2, 0, 1]);
+  const three = tracks.ordered(untouched(["Main", "Worker", "Network"]), [2, 0, 1]);
   assert.deepEqual(tracks.order(three), [2, 0, 1]);
   assert.deepEqual(three[0], { originalIndex: 0, visualIndex: 1, hidden: false, expanded: true, trackName: "Main" });
 });
 
 test("tracks go up and down, and not beyond the ends", () => {
-  const three = tracks.untouched(["a", "b", "c"]);
+  const three = untouched(["a", "b", "c"]);
   assert.deepEqual(tracks.order(tracks.moved(three, 2, -1)), [0, 2, 1]);
   assert.equal(tracks.moved(three, 0, -1), three);
   assert.equal(tracks.moved(three, 2, 1), three);
 });
 
 test("what was kept is found by name in another trace", () => {
-  let kept = tracks.ordered(tracks.untouched(["Main", "Worker", "GPU"]), [2, 0, 1]);
+  let kept = tracks.ordered(untouched(["Main", "Worker", "GPU"]), [2, 0, 1]);
   kept = tracks.changed(kept, 1, { hidden: true });
   const restored = tracks.restored(["GPU", "Other", "Worker", "Main"], kept);
   assert.deepEqual(tracks.order(restored), [0, 3, 2, 1]);
   assert.deepEqual(restored.map(({ hidden }) => hidden), [false, false, true, false]);
-  const twice = tracks.restored(["w", "w"], tracks.changed(tracks.untouched(["w", "w"]), 1, { expanded: false }));
+  const twice = tracks.restored(["w", "w"], tracks.changed(untouched(["w", "w"]), 1, { expanded: false }));
   assert.deepEqual(twice.map(({ expanded }) => expanded), [true, false]);
 });
 
 test("a folded track has one row, a hidden one none", () => {
-  let three = tracks.untouched(["a", "b", "c"]);
+  let three = untouched(["a", "b", "c"]);
   three = tracks.changed(three, 0, { expanded: false });
   three = tracks.changed(three, 1, { hidden: true });
   const { placed, height } = tracks.arrangement(three, [5, 4, 100], { head: 20, row: 10, most: 30 });
   assert.deepEqual(placed.map(({ track, top, rows }) => [track, top, rows]), [[0, 0, 1], [2, 30, 30]]);
   assert.equal(height, 350);
+});
+
+test("of a trace, tracks in which no script ran are folded", () => {
+  const three = tracks.untouched([[-1], [-1], [-1, 3]].map((nodes) => ({ name: "t", nodes })));
+  assert.deepEqual(three.map(({ expanded }) => expanded), [true, false, true]);
 });

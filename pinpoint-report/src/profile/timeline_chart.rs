@@ -1,0 +1,363 @@
+//! The flame chart of a timeline: events and calls of each thread, one inside the other, and
+//! the spans that belong to none.
+//!
+//! All that DevTools counts in its trees is there. What it does not draw has no depth: the
+//! program and idle time, and what begins in an entry and ends after it.
+
+use std::cmp::Ordering;
+
+use hashbrown::HashMap;
+use pinpoint_core::profile::{
+    Category, Entry, EntryId, KindId, Nesting, Profile, Source, Span, Timeline, Track as Thread,
+};
+use serde_json::value::RawValue;
+
+use super::chart::{
+    Chart, Drawn, Keys, Kind, MOST_MARKS, Mark, Trace, Track, host, shortest, tenths,
+};
+use super::data::Known;
+use crate::foreign::clean;
+use crate::text::name;
+
+/// Entries further in are not drawn.
+const MOST_DEPTH: u32 = 1_000;
+
+/// What stands for a call's node where there is none.
+const EVENT: i64 = -1;
+const TWO_EVENTS: i64 = -2;
+
+impl Chart {
+    /// The chart of a timeline; `functions` are those of the frames of its profile.
+    pub(super) fn of_timeline(
+        Drawn { timeline, file }: Drawn,
+        profile: &Profile,
+        functions: &[u32],
+        known: &mut Known,
+    ) -> Self {
+        let entries = || timeline.tracks.iter().flat_map(|track| &track.entries);
+        let starts = entries().map(|entry| entry.start);
+        let begin = starts.chain(timeline.spans.iter().map(|span| span.start));
+        let begin = begin.fold(f64::INFINITY, f64::min);
+        let durations = entries().map(|entry| entry.duration * 1e3);
+        let spans = timeline.spans.iter().map(|span| span.duration * 1e3);
+        let mut drawing = Drawing {
+            timeline,
+            begin,
+            shortest: shortest(durations.chain(spans)),
+            kinds: Kinds::of(timeline, profile, functions),
+        };
+        let order = order(&timeline.tracks);
+        let places: Vec<Vec<usize>> = order.iter().map(|at| drawing.places(*at)).collect();
+        let mut tracks: Vec<Track> = (order.iter().zip(&places))
+            .map(|(at, places)| drawing.thread(*at, places, known))
+            .collect();
+        schedules(timeline, &order, &places, &mut tracks);
+        tracks.extend(drawing.spans());
+        Self {
+            run: 0,
+            tracks,
+            marks: drawing.marks(),
+            kinds: drawing.kinds.listed,
+            shortest: drawing.shortest,
+            trace: Some(Trace {
+                file: clean(file).into_owned(),
+                begin,
+                recorded: timeline.recorded_bytes,
+                modifications: timeline
+                    .modifications
+                    .clone()
+                    .and_then(|json| RawValue::from_string(json).ok()),
+            }),
+        }
+    }
+}
+
+/// The places of the tracks, those first in which scripts took most, then those that were
+/// busy for longest.
+fn order(tracks: &[Thread]) -> Vec<usize> {
+    let spent = |track: &Thread| {
+        let is_call = |entry: &&Entry| matches!(entry.source, Source::Call { .. });
+        let calls = track.entries.iter().filter(is_call);
+        let calls: f64 = calls.map(|entry| entry.own).sum();
+        let outermost = track
+            .entries
+            .iter()
+            .filter(|entry| entry.parent().is_none());
+        let busy: f64 = outermost.map(|entry| entry.duration).sum();
+        (calls, busy)
+    };
+    let spent: Vec<(f64, f64)> = tracks.iter().map(spent).collect();
+    let mut order: Vec<usize> = (0..tracks.len()).collect();
+    order.sort_by(|a, b| -> Ordering {
+        let (a, b) = (spent[*a], spent[*b]);
+        b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1))
+    });
+    order
+}
+
+struct Drawing<'a> {
+    timeline: &'a Timeline,
+    /// In microseconds.
+    begin: f64,
+    shortest: u64,
+    kinds: Kinds<'a>,
+}
+
+impl Drawing<'_> {
+    /// From the beginning, in tenths of a microsecond.
+    fn since(&self, time: f64) -> u64 {
+        tenths((time - self.begin) * 1e3)
+    }
+
+    /// Begin and end are rounded, so that what touches still does.
+    fn extent(&self, start: f64, duration: f64) -> Option<(u64, u64)> {
+        let (start, end) = (self.since(start), self.since(start + duration));
+        let long = end.saturating_sub(start);
+        (long >= self.shortest).then_some((start, long))
+    }
+
+    /// The entries of a track that have room.
+    fn places(&self, track: usize) -> Vec<usize> {
+        let entries = self.timeline.tracks[track].entries.iter().enumerate();
+        let has_room = |entry: &Entry| self.extent(entry.start, entry.duration).is_some();
+        let kept = entries.filter(|(_, entry)| has_room(entry));
+        kept.map(|(place, _)| place).collect()
+    }
+
+    fn thread(&mut self, track: usize, places: &[usize], known: &mut Known) -> Track {
+        let thread = &self.timeline.tracks[track];
+        let text = |id| self.timeline.names.get(id);
+        let names = [text(thread.name), text(thread.process_name)];
+        let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        let mut columns = Track {
+            name: clean(&name(&names.join(", "))).into_owned(),
+            ..Track::default()
+        };
+        let mut keys = Keys {
+            process: thread.process,
+            thread: thread.thread,
+            ..Keys::default()
+        };
+        let (mut last, mut event, mut sampled) = (0, 0, 0);
+        for entry in places.iter().map(|place| &thread.entries[*place]) {
+            let Some((start, duration)) = self.extent(entry.start, entry.duration) else {
+                continue;
+            };
+            columns.starts.push(start.saturating_sub(last));
+            columns.durations.push(duration);
+            columns.kinds.push(self.kinds.place(entry.kind, known));
+            columns.depths.push(self.depth(entry));
+            last = start;
+            match entry.source {
+                Source::Event(index) | Source::Instant(index) => {
+                    keys.sources.push(i64::from(index) - event);
+                    keys.nodes.push(EVENT);
+                    event = i64::from(index);
+                }
+                Source::Call { sample, node } => {
+                    keys.sources.push(i64::from(sample) - sampled);
+                    keys.nodes.push(i64::from(node));
+                    sampled = i64::from(sample);
+                }
+            }
+        }
+        columns.keys = Some(keys);
+        columns
+    }
+
+    fn depth(&self, entry: &Entry) -> i64 {
+        let kind = &self.timeline.kinds[entry.kind.index()];
+        let is_nothing = matches!(kind.category, Category::Idle)
+            || (kind.function.is_some() && self.timeline.names.get(kind.name) == "(program)");
+        match entry.nesting {
+            Nesting::Across => -1,
+            _ if is_nothing || entry.depth > MOST_DEPTH => -1,
+            _ => i64::from(entry.depth),
+        }
+    }
+
+    /// Spans on a track of their own, each in the first row that is free.
+    fn spans(&mut self) -> Option<Track> {
+        let mut columns = Track {
+            name: "Timings".to_owned(),
+            ..Track::default()
+        };
+        let mut keys = Keys::default();
+        let (mut last, mut event) = (0, 0);
+        let mut rows: Vec<u64> = Vec::new();
+        for span in &self.timeline.spans {
+            let Some((start, duration)) = self.extent(span.start, span.duration) else {
+                continue;
+            };
+            let free = rows.iter().position(|end| *end <= start);
+            let row = free.unwrap_or(rows.len());
+            if row > MOST_DEPTH as usize {
+                continue;
+            }
+            rows.resize(rows.len().max(row + 1), 0);
+            rows[row] = start + duration;
+            columns.starts.push(start.saturating_sub(last));
+            columns.durations.push(duration);
+            columns.kinds.push(self.kinds.span(self.timeline, span));
+            columns.depths.push(row as i64);
+            keys.sources.push(i64::from(span.index) - event);
+            keys.nodes.push(TWO_EVENTS);
+            (last, event) = (start, i64::from(span.index));
+        }
+        columns.keys = Some(keys);
+        (!columns.starts.is_empty()).then_some(columns)
+    }
+
+    /// Spans by which both sides can be put side by side.
+    fn marks(&self) -> Vec<Mark> {
+        let names = &self.timeline.names;
+        let is_timing = |span: &&Span| {
+            let mut categories = names.get(span.category).split(',');
+            categories.any(|it| matches!(it, "blink.user_timing" | "blink.console"))
+        };
+        let spans = self.timeline.spans.iter().filter(is_timing);
+        let mark = |span: &Span| Mark {
+            name: clean(&name(names.get(span.name))).into_owned(),
+            start: self.since(span.start),
+            duration: tenths(span.duration * 1e3),
+        };
+        spans.take(MOST_MARKS).map(mark).collect()
+    }
+}
+
+/// Notes on the tracks of the page which entry was scheduled by which.
+fn schedules(timeline: &Timeline, order: &[usize], places: &[Vec<usize>], tracks: &mut [Track]) {
+    let shown = |id: EntryId| {
+        let track = order.iter().position(|at| *at == id.track as usize)?;
+        let entry = places[track].binary_search(&(id.entry as usize)).ok()?;
+        Some((track, entry))
+    };
+    for (at, track) in tracks.iter_mut().enumerate() {
+        let Some(keys) = &mut track.keys else {
+            continue;
+        };
+        for (place, entry) in places[at].iter().enumerate() {
+            let id = EntryId {
+                track: order[at] as u32,
+                entry: *entry as u32,
+            };
+            let scheduled = timeline.scheduled_by(id);
+            let Some((task, (track, by))) =
+                scheduled.and_then(|(task, by)| Some((task, shown(by)?)))
+            else {
+                continue;
+            };
+            let task = clean(&name(timeline.names.get(task))).into_owned();
+            keys.scheduled.entry.push(place);
+            keys.scheduled.task.push(task);
+            keys.scheduled.track.push(track);
+            keys.scheduled.by.push(by);
+        }
+    }
+}
+
+/// Name, URL, line and column of a function, as a profile has them.
+type Described<'a> = (&'a str, &'a str, u32, u32);
+
+/// The kinds that are listed.
+struct Kinds<'a> {
+    timeline: &'a Timeline,
+    /// The functions of the frames of the profile.
+    functions: HashMap<Described<'a>, u32>,
+    places: HashMap<KindId, usize>,
+    by_id: HashMap<(String, String), usize>,
+    listed: Vec<Kind>,
+}
+
+impl<'a> Kinds<'a> {
+    fn of(timeline: &'a Timeline, profile: &'a Profile, functions: &[u32]) -> Self {
+        let described = profile.frames.iter().map(|frame| {
+            let text = |id| profile.names.get(id);
+            (text(frame.name), text(frame.file), frame.line, frame.column)
+        });
+        Self {
+            timeline,
+            functions: described.zip(functions.iter().copied()).collect(),
+            places: HashMap::new(),
+            by_id: HashMap::new(),
+            listed: Vec::new(),
+        }
+    }
+
+    fn place(&mut self, kind: KindId, known: &mut Known) -> usize {
+        if let Some(place) = self.places.get(&kind) {
+            return *place;
+        }
+        let made = match self.function(kind) {
+            Some(function) => {
+                let place = known.place(function);
+                Kind {
+                    category: self.timeline.kinds[kind.index()].category.as_str(),
+                    ..Kind::of(known.described(function), place)
+                }
+            }
+            None => self.of_event(kind),
+        };
+        let place = self.add(made);
+        self.places.insert(kind, place);
+        place
+    }
+
+    fn add(&mut self, kind: Kind) -> usize {
+        let id = (kind.id.clone(), kind.url.clone());
+        *self.by_id.entry(id).or_insert_with(|| {
+            self.listed.push(kind);
+            self.listed.len() - 1
+        })
+    }
+
+    /// The function of calls, if the profile has it.
+    fn function(&self, kind: KindId) -> Option<usize> {
+        let function = self.timeline.kinds[kind.index()].function?;
+        let function = self.timeline.function(function)?;
+        let text = |id| self.timeline.names.get(id);
+        // Counted from 1, and 0 for none.
+        let position = |number: i32| (i64::from(number) + 1).max(0) as u32;
+        let described = (
+            text(function.name),
+            text(function.url),
+            position(function.line),
+            position(function.column),
+        );
+        self.functions.get(&described).map(|place| *place as usize)
+    }
+
+    fn of_event(&self, id: KindId) -> Kind {
+        let kind = &self.timeline.kinds[id.index()];
+        let text = |text: &str| clean(text).into_owned();
+        let called = self.timeline.names.get(kind.name);
+        let url = self.timeline.names.get(kind.url);
+        // V8's number of a script is another one in each run.
+        let function = kind.function.and_then(|id| self.timeline.function(id));
+        let id = match function {
+            Some(function) => format!("f:{called}@{url}:{}:{}", function.line, function.column),
+            None => self.timeline.id(id),
+        };
+        Kind {
+            id: text(&id),
+            name: text(&name(called)),
+            category: kind.category.as_str(),
+            url: text(url),
+            domain: text(host(url).unwrap_or_default()),
+            owner: text(host(url).unwrap_or_default()),
+            function: -1,
+            ..Kind::default()
+        }
+    }
+
+    fn span(&mut self, timeline: &Timeline, span: &Span) -> usize {
+        let called = clean(&name(timeline.names.get(span.name))).into_owned();
+        self.add(Kind {
+            id: called.clone(),
+            name: called,
+            category: Category::Other.as_str(),
+            function: -1,
+            ..Kind::default()
+        })
+    }
+}
