@@ -198,8 +198,8 @@ fn of_pairs(planned: &Planned, pairs: &Pairwise, per_run: Option<f64>) -> Markup
         }
         (table(&planned.plan, "Difference found", &found, pairs.early_stopping, per_run))
         p.soft {
-            "Simulated for one metric, with pairs whose runs differ like any two runs. If the runs of a "
-            "pair are closer together, smaller changes are found."
+            "Simulated for one metric, with pairs whose runs differ as much as any two runs. Where the "
+            "two runs of a pair are closer to each other, smaller changes are found."
         }
         (planned.stand_in())
     }

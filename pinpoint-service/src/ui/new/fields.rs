@@ -360,7 +360,7 @@ pub(super) const GROUPS: &[Group] = &[
                 "Change to find",
                 TRY,
                 Text(None),
-                "In percent, for example 5%, or in the metric's unit. If empty, several sizes.",
+                "In percent, for example 5%, or in the metric's unit. If empty, several sizes are tried.",
             ),
             field(
                 "noise",
