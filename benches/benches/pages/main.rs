@@ -2,13 +2,13 @@
 //! large ones, opened by Chromium over loopback.
 //!
 //! Figures are printed with their ratios to the limits: how long pages take, how large they are,
-//! whether they move under the eye, how soon a record is seen, and what pages that are left open
-//! cost the browser and the service.
+//! whether they move under the eye, how soon a record is seen, what pages that are left open
+//! cost the browser and the service, and whether one keeps more and more.
 //!
 //! `cargo bench -p pinpoint-benches --bench pages` builds `pinpoint-service` first, and makes the
 //! jobs, which takes some minutes and 6 GB, in a temporary directory (`TMPDIR`) that is removed at
 //! the end. `-- --quick` has fewer of everything and looks for a shorter time; `--only live` (or `list`,
-//! `jobs`, `pages`, `memory`) leaves the others out. It needs Chromium.
+//! `jobs`, `pages`, `memory`, `level`) leaves the others out. It needs Chromium.
 
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 #![allow(clippy::disallowed_methods, reason = "it waits on its own thread")]
@@ -25,6 +25,7 @@ mod chromium;
 #[expect(dead_code, reason = "the benchmark of the store needs more of it")]
 mod fill;
 mod large;
+mod level;
 mod live;
 #[path = "../service/program.rs"]
 #[expect(dead_code, reason = "the benchmark of the service needs more of it")]
@@ -71,6 +72,7 @@ enum Part {
     Pages,
     Live,
     Memory,
+    Level,
 }
 
 #[derive(Debug, Parser)]
@@ -165,6 +167,9 @@ async fn main() -> Result<(), Failure> {
     }
     if arguments.wants(Part::Memory) {
         live::open(&program, place, &store, sizes).await?;
+    }
+    if arguments.wants(Part::Level) {
+        level::level(&service, &store, sizes, arguments.quick).await?;
     }
     store.close().await;
     Ok(())

@@ -31,7 +31,7 @@ pub(crate) use self::jobs::{Jobs, Select};
 pub(crate) use self::luci::{Luci, LuciTokens};
 pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
-pub(crate) use self::plan::Plan;
+pub(crate) use self::plan::{KindArgument, Plan};
 pub(crate) use self::provisions::ProvisionOptions;
 #[cfg(feature = "temporal")]
 pub(crate) use self::workers::TemporalServer;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use pinpoint_core::Magnitude;
 
 use super::benchmark::magnitude;
@@ -12,11 +12,24 @@ use super::{
     StrategyArgument,
 };
 
-/// Estimate the cost and accuracy of a bisection before running it.
+/// The kinds of jobs, by the names that they have in lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum KindArgument {
+    /// Which commit changed the metric? As `bisect`.
+    Bisection,
+    /// Do two commits differ? As `pairwise`.
+    Pairwise,
+    /// Which commit, and does it really? As `culprit`.
+    CulpritFinder,
+}
+
+/// Estimate the cost and accuracy of a job before running it.
 ///
 /// Thousands of bisections with a known culprit are simulated with the noise of the
 /// benchmark, to find how many runs and builds they take and how often they name the
-/// right commit.
+/// right commit. With --kind pairwise, it is comparisons of two commits, and how often
+/// they find a change, or see one where there is none.
 ///
 /// The noise is given as a number (--noise), measured from the values of runs of one
 /// commit (--values), or measured now from runs of the good end (a command after
@@ -26,6 +39,7 @@ use super::{
 Examples:
   pinpoint plan --commits 128 --noise 1.2 --magnitude 2
   pinpoint plan --commits 128 --noise 3% --run-time 5m --build-time 1h
+  pinpoint plan --kind pairwise --pairs 20 --noise 3% --magnitude 2%
   pinpoint plan v1.2 main --values times.txt --magnitude 5%
   pinpoint plan v1.2 main --build 'make -j2' --runs 20 -- ./build/bench")]
 pub(crate) struct Plan {
@@ -41,14 +55,14 @@ pub(crate) struct Plan {
     /// The metric whose noise counts; required if the benchmark reports several.
     #[arg(long, value_name = "NAME", help_heading = QUESTION)]
     pub(crate) chart: Option<String>,
+    /// The kind of the job.
+    #[arg(long, value_enum, default_value_t = KindArgument::Bisection, help_heading = QUESTION)]
+    pub(crate) kind: KindArgument,
+    /// The number of pairs of runs in a comparison, an even number [default: 30].
+    #[arg(long, value_name = "N", help_heading = QUESTION)]
+    pub(crate) pairs: Option<u32>,
     /// The number of commits that may be the culprit; instead of two ends.
-    #[arg(
-        long,
-        value_name = "N",
-        help_heading = QUESTION,
-        conflicts_with = "good",
-        required_unless_present = "good"
-    )]
+    #[arg(long, value_name = "N", help_heading = QUESTION, conflicts_with = "good")]
     pub(crate) commits: Option<u64>,
     /// The noise of the benchmark: the interquartile range of runs of one commit, in
     /// the metric's unit or, with a % sign, in percent of their median.

@@ -1,13 +1,16 @@
-//! `pinpoint plan`: what a bisection would cost, and how sure it would be.
+//! `pinpoint plan`: what a job would cost, and how sure its answer would be.
 
 mod report;
 mod scatter;
 
 use pinpoint_backends::local::{CpuList, Repository, RepositoryError, RunMeasure};
 use pinpoint_core::simulation::{Plan as Planned, PlanError, Scatter, ScatterError};
-use pinpoint_core::{BisectionSpec, CombinedCommit, Direction, Magnitude, Range, SpecError};
+use pinpoint_core::{
+    BisectionSpec, CombinedCommit, CulpritFinderSpec, Direction, JobSpec, Magnitude, PairwiseSpec,
+    Range,
+};
 
-use crate::arguments::{Display, MeasureArgument, Plan};
+use crate::arguments::{Display, KindArgument, MeasureArgument, Plan};
 use crate::error::{CliError, FOUND};
 use crate::new_job::values_of;
 use crate::plan::scatter::Measured;
@@ -41,10 +44,10 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
         // All cores work on it, and signals must be handled meanwhile.
         let estimated = tokio::task::spawn_blocking(move || {
             let estimates = question.plan.estimate(&scatter, magnitude)?;
-            Ok::<_, SpecError>((question, scatter, estimates))
+            Ok::<_, PlanError>((question, scatter, estimates))
         });
         let (question, scatter, estimates) = match estimated.await {
-            Ok(estimated) => estimated?,
+            Ok(estimated) => estimated.map_err(refused)?,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 Err(_shut_down) => return Err(CliError::Interrupted),
@@ -66,7 +69,7 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
     }
 }
 
-/// The bisection that is planned.
+/// The job that is planned.
 struct Question {
     plan: Planned,
     prior: Prior,
@@ -99,9 +102,17 @@ impl Question {
                 let commits = repository.count_between(ends.0, ends.1, &paths)? + 1;
                 (commits, Some((repository, CombinedCommit::from(good))))
             }
-            _ => (arguments.commits.unwrap_or_default(), None),
+            _ => {
+                let is_search = arguments.kind != KindArgument::Pairwise;
+                if is_search && arguments.commits.is_none() {
+                    return Err(CliError::Input(
+                        "say how many commits there are: give --commits, or name both ends".into(),
+                    ));
+                }
+                (arguments.commits.unwrap_or(1), None)
+            }
         };
-        let spec = BisectionSpec {
+        let search = BisectionSpec {
             strategy,
             direction: Direction::Unknown,
             priors: prior.weights.clone(),
@@ -113,12 +124,24 @@ impl Question {
             max_builds: arguments.max_builds,
             ..BisectionSpec::new(Range::Counted { between: 0 })
         };
+        let pairs = arguments.pairs.unwrap_or(PairwiseSpec::unnamed().pairs);
+        let spec: JobSpec = match arguments.kind {
+            KindArgument::Bisection => search.into(),
+            KindArgument::Pairwise => PairwiseSpec {
+                pairs,
+                seed: arguments.seed,
+                ..PairwiseSpec::unnamed()
+            }
+            .into(),
+            KindArgument::CulpritFinder => CulpritFinderSpec {
+                pairs,
+                bisection: search,
+                ..CulpritFinderSpec::new(Range::Counted { between: 0 })
+            }
+            .into(),
+        };
         // Refused before anything is built or run.
-        let plan = Planned::new(commits, spec).map_err(|error| match error {
-            PlanError::Spec(error) => error.into(),
-            PlanError::NoCommits => CliError::Input(format!("--commits: {error}")),
-            error => CliError::Input(error.to_string()),
-        })?;
+        let plan = Planned::new(commits, spec).map_err(refused)?;
         Ok(Self {
             plan,
             prior,
@@ -169,6 +192,16 @@ async fn scatter(
     scatter.run_time = seconds(arguments.run_time).or(scatter.run_time);
     scatter.build_time = seconds(arguments.build_time).or(scatter.build_time);
     Ok(Measured { scatter, measures })
+}
+
+/// Names the option to change.
+fn refused(error: PlanError) -> CliError {
+    match error {
+        PlanError::Spec(error) => error.into(),
+        PlanError::NoCommits => CliError::Input(format!("--commits: {error}")),
+        PlanError::TooManyPairs { .. } => CliError::Input(format!("--pairs: {error}")),
+        error => CliError::Input(error.to_string()),
+    }
 }
 
 /// Names the option to change.

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use pinpoint_backends::local::RunMeasure;
 use pinpoint_core::simulation::{Cost, Estimate, Plan, Scatter, ScatterUnit};
+use pinpoint_core::{BisectionSpec, JobKind, JobSpec};
 use pinpoint_report::quantity::{change, count, digits, duration, quantity};
 use serde_json::{Value, json};
 
@@ -123,6 +124,24 @@ impl Shares {
     }
 }
 
+/// The search of the job, where it makes one.
+fn search(spec: &JobSpec) -> Option<&BisectionSpec> {
+    match spec {
+        JobSpec::Bisection(spec) => Some(spec),
+        JobSpec::CulpritFinder(spec) => Some(&spec.bisection),
+        JobSpec::Pairwise(_) => None,
+    }
+}
+
+/// The pairs of each comparison of the job, where it makes one.
+fn pairs(spec: &JobSpec) -> Option<u32> {
+    match spec {
+        JobSpec::Bisection(_) => None,
+        JobSpec::CulpritFinder(spec) => Some(spec.pairs),
+        JobSpec::Pairwise(spec) => Some(spec.pairs),
+    }
+}
+
 /// Seconds that a search of this cost takes, builds and runs one after the
 /// other; absent when it is not known what a run takes.
 fn seconds(estimate: &Estimate, scatter: &Scatter) -> Option<f64> {
@@ -168,10 +187,12 @@ fn document(answer: Answer<'_>) -> Value {
     });
     json!({
         "version": VERSION,
+        "kind": plan.spec().kind().to_string(),
+        "pairs": pairs(plan.spec()),
         "commits": plan.commits(),
         "prior": groups.collect::<Vec<_>>(),
-        "strategy": plan.spec().strategy,
-        "confidence": plan.spec().confidence,
+        "strategy": search(plan.spec()).map(|search| search.strategy),
+        "confidence": search(plan.spec()).map(|search| search.confidence),
         "unit": unit(scatter),
         "noise": scatter.interquartile_range,
         "values": scatter.values,
@@ -226,10 +247,17 @@ fn write(text: &mut Text, answer: Answer<'_>) -> std::fmt::Result {
         ScatterUnit::Percent => format!("{} %", digits(size)),
         ScatterUnit::Metric(unit) => quantity(size, unit.as_deref()),
     };
+    let kind = plan.spec().kind();
+    let (asked, of_what) = match plan.spec() {
+        JobSpec::Pairwise(spec) => (
+            count(u64::from(spec.pairs), "pair"),
+            "of runs of two commits",
+        ),
+        _ => (count(plan.commits(), "commit"), "that may be the culprit"),
+    };
     writeln!(
         text,
-        "{BOLD}{}{BOLD:#} that may be the culprit; runs of one commit scatter by {} (interquartile range{})",
-        count(plan.commits(), "commit"),
+        "{BOLD}{asked}{BOLD:#} {of_what}; runs of one commit scatter by {} (interquartile range{})",
         size(scatter.interquartile_range),
         if scatter.values > 0 {
             format!(" of {}", count(scatter.values as u64, "run"))
@@ -253,12 +281,17 @@ fn write(text: &mut Text, answer: Answer<'_>) -> std::fmt::Result {
         )?;
     }
     let has_time = scatter.run_time.is_some();
+    // A comparison leaves no range.
+    let range = |text: String| match kind {
+        JobKind::Pairwise => String::new(),
+        _ => format!(" {text:>8}"),
+    };
     writeln!(
         text,
-        "\n{BOLD}{:>24} {:>8} {:>8} {:>8} {:>8} {:>14} {:>14}{}{BOLD:#}",
+        "\n{BOLD}{:>24} {:>8}{} {:>8} {:>8} {:>14} {:>14}{}{BOLD:#}",
         "change (in noise)",
         "correct",
-        "range",
+        range("range".into()),
         "wrong",
         "nothing",
         "runs (95 %)",
@@ -288,9 +321,9 @@ fn write(text: &mut Text, answer: Answer<'_>) -> std::fmt::Result {
         let cost = |cost: &Cost| format!("{:.0} ({})", cost.mean.value, cost.percentile_95);
         write!(
             text,
-            "{title:>24} {:>8} {:>8} {:>8} {:>8} {:>14} {:>14}",
+            "{title:>24} {:>8}{} {:>8} {:>8} {:>14} {:>14}",
             shares.right.map_or_else(|| "-".to_owned(), percent),
-            percent(shares.range),
+            range(percent(shares.range)),
             percent(shares.wrong),
             percent(shares.nothing),
             cost(&estimate.summary.runs),
@@ -306,11 +339,26 @@ fn write(text: &mut Text, answer: Answer<'_>) -> std::fmt::Result {
         .map_or(0, |estimate| estimate.summary.trials);
     // Of a share of one half, which has the largest error.
     let error = 100.0 * 2.0 * (0.25 / searches.max(1) as f64).sqrt();
+    let (jobs, legend) = match kind {
+        JobKind::Pairwise => (
+            "comparisons",
+            "correct: the change is found; wrong: one is found where there is none; nothing: no\n\
+             difference is found. Runs of a pair that differ less than any two runs find more.",
+        ),
+        JobKind::CulpritFinder => (
+            "culprit finders",
+            "correct: the culprit and no other is named, and confirmed; range: it is not, but is in\n\
+             the range that is left; wrong: another is named; nothing: no difference is found.",
+        ),
+        _ => (
+            "bisections",
+            "correct: the culprit and no other is named; range: it is not named, but is in the range\n\
+             that is left; wrong: another is named; nothing: no difference is found.",
+        ),
+    };
     writeln!(
         text,
-        "\nright: the culprit and no other is named; range: it is not named, but is in the range\n\
-         that is left; wrong: another is named; nothing: no difference is found. Runs and builds:\n\
-         the mean, and what 95 of 100 bisections do not exceed."
+        "\n{legend}\nRuns and builds: the mean, and what 95 of 100 {jobs} do not exceed."
     )?;
     if has_time && scatter.build_time.is_none() {
         writeln!(
@@ -320,7 +368,7 @@ fn write(text: &mut Text, answer: Answer<'_>) -> std::fmt::Result {
     }
     writeln!(
         text,
-        "{DIM}{searches} simulated bisections of each size; shares are within {error:.0} %{DIM:#}"
+        "{DIM}{searches} simulated {jobs} of each size; shares are within {error:.0} %{DIM:#}"
     )
 }
 

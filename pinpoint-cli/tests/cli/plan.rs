@@ -250,6 +250,39 @@ fn runs_that_fail_are_part_of_the_plan() {
 }
 
 #[test]
+fn a_comparison_is_planned_without_commits() {
+    let world = World::with_step(2, 1);
+    let plan = ["plan", "--kind", "pairwise", "--noise", "1%", "--magnitude"];
+    let pairs = |pairs: &str, more: &[&str]| {
+        let plan = world.pinpoint(&plan).and(&["1%", "--pairs", pairs]);
+        plan.and(more).ends_with(0)
+    };
+    let finished = pairs("30", &["--output", "json"]);
+    let document = finished.document();
+    assert_eq!(
+        (&document["kind"], &document["pairs"], &document["strategy"]),
+        (&"pairwise".into(), &30.into(), &Value::Null)
+    );
+    let all = rows(&finished);
+    assert!(number(&all[0]["right"]) > 0.9, "{finished}");
+    // Where nothing changed, the test finds something in at most one of twenty.
+    assert!(number(&all[1]["wrong"]) < 0.07, "{finished}");
+    assert_eq!(all[0]["runs"]["percentile_95"], 60);
+    let fewer = rows(&pairs("6", &["--output", "json"]));
+    assert!(number(&fewer[0]["right"]) < 0.5, "{fewer:?}");
+    pairs("30", &[])
+        .says("30 pairs of runs of two commits")
+        .says("simulated comparisons");
+    // A culprit finder makes comparisons, too.
+    let finder = ["plan", "--kind", "culprit_finder", "--commits", "4"];
+    let finished = world
+        .pinpoint(&finder)
+        .and(&["--pairs", "6", "--noise", "1%", "--magnitude", "9%"])
+        .ends_with(0);
+    finished.says("simulated culprit finders");
+}
+
+#[test]
 fn what_can_not_be_planned_is_refused_with_what_to_do() {
     let world = World::with_step(4, 2);
     let few = world.path("few");
@@ -263,8 +296,8 @@ fn what_can_not_be_planned_is_refused_with_what_to_do() {
         words.to_str().unwrap(),
         same.to_str().unwrap(),
     );
-    let cases: [(&[&str], &str); 14] = [
-        (&["--noise", "1"], "--commits"),
+    let cases: [(&[&str], &str); 16] = [
+        (&["--noise", "1"], "give --commits, or name both ends"),
         (&["--commits", "8"], "--noise"),
         (&["--commits", "0", "--noise", "1"], "at least one commit"),
         (
@@ -284,6 +317,14 @@ fn what_can_not_be_planned_is_refused_with_what_to_do() {
         (
             &["--commits", "8", "--noise", "1", "--confidence", "1"],
             "between 0 and 1",
+        ),
+        (
+            &["--kind", "pairwise", "--noise", "1", "--pairs", "7"],
+            "must be even",
+        ),
+        (
+            &["--kind", "pairwise", "--noise", "1", "--pairs", "1000"],
+            "--pairs: 1000 pairs",
         ),
         (&["--commits", "8", "--values", few], "at least 5"),
         (&["--commits", "8", "--values", words], "line 2"),

@@ -29,13 +29,14 @@
 //! [`Scenario::ideal`] is the practical limit: what a searcher needs that is
 //! given both distributions and that there is exactly one change.
 //!
-//! A [`Plan`] estimates what a search in noise like one's own would cost, and how often it
-//! would be right.
+//! A [`Plan`] estimates what a search or a comparison in noise like one's own would cost, and
+//! how often it would be right.
 //!
 //! Everything is decided by the seed: the same scenario, spec and seed give the same
 //! trial, bit for bit. Trials are independent of each other, so a caller may spread them
 //! over its cores.
 
+mod answer;
 mod ideal;
 mod memory;
 mod noise;

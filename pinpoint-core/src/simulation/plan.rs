@@ -1,24 +1,45 @@
-//! The cost and the accuracy of a bisection, estimated before it is run.
+//! The cost and the accuracy of a job, estimated before it is run.
 
 use rayon::prelude::*;
 
-use super::{Scatter, Scenario, Summary};
-use crate::{Bisection, BisectionSpec, Direction, Magnitude, SpecError};
+use super::{Scatter, Scenario, Summary, Trial};
+use crate::{
+    Bisection, BisectionSpec, CulpritFinder, CulpritFinderSpec, Direction, JobSpec, Magnitude,
+    Pairwise, PairwiseSpec, SpecError,
+};
 
 /// Sizes of changes to try when none was named, in interquartile ranges.
 const CHANGES: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
 /// A simulated search is ended after this many runs.
 const MOST_RUNS: u64 = 5_000;
 
-/// A bisection that is planned.
+/// A job that is planned.
+///
+/// A comparison in pairs is right when it finds a change that was made (its *power*), or no
+/// difference where none was (5 % of these comparisons find one, by the level of its test).
+/// The runs of a simulated pair scatter like any two runs of the benchmark. Where a machine
+/// is slower for a while and slows both down, a real pair scatters less, and finds more.
+///
+/// ```
+/// use pinpoint_core::simulation::{Plan, Scatter};
+/// use pinpoint_core::{Magnitude, PairwiseSpec};
+///
+/// let plan = Plan::new(1, PairwiseSpec::unnamed())?;
+/// let noise = Scatter::normal(Magnitude::Percent(1.0))?;
+/// let estimates = plan.estimate(&noise, Some(1.0))?;
+/// // 30 pairs find a change as large as the noise.
+/// assert!(estimates[0].summary.exactly_right.value > 0.9);
+/// assert_eq!(estimates[0].summary.runs.percentile_95, 60);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// Commits that may be the culprit.
     commits: u64,
-    spec: BisectionSpec,
+    spec: JobSpec,
 }
 
-/// The searches for changes of one size.
+/// The simulated jobs for changes of one size.
 #[derive(Debug, Clone)]
 pub struct Estimate {
     /// The change, in the unit of the scatter; absent: nothing changed.
@@ -27,11 +48,11 @@ pub struct Estimate {
     pub summary: Summary,
 }
 
-/// The reason why a bisection can't be planned.
+/// The reason why a job can't be planned.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// No search can be made with the spec.
+    /// No job can be made with the spec.
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// There is nothing to search.
@@ -46,28 +67,62 @@ pub enum PlanError {
         /// The number of commits.
         commits: u64,
     },
+    /// Simulating it would take too long.
+    #[error(
+        "{pairs} pairs of runs are too many to simulate: plan for {} at most",
+        Plan::MOST_PAIRS
+    )]
+    TooManyPairs {
+        /// The number of pairs.
+        pairs: u32,
+    },
+    /// Pairs are compared in percent, which negative values have no place in.
+    #[error("some of the values are below 0, and such values can't be compared in pairs")]
+    Negative,
 }
 
 impl Plan {
     /// The most commits of which a search can be simulated often enough in time.
     pub const MOST_COMMITS: u64 = 100_000;
 
-    /// A bisection among this many commits. The range and the magnitude of the spec are
-    /// ignored.
+    /// The most pairs of runs in which a comparison can be simulated often enough in time.
+    pub const MOST_PAIRS: u32 = 500;
+
+    /// A search among this many commits, or a comparison of the commit before them with the
+    /// last of them. The range and the magnitude of the spec are ignored.
     ///
     /// # Errors
     ///
-    /// When there are no commits or too many, or the spec can't be searched.
-    pub fn new(commits: u64, spec: BisectionSpec) -> Result<Self, PlanError> {
+    /// When there are no commits or too many, too many pairs, or no job can be made with the
+    /// spec.
+    pub fn new(commits: u64, spec: impl Into<JobSpec>) -> Result<Self, PlanError> {
         let between = commits.checked_sub(1).ok_or(PlanError::NoCommits)?;
-        let spec = BisectionSpec {
+        let of_range = |search: BisectionSpec| BisectionSpec {
             range: crate::Range::Counted { between },
             magnitude: None,
-            ..spec
+            ..search
         };
-        Bisection::new(spec.clone())?;
+        let spec = match spec.into() {
+            JobSpec::Bisection(spec) => JobSpec::Bisection(of_range(spec)),
+            JobSpec::CulpritFinder(spec) => JobSpec::CulpritFinder(CulpritFinderSpec {
+                bisection: of_range(spec.bisection),
+                ..spec
+            }),
+            pairwise => pairwise,
+        };
         if commits > Self::MOST_COMMITS {
             return Err(PlanError::TooManyCommits { commits });
+        }
+        match pairs_of(&spec) {
+            Some(pairs) if pairs > Self::MOST_PAIRS => {
+                return Err(PlanError::TooManyPairs { pairs });
+            }
+            _ => {}
+        }
+        match spec.clone() {
+            JobSpec::Bisection(spec) => Bisection::new(spec).map(drop)?,
+            JobSpec::Pairwise(spec) => Pairwise::new(spec).map(drop)?,
+            JobSpec::CulpritFinder(spec) => CulpritFinder::new(spec).map(drop)?,
         }
         Ok(Self { commits, spec })
     }
@@ -78,11 +133,11 @@ impl Plan {
     }
 
     /// The question.
-    pub fn spec(&self) -> &BisectionSpec {
+    pub fn spec(&self) -> &JobSpec {
         &self.spec
     }
 
-    /// Simulates searches for a change of this size, in the unit of the scatter, or for
+    /// Simulates the job for a change of this size, in the unit of the scatter, or for
     /// changes of several sizes, and finally for none.
     ///
     /// It takes some seconds on two cores, and uses all of them. The same plan gives the
@@ -90,35 +145,33 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// When the size can't be searched.
+    /// When the size can't be searched, or the values can't be compared in pairs.
     pub fn estimate(
         &self,
         scatter: &Scatter,
         magnitude: Option<f64>,
-    ) -> Result<Vec<Estimate>, SpecError> {
+    ) -> Result<Vec<Estimate>, PlanError> {
         let estimates = self.estimate_while(scatter, magnitude, || true)?;
         // Nobody has lost interest.
         Ok(estimates.unwrap_or_default())
     }
 
     /// As [`Plan::estimate`], for as long as somebody waits for it: `is_wanted` is asked before
-    /// each search, which takes some milliseconds. Nothing once it has said no.
+    /// each simulated job, which takes some milliseconds. Nothing once it has said no.
     ///
     /// # Errors
     ///
-    /// When the size can't be searched.
+    /// When the size can't be searched, or the values can't be compared in pairs.
     pub fn estimate_while(
         &self,
         scatter: &Scatter,
         magnitude: Option<f64>,
         is_wanted: impl Fn() -> bool + Sync,
-    ) -> Result<Option<Vec<Estimate>>, SpecError> {
-        let spec = BisectionSpec {
-            magnitude: magnitude.map(|magnitude| Magnitude::Absolute(magnitude / scatter.scale)),
-            direction: scatter.direction,
-            max_runs: Some(self.spec.max_runs.unwrap_or(MOST_RUNS)),
-            ..self.spec.clone()
-        };
+    ) -> Result<Option<Vec<Estimate>>, PlanError> {
+        if scatter.has_negative && pairs_of(&self.spec).is_some() {
+            return Err(PlanError::Negative);
+        }
+        let spec = self.spec_for(scatter, magnitude);
         // A change for the worse, where that is known.
         let sign = match scatter.direction {
             Direction::Up => -1.0,
@@ -131,8 +184,21 @@ impl Plan {
                 .into(),
         };
         changes.push(None);
-        let smallest = magnitude.map_or(CHANGES[0], |size| size / scatter.interquartile_range);
-        let searches = searches(self.commits, smallest);
+        let trials = match &spec {
+            JobSpec::Pairwise(spec) => comparisons(spec.pairs),
+            _ => {
+                let range = scatter.interquartile_range;
+                searches(
+                    self.commits,
+                    magnitude.map_or(CHANGES[0], |size| size / range),
+                )
+            }
+        };
+        let (seed, weights) = match &spec {
+            JobSpec::Bisection(spec) => (spec.seed, &spec.priors),
+            JobSpec::CulpritFinder(spec) => (spec.bisection.seed, &spec.bisection.priors),
+            JobSpec::Pairwise(spec) => (spec.seed, &None),
+        };
         changes
             .into_iter()
             .map(|change| {
@@ -143,15 +209,15 @@ impl Plan {
                         .map(|change| change / scatter.scale)
                         .into_iter()
                         .collect(),
-                    weights: spec.priors.clone(),
+                    weights: weights.clone(),
                     failure_rates: [scatter.failure_rate; 2],
                     ..Scenario::new(self.commits)
                 };
-                let seeds = spec.seed..spec.seed.saturating_add(searches);
+                let seeds = seed..seed.saturating_add(trials);
                 let trials = seeds
                     .into_par_iter()
                     .map(|seed| match is_wanted() {
-                        true => scenario.search(&spec, seed).map(Some),
+                        true => trial(&scenario, &spec, seed).map(Some),
                         false => Ok(None),
                     })
                     .collect::<Result<Option<Vec<_>>, _>>()?;
@@ -162,6 +228,52 @@ impl Plan {
             })
             .collect()
     }
+
+    /// The question in the unit of the simulation.
+    fn spec_for(&self, scatter: &Scatter, magnitude: Option<f64>) -> JobSpec {
+        let direction = scatter.direction;
+        let search = |spec: &BisectionSpec| BisectionSpec {
+            magnitude: magnitude.map(|magnitude| Magnitude::Absolute(magnitude / scatter.scale)),
+            direction,
+            max_runs: Some(spec.max_runs.unwrap_or(MOST_RUNS)),
+            ..spec.clone()
+        };
+        match &self.spec {
+            JobSpec::Bisection(spec) => search(spec).into(),
+            JobSpec::CulpritFinder(spec) => JobSpec::CulpritFinder(CulpritFinderSpec {
+                bisection: search(&spec.bisection),
+                ..spec.clone()
+            }),
+            JobSpec::Pairwise(spec) => JobSpec::Pairwise(PairwiseSpec {
+                direction,
+                ..spec.clone()
+            }),
+        }
+    }
+}
+
+fn trial(scenario: &Scenario, spec: &JobSpec, seed: u64) -> Result<Trial, SpecError> {
+    match spec {
+        JobSpec::Bisection(spec) => scenario.search(spec, seed),
+        JobSpec::Pairwise(spec) => scenario.compare(spec, seed),
+        JobSpec::CulpritFinder(spec) => scenario.find_culprit(spec, seed),
+    }
+}
+
+/// The pairs of a comparison, where the job makes one.
+fn pairs_of(spec: &JobSpec) -> Option<u32> {
+    match spec {
+        JobSpec::Bisection(_) => None,
+        JobSpec::Pairwise(spec) => Some(spec.pairs),
+        JobSpec::CulpritFinder(spec) => Some(spec.pairs),
+    }
+}
+
+/// The number of comparisons of each size: as many as make a share certain to 3 %, and fewer
+/// where each of them takes longer, as it does with the square of its pairs.
+fn comparisons(pairs: u32) -> u64 {
+    let ease = (100.0 / f64::from(pairs)).min(1.0);
+    (1_000.0 * ease * ease).max(100.0) as u64
 }
 
 /// The number of searches of each size with which all of them take a few seconds on two
@@ -181,6 +293,10 @@ mod tests {
 
     #[test]
     fn fewer_searches_where_each_takes_longer() {
+        assert_eq!(
+            [30, 100, 200, 500].map(comparisons),
+            [1_000, 1_000, 250, 100]
+        );
         assert_eq!(searches(16, 2.0), 400);
         assert_eq!(searches(1_024, 0.5), 400);
         assert_eq!(searches(1_024, 0.25), 50);
@@ -188,6 +304,105 @@ mod tests {
         // Noise of 0: any change is infinitely many times as large.
         assert_eq!(searches(16, f64::INFINITY), 400);
         assert_eq!(searches(100_000, 1e-9), 20);
+    }
+
+    /// Shares of the comparisons that find a change of each size.
+    fn found(spec: PairwiseSpec, scatter: &Scatter) -> Vec<f64> {
+        let estimates = Plan::new(1, spec).unwrap().estimate(scatter, None).unwrap();
+        let shares = estimates.iter().map(|it| it.summary.exactly_right.value);
+        shares.collect()
+    }
+
+    /// Where all of 6 pairs have to differ in the same way, and a pair does so with the
+    /// probability Φ(d · 1.349 / √2) for a change of d interquartile ranges: Φ⁶. For 30 pairs,
+    /// the power of Wilcoxon's test is nearly that of the t test on 95.5 % of them.
+    #[test]
+    fn a_comparison_finds_as_much_as_its_test_can() {
+        let noise = Scatter::normal(Magnitude::Percent(1.0)).unwrap();
+        for (pairs, expected) in [(6, [0.10, 0.33]), (30, [0.72, 1.0]), (150, [1.0, 1.0])] {
+            let spec = PairwiseSpec {
+                pairs,
+                ..PairwiseSpec::unnamed()
+            };
+            let shares = found(spec, &noise);
+            for (share, expected) in shares.iter().zip(expected) {
+                assert!((share - expected).abs() < 0.05, "{pairs}: {shares:?}");
+            }
+            // Where nothing changed, at most one in twenty finds something.
+            assert!(*shares.last().unwrap() > 0.93, "{pairs}: {shares:?}");
+        }
+    }
+
+    #[test]
+    fn a_change_is_looked_for_where_worse_lies() {
+        let mut noise = Scatter::normal(Magnitude::Percent(1.0)).unwrap();
+        let estimates = |noise: &Scatter| {
+            let plan = Plan::new(1, PairwiseSpec::unnamed()).unwrap();
+            plan.estimate(noise, Some(2.0)).unwrap()
+        };
+        assert_eq!(estimates(&noise)[0].change, Some(2.0));
+        noise.direction = Direction::Up;
+        let worse = &estimates(&noise)[0];
+        assert_eq!(worse.change, Some(-2.0));
+        assert!(worse.summary.exactly_right.value > 0.99);
+        assert_eq!(worse.summary.runs.percentile_95, 60);
+        assert_eq!(worse.summary.builds.percentile_95, 2);
+    }
+
+    #[test]
+    fn early_stopping_saves_runs() {
+        let noise = Scatter::normal(Magnitude::Percent(1.0)).unwrap();
+        let spec = PairwiseSpec {
+            early_stopping: true,
+            ..PairwiseSpec::unnamed()
+        };
+        let plan = Plan::new(1, spec).unwrap();
+        let estimates = plan.estimate(&noise, Some(4.0)).unwrap();
+        assert!(estimates[0].summary.runs.mean.value < 40.0);
+        assert!(estimates[1].summary.runs.mean.value > 58.0);
+    }
+
+    #[test]
+    fn a_culprit_finder_names_only_what_it_confirmed() {
+        let range = crate::Range::Counted { between: 0 };
+        let noise = Scatter::normal(Magnitude::Percent(1.0)).unwrap();
+        let spec = CulpritFinderSpec {
+            pairs: 10,
+            ..CulpritFinderSpec::new(range)
+        };
+        let plan = Plan::new(8, spec).unwrap();
+        let estimates = plan.estimate(&noise, Some(4.0)).unwrap();
+        let [found, nothing] = &estimates[..] else {
+            panic!("{estimates:?}");
+        };
+        assert!(found.summary.exactly_right.value > 0.95, "{found:?}");
+        // 20 runs verify the ends, and 20 more the culprit.
+        assert!(found.summary.runs.mean.value > 40.0);
+        assert!(nothing.summary.nothing_found.value > 0.9, "{nothing:?}");
+        assert!(nothing.summary.runs.mean.value < 25.0);
+    }
+
+    #[test]
+    fn what_pairs_can_not_compare_is_refused() {
+        let pairs = |pairs| PairwiseSpec {
+            pairs,
+            ..PairwiseSpec::unnamed()
+        };
+        for (spec, expected) in [
+            (pairs(502), PlanError::TooManyPairs { pairs: 502 }),
+            (pairs(7), PlanError::Spec(SpecError::Pairs { found: 7 })),
+        ] {
+            assert_eq!(Plan::new(1, spec).unwrap_err(), expected);
+        }
+        let values = vec![-1.0, 2.0, 3.0, 4.0, 5.0];
+        let scatter = Scatter::of_values(values, None).unwrap();
+        let plan = Plan::new(1, pairs(6)).unwrap();
+        let refused = plan.estimate(&scatter, None).unwrap_err();
+        assert_eq!(refused, PlanError::Negative);
+        // Noise that is so large that values would be below 0 gives none.
+        let noise = Scatter::normal(Magnitude::Percent(100.0)).unwrap();
+        let estimates = plan.estimate(&noise, None).unwrap();
+        assert_eq!(estimates.len(), 5);
     }
 
     #[test]

@@ -1,11 +1,18 @@
-//! One search, with its answer compared with the truth.
+//! One search or comparison, with its answer compared with the truth.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Scenario;
+use super::answer::Answer;
 use super::memory::Disturbance;
 use crate::random::SplitMix64;
-use crate::{Action, Bisection, BisectionSpec, Event, Machine, Position, SpecError, Status, Task};
+use crate::{
+    Action, Bisection, BisectionSpec, CulpritFinder, CulpritFinderSpec, Event, Machine, PairedRun,
+    Pairwise, PairwiseSpec, Position, SpecError, Status, Task,
+};
+
+/// The reason of every run that fails.
+const FAILED: &str = "failed";
 
 /// The interquartile range of a standard normal number.
 const NORMAL_RANGE: f64 = 1.348_979_500_392_163_4;
@@ -29,9 +36,9 @@ const NORMAL_RANGE: f64 = 1.348_979_500_392_163_4;
 /// # Ok::<(), pinpoint_core::SpecError>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Simulation<'a> {
+pub struct Simulation<'a, M = Bisection> {
     scenario: &'a Scenario,
-    machine: Bisection,
+    machine: M,
     truth: Truth,
     random: SplitMix64,
     disturbance: Disturbance,
@@ -112,9 +119,41 @@ impl Scenario {
     /// Cost: that of the machine, plus one step for each commit where some do not
     /// build.
     pub fn search(&self, spec: &BisectionSpec, seed: u64) -> Result<Trial, SpecError> {
-        let mut simulation = Simulation::new(self, spec, seed)?;
-        while simulation.step() {}
-        Ok(simulation.trial())
+        Ok(Simulation::new(self, spec, seed)?.run_to_its_end())
+    }
+
+    /// Compares the two ends of this world in pairs of runs: to say that they differ is to
+    /// name the bad end as the culprit. The seed of the spec does not count.
+    ///
+    /// A value below 0 counts as 0, since pairs are compared in percent.
+    ///
+    /// Errors: as [`Pairwise::new`].
+    pub fn compare(&self, spec: &PairwiseSpec, seed: u64) -> Result<Trial, SpecError> {
+        let mut random = SplitMix64::new(seed);
+        let machine = Pairwise::new(PairwiseSpec {
+            seed: random.next_u64(),
+            ..spec.clone()
+        })?;
+        let simulation = Simulation::of(self, machine, spec.chart.as_deref(), random);
+        Ok(simulation.run_to_its_end())
+    }
+
+    /// As [`Scenario::search`], with a culprit finder. Culprits that it could not confirm are
+    /// candidates. A value of a pair below 0 counts as 0.
+    ///
+    /// Errors: as [`CulpritFinder::new`].
+    pub fn find_culprit(&self, spec: &CulpritFinderSpec, seed: u64) -> Result<Trial, SpecError> {
+        let mut random = SplitMix64::new(seed);
+        let machine = CulpritFinder::new(CulpritFinderSpec {
+            bisection: BisectionSpec {
+                range: self.range(),
+                seed: random.next_u64(),
+                ..spec.bisection.clone()
+            },
+            ..spec.clone()
+        })?;
+        let simulation = Simulation::of(self, machine, spec.bisection.chart.as_deref(), random);
+        Ok(simulation.run_to_its_end())
     }
 }
 
@@ -127,18 +166,25 @@ impl<'a> Simulation<'a> {
             seed: random.next_u64(),
             ..spec.clone()
         })?;
+        Ok(Self::of(scenario, machine, spec.chart.as_deref(), random))
+    }
+}
+
+impl<'a, M: Machine> Simulation<'a, M> {
+    /// Draws the truth.
+    fn of(scenario: &'a Scenario, machine: M, chart: Option<&str>, mut random: SplitMix64) -> Self {
         let truth = Truth::draw(scenario, &mut random);
-        Ok(Self {
+        Self {
             scenario,
             machine,
             truth,
             disturbance: scenario.memory.start(&mut random),
             random,
-            chart: spec.chart.clone().unwrap_or_else(|| "value".to_owned()),
+            chart: chart.unwrap_or("value").to_owned(),
             waiting: VecDeque::new(),
             runs: 0,
             elapsed: 0,
-        })
+        }
     }
 
     /// Answers one action. False when there was none, because the search has
@@ -155,7 +201,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// The machine as it is now.
-    pub fn machine(&self) -> &Bisection {
+    pub fn machine(&self) -> &M {
         &self.machine
     }
 
@@ -191,38 +237,76 @@ impl<'a> Simulation<'a> {
                 self.waiting.retain(|waiting| waiting.number != action);
                 Event::Cancelled { action: number }
             }
-            // A bisection asks for no pairs, and its metric is known.
-            Task::RunPair { .. } | Task::FindMetric { .. } => Event::Cancelled { action: number },
+            Task::RunPair {
+                first, second, bot, ..
+            } => {
+                let bot = self.bot(bot);
+                let [first, second] = [first, second].map(|commit| self.paired_run(commit, bot));
+                Event::RanPair {
+                    action: number,
+                    bot: bot.map(|bot| bot.to_string()),
+                    first,
+                    second,
+                }
+            }
+            // The metric of these machines is known.
+            Task::FindMetric { .. } => Event::Cancelled { action: number },
         }
     }
 
     fn run(&mut self, action: u64, commit: Position, bot: Option<String>) -> Event {
-        let (scenario, random) = (self.scenario, &mut self.random);
         let started = self.elapsed;
+        let number = self.bot(bot);
+        let bot = number.map(|number| number.to_string());
+        match self.value(commit, number) {
+            None => Event::RunFailed {
+                action,
+                bot,
+                started,
+                reason: FAILED.to_owned(),
+            },
+            Some(value) => Event::Ran {
+                action,
+                bot,
+                started,
+                values: BTreeMap::from([(self.chart.clone(), vec![value])]),
+            },
+        }
+    }
+
+    fn paired_run(&mut self, commit: Position, bot: Option<usize>) -> PairedRun {
+        let started = self.elapsed;
+        let value = self.value(commit, bot);
+        let of_chart = |value: f64| (self.chart.clone(), vec![value.max(0.0)]);
+        PairedRun {
+            started,
+            values: value.map(of_chart).into_iter().collect(),
+            failure: value.is_none().then(|| FAILED.to_owned()),
+        }
+    }
+
+    /// The bot that was asked for, or any of those that there are.
+    fn bot(&mut self, asked: Option<String>) -> Option<usize> {
+        let bots = self.truth.bots.len();
+        (asked.and_then(|name| name.parse().ok()))
+            .filter(|number| *number < bots)
+            .or_else(|| (bots > 0).then(|| self.random.below(bots as u64) as usize))
+    }
+
+    /// The value of the next run; nothing when it fails.
+    fn value(&mut self, commit: Position, bot: Option<usize>) -> Option<f64> {
+        let (scenario, random) = (self.scenario, &mut self.random);
         self.elapsed += scenario.run_time;
         let drift = (scenario.drift * self.runs as f64).min(Scenario::MOST_DRIFT);
         self.runs += 1;
-
-        let bots = &self.truth.bots;
-        let number = bot
-            .as_ref()
-            .and_then(|name| name.parse().ok())
-            .filter(|number| *number < bots.len())
-            .or_else(|| (!bots.is_empty()).then(|| random.below(bots.len() as u64) as usize));
-        let offset = number.map_or(0.0, |number| bots[number]);
-        let bot = number.map(|number| number.to_string());
+        let offset = bot.map_or(0.0, |number| self.truth.bots[number]);
 
         let place = place(scenario, commit);
         let changed = |place: u64| self.truth.changes.range(..=place);
         let changes = place.into_iter().flat_map(changed).map(|(_, by)| *by);
         let is_changed = place.is_some_and(|place| changed(place).next().is_some());
         if random.chance(scenario.failure_rates[usize::from(is_changed)]) {
-            return Event::RunFailed {
-                action,
-                bot,
-                started,
-                reason: "failed".to_owned(),
-            };
+            return None;
         }
         let (factor, deviation) = self.disturbance.next(&scenario.memory, random);
         let value = match scenario.proportional {
@@ -242,33 +326,37 @@ impl<'a> Simulation<'a> {
                 level * (1.0 + range * (deviation + drift + offset))
             }
         };
-        let value = value * factor;
-        Event::Ran {
-            action,
-            bot,
-            started,
-            values: BTreeMap::from([(self.chart.clone(), vec![value])]),
-        }
+        Some(value * factor)
+    }
+
+    fn run_to_its_end(mut self) -> Trial
+    where
+        M::Outcome: Answer,
+    {
+        while self.step() {}
+        self.trial()
     }
 
     /// Compares the answer with the truth. A search without an answer has failed.
-    fn trial(&self) -> Trial {
+    fn trial(&self) -> Trial
+    where
+        M::Outcome: Answer,
+    {
         let changes = &self.truth.changes;
         let outcome = self.machine.outcome();
-        let (culprits, candidates) = outcome.map_or((&[][..], &[][..]), |outcome| {
-            (&outcome.culprits[..], &outcome.candidates[..])
-        });
-        let named: BTreeMap<Option<u64>, Option<f64>> = culprits
-            .iter()
-            .map(|culprit| (place(self.scenario, culprit.commit), culprit.probability))
+        let named: BTreeMap<Option<u64>, Option<f64>> = outcome
+            .into_iter()
+            .flat_map(Answer::culprits)
+            .map(|(commit, probability)| (place(self.scenario, commit), probability))
             .collect();
-        let left: BTreeSet<Option<u64>> = candidates
-            .iter()
-            .map(|candidate| place(self.scenario, *candidate))
+        let left: BTreeSet<Option<u64>> = outcome
+            .into_iter()
+            .flat_map(Answer::candidates)
+            .map(|candidate| place(self.scenario, candidate))
             .collect();
         let is_named = |change: &&u64| named.contains_key(&Some(**change));
         Trial {
-            status: outcome.map_or(Status::Failed, |outcome| outcome.status),
+            status: outcome.map_or(Status::Failed, Answer::status),
             changes: changes.len() as u32,
             found: changes.keys().filter(is_named).count() as u32,
             missed: (changes.iter())
@@ -286,8 +374,8 @@ impl<'a> Simulation<'a> {
             holds: changes
                 .keys()
                 .all(|change| is_named(&change) || left.contains(&Some(*change))),
-            runs: outcome.map_or(self.runs, |outcome| outcome.runs),
-            builds: outcome.map_or(0, |outcome| outcome.builds),
+            runs: outcome.map_or(self.runs, |outcome| outcome.cost().0),
+            builds: outcome.map_or(0, |outcome| outcome.cost().1),
         }
     }
 }

@@ -6,22 +6,24 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::Uri;
 use maud::{Markup, html};
-use pinpoint_backends::job::stored_result;
+use pinpoint_backends::job::{spec_of, stored_result};
+use pinpoint_backends::store::JobSummary;
 use pinpoint_core::job::{JobResult, NamedChart};
 use pinpoint_report::quantity::{count, duration};
 use pinpoint_report::words::{repository_name, row};
 use pinpoint_report::{Foreign, commit_page, of_result};
+use tonic::{Code, Status};
 
 use super::dates::{ago, at};
 use super::frame::{self, Section};
 use super::job::asked::Asked;
 use super::job::pairs::{ROWS, other_pages, verdict};
-use super::job::{kind, state, title};
+use super::job::{cannot_be_shown, kind, state, title};
 use super::view::View;
 use crate::Service;
 use crate::grpc::errors;
-use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
-use crate::grpc::v2::messages::{Commit, CompareJobsRequest, CompareJobsResponse, Job};
+use crate::grpc::v2::messages::{Commit, CompareJobsResponse, Job};
+use crate::grpc::v2::show;
 use crate::query::Query;
 use crate::rest::Problem;
 
@@ -44,34 +46,72 @@ pub(super) async fn page(
         let problem = "give the ids of two jobs, separated by a comma";
         return Err(errors::field("jobs", problem).into());
     };
-    let request = CompareJobsRequest {
-        job_id: job_id.to_owned(),
-        other_id: other_id.to_owned(),
-    };
-    let request = view.call("pinpoint.v2.Pinpoint/CompareJobs", request);
-    let compared = service.compare_jobs(request).await?.into_inner();
-    let mut results = Vec::new();
-    for id in [job_id, other_id] {
-        let job = service.job(id, &[]).await?;
-        results.push(stored_result(&job).map_err(errors::job)?);
-    }
+    let one = Compared::of(&service, job_id).await?;
+    let other = Compared::of(&service, other_id).await?;
+    let compared = show::side_by_side(one.shown.clone(), other.shown.clone());
+    let both = [one, other];
     let main = html! {
         h1 { "Two jobs side by side" }
-        (facts(&compared, &results))
+        (facts(&both))
         (culprits(&compared))
-        (metrics(&asked, &compared, &results))
+        (metrics(&asked, &compared, &both))
     };
     Ok(frame::page(&view, Section::Jobs, "Two jobs", &main))
 }
 
-fn facts(compared: &CompareJobsResponse, results: &[Option<JobResult>]) -> Markup {
-    let jobs = [&compared.job, &compared.other].map(|job| job.clone().unwrap_or_default());
-    let summaries = jobs.map(|Job { summary, .. }| summary.unwrap_or_default());
-    let answers = results.iter().map(|result| result.as_ref().map(of_result));
+/// One of the two jobs.
+struct Compared {
+    shown: Job,
+    result: Option<JobResult>,
+    /// Of a job that can't be read: what is said instead of its answer.
+    problem: Option<Markup>,
+}
+
+impl Compared {
+    async fn of(service: &Service, id: &str) -> Result<Self, Status> {
+        let job = service.job(id, &[]).await?;
+        let read = async {
+            spec_of(&job)?;
+            let shown = show::job(&service.store, &job).await?;
+            Ok((shown, stored_result(&job)?))
+        };
+        match read.await.map_err(errors::job) {
+            Ok((shown, result)) => Ok(Self {
+                shown,
+                result,
+                problem: None,
+            }),
+            // Of a newer version, or damaged: the row of the store can still be shown.
+            Err(status) if status.code() == Code::Internal => Ok(Self {
+                shown: Job {
+                    summary: Some(show::summary(&JobSummary::from(&job))),
+                    ..Job::default()
+                },
+                result: None,
+                problem: Some(cannot_be_shown(&job)),
+            }),
+            Err(status) => Err(status),
+        }
+    }
+
+    fn answer(&self) -> Markup {
+        html! {
+            @match (&self.problem, &self.result) {
+                (Some(problem), _) => (problem),
+                (None, Some(result)) => (of_result(result).sentence),
+                (None, None) => "No result yet.",
+            }
+        }
+    }
+}
+
+fn facts(both: &[Compared; 2]) -> Markup {
+    let summaries = both
+        .each_ref()
+        .map(|it| it.shown.summary.clone().unwrap_or_default());
     let each = |name: &str, of: &dyn Fn(usize) -> Markup| {
         html! { tr { th scope="row" { (name) } @for number in 0..2 { td { (of(number)) } } } }
     };
-    let answers: Vec<_> = answers.collect();
     html! {
         div.wide tabindex="0" role="region" aria-label="Both jobs" { table.both {
             thead { tr {
@@ -81,12 +121,7 @@ fn facts(compared: &CompareJobsResponse, results: &[Option<JobResult>]) -> Marku
                 }
             } }
             tbody {
-                (each("Answer", &|job| html! {
-                    @match &answers[job] {
-                        Some(answer) => (answer.sentence),
-                        None => "No result yet.",
-                    }
-                }))
+                (each("Answer", &|job| both[job].answer()))
                 (each("State", &|job| state(&summaries[job])))
                 (each("Type", &|job| html! { (kind(&summaries[job])) }))
                 (each("Benchmark", &|job| html! { (Foreign(&summaries[job].benchmark)) }))
@@ -151,11 +186,8 @@ fn by_name(result: Option<&JobResult>) -> BTreeMap<String, NamedChart> {
         .collect()
 }
 
-fn metrics(asked: &Asked, compared: &CompareJobsResponse, results: &[Option<JobResult>]) -> Markup {
-    let of: Vec<_> = results
-        .iter()
-        .map(|result| by_name(result.as_ref()))
-        .collect();
+fn metrics(asked: &Asked, compared: &CompareJobsResponse, both: &[Compared; 2]) -> Markup {
+    let of = both.each_ref().map(|job| by_name(job.result.as_ref()));
     let charts = &compared.charts;
     let pages = charts.len().div_ceil(ROWS).max(1);
     let page = asked.page.min(pages);

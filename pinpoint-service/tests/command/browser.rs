@@ -8,11 +8,18 @@
 mod accessible;
 mod faults;
 mod functions;
+#[path = "../service/gerrit.rs"]
+#[allow(dead_code, reason = "the tests of the service need more of it")]
+mod gerrit;
+#[path = "../service/world.rs"]
+#[allow(dead_code, reason = "the tests of the service need more of it")]
+mod in_process;
 mod job;
 mod keyboard;
 mod killed;
 mod list;
 mod new;
+mod patches;
 mod prepared;
 mod screenshots;
 mod sessions;
@@ -21,6 +28,7 @@ mod sessions;
 mod simulated;
 mod team;
 mod tree;
+mod views;
 mod visitor;
 
 use std::net::TcpListener;

@@ -7,6 +7,7 @@
 
 mod found;
 mod gateway;
+mod gerrit;
 mod limits;
 mod older_page;
 mod pinpoint;

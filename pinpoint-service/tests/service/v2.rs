@@ -505,6 +505,53 @@ async fn a_plan_says_what_a_bisection_costs() {
 }
 
 #[tokio::test]
+async fn a_plan_says_how_often_pairs_find_a_change() {
+    let world = World::new("ada").await;
+    let plan = async |request: &Value| world.post("/api/v2/plans", request).await;
+    let request = json!({
+        "kind": "PAIRWISE", "pairs": 10,
+        "magnitude": { "percent": 2 }, "scatter": { "percent": 1 },
+    });
+    let planned = plan(&request).await.ok();
+    let estimates = planned["estimates"].as_array().unwrap();
+    assert_eq!(estimates.len(), 2, "{planned}");
+    assert_eq!(
+        (&estimates[0]["runs"], &estimates[0]["builds"]),
+        (&json!(20.0), &json!(2.0))
+    );
+    let right = |row: usize| estimates[row]["right"].as_f64().unwrap();
+    assert!(right(0) > 0.9 && right(1) > 0.93, "{planned}");
+    // Fewer pairs find it less often.
+    let mut six = request.clone();
+    six["pairs"] = json!(6);
+    let fewer = plan(&six).await.ok();
+    assert!(fewer["estimates"][0]["right"].as_f64().unwrap() < right(0));
+    for (field, value) in [
+        ("pairs", json!(7)),
+        ("pairs", json!(502)),
+        ("kind", json!(9)),
+        ("values", json!({ "values": [-1, 2, 3, 4, 5] })),
+    ] {
+        let mut request = request.clone();
+        request[field] = value;
+        if field == "values" {
+            request["scatter"].take();
+        }
+        plan(&request).await.fails(400, 3);
+    }
+    // A culprit finder verifies the ends, and then the culprit.
+    let mut finder = request.clone();
+    finder["kind"] = json!("CULPRIT_FINDER");
+    finder["magnitude"] = json!({ "percent": 4 });
+    plan(&finder).await.fails(400, 3);
+    finder["commits"] = json!(8);
+    let planned = plan(&finder).await.ok();
+    let row = &planned["estimates"][0];
+    assert!(row["right"].as_f64().unwrap() > 0.9, "{planned}");
+    assert!(row["runs"].as_f64().unwrap() > 40.0, "{planned}");
+}
+
+#[tokio::test]
 async fn two_jobs_are_shown_side_by_side() {
     let world = World::new("ada").await;
     let one = made(&world, &bisection()).await;

@@ -240,15 +240,24 @@ fn size(check: &mut Check, field: &str, asked: Option<&messages::Magnitude>) -> 
     }
 }
 
-/// The search of a plan, whose range is not known.
-pub(super) fn planned(request: &messages::PlanJobRequest) -> Result<BisectionSpec, Status> {
+/// What is planned.
+pub(super) struct Planned {
+    pub(super) spec: JobSpec,
+    pub(super) magnitude: Option<Magnitude>,
+    pub(super) direction: Direction,
+}
+
+/// The question of a plan, whose range is not known.
+pub(super) fn planned(request: &messages::PlanJobRequest) -> Result<Planned, Status> {
     let mut check = Check::default();
     let default = BisectionSpec::new(Range::Counted { between: 0 });
-    let spec = BisectionSpec {
+    let magnitude = size(&mut check, "magnitude", request.magnitude.as_ref());
+    let direction = direction(&mut check, request.direction);
+    let search = BisectionSpec {
         strategy: strategy(&mut check, "strategy", request.strategy),
-        direction: direction(&mut check, request.direction),
+        direction,
         confidence: request.confidence.unwrap_or(default.confidence),
-        magnitude: size(&mut check, "magnitude", request.magnitude.as_ref()),
+        magnitude,
         attempts: request.attempts,
         build_cost: request.build_cost.unwrap_or(default.build_cost),
         max_runs: request.max_runs,
@@ -256,8 +265,34 @@ pub(super) fn planned(request: &messages::PlanJobRequest) -> Result<BisectionSpe
         seed: request.seed,
         ..default
     };
+    let pairs = request.pairs.unwrap_or(PairwiseSpec::unnamed().pairs);
+    let spec: JobSpec = match messages::Kind::try_from(request.kind) {
+        Ok(messages::Kind::Unspecified | messages::Kind::Bisection) => search.into(),
+        Ok(messages::Kind::Pairwise) => PairwiseSpec {
+            direction,
+            pairs,
+            early_stopping: request.early_stopping,
+            seed: request.seed,
+            ..PairwiseSpec::unnamed()
+        }
+        .into(),
+        Ok(messages::Kind::CulpritFinder) => CulpritFinderSpec {
+            pairs,
+            bisection: search,
+            ..CulpritFinderSpec::new(Range::Counted { between: 0 })
+        }
+        .into(),
+        Err(_) => {
+            check.note("kind", "there is no such kind of job");
+            search.into()
+        }
+    };
     check.end()?;
-    Ok(spec)
+    Ok(Planned {
+        spec,
+        magnitude,
+        direction,
+    })
 }
 
 /// An amount, where one is given.

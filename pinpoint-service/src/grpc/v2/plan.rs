@@ -1,14 +1,14 @@
-//! What a bisection costs, before anything runs.
+//! What a job costs, and how often it would be right, before anything runs.
 
 use std::sync::Arc;
 
 use pinpoint_core::simulation::{Estimate, Plan, PlanError, Scatter, ScatterError, ScatterUnit};
-use pinpoint_core::{Answers, Charts, Event, Machine, Position, Task};
+use pinpoint_core::{Answers, Charts, Event, JobKind, Machine, Position, SpecError, Task};
 use tokio::sync::Semaphore;
 use tonic::Status;
 
 use super::super::errors;
-use super::arguments::{amount, planned};
+use super::arguments::{Planned, amount, planned};
 use super::messages::plan_job_request::Noise;
 use super::messages::{PlanEstimate, PlanJobRequest, PlanJobResponse};
 use crate::Service;
@@ -28,9 +28,12 @@ static PLANS: Semaphore = Semaphore::const_new(1);
 
 impl Service {
     pub(super) async fn plan(&self, request: PlanJobRequest) -> Result<PlanJobResponse, Status> {
-        let spec = planned(&request)?;
-        let (magnitude, direction) = (spec.magnitude, spec.direction);
-        if spec.max_runs.is_some_and(|runs| runs > MOST_RUNS) {
+        let Planned {
+            spec,
+            magnitude,
+            direction,
+        } = planned(&request)?;
+        if request.max_runs.is_some_and(|runs| runs > MOST_RUNS) {
             let problem = format!("a plan is made for {MOST_RUNS} at most");
             return Err(errors::field("max_runs", &problem));
         }
@@ -38,10 +41,12 @@ impl Service {
             let problem = format!("a plan is made for {MOST_COMMITS} at most");
             return Err(errors::field("commits", &problem));
         }
-        let plan = Plan::new(request.commits, spec).map_err(|error| match error {
-            PlanError::Spec(error) => Status::invalid_argument(error.to_string()),
-            error => errors::field("commits", &error.to_string()),
-        })?;
+        // Of a comparison, the ends are all that there is.
+        let commits = match spec.kind() {
+            JobKind::Pairwise => 1,
+            _ => request.commits,
+        };
+        let plan = Plan::new(commits, spec).map_err(refused)?;
         let (field, scatter) = match request.noise {
             None => {
                 let problem =
@@ -104,7 +109,13 @@ impl Service {
         let estimated = estimated.await.map_err(|_| failed())?;
         let (scatter, estimates) = estimated.map_err(|_| failed())?;
         drop(caller);
-        let estimates = estimates.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let estimates = estimates.map_err(|error| match error {
+            PlanError::Negative if field == "job_id" => {
+                Status::failed_precondition(error.to_string())
+            }
+            PlanError::Negative => errors::field(field, &error.to_string()),
+            error => refused(error),
+        })?;
         let estimates = estimates.ok_or_else(failed)?;
         Ok(PlanJobResponse {
             estimates: estimates.iter().map(estimate).collect(),
@@ -114,6 +125,20 @@ impl Service {
                 ScatterUnit::Metric(unit) => unit.unwrap_or_default(),
             },
         })
+    }
+}
+
+/// Names the field to change, where it is one.
+fn refused(error: PlanError) -> Status {
+    let problem = error.to_string();
+    match error {
+        PlanError::Spec(SpecError::Pairs { .. }) | PlanError::TooManyPairs { .. } => {
+            errors::field("pairs", &problem)
+        }
+        PlanError::NoCommits | PlanError::TooManyCommits { .. } => {
+            errors::field("commits", &problem)
+        }
+        _ => Status::invalid_argument(problem),
     }
 }
 

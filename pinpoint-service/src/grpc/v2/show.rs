@@ -15,7 +15,7 @@ use super::arguments::arguments;
 use super::messages;
 
 /// A job with all that is known of it.
-pub(super) async fn job(store: &JobStore, job: &Job) -> Result<messages::Job, JobError> {
+pub(crate) async fn job(store: &JobStore, job: &Job) -> Result<messages::Job, JobError> {
     Ok(messages::Job {
         result: stored_result(job)?.as_ref().map(result),
         ..without_result(store, &JobSummary::from(job), job).await?
@@ -298,7 +298,7 @@ fn chart(compared: &ChartComparison) -> messages::ChartComparison {
 }
 
 /// Two jobs side by side.
-pub(super) fn side_by_side(
+pub(crate) fn side_by_side(
     job: messages::Job,
     other: messages::Job,
 ) -> messages::CompareJobsResponse {

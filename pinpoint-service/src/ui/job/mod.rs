@@ -267,7 +267,7 @@ impl Evidence {
     }
 }
 
-fn cannot_be_shown(job: &StoredJob) -> Markup {
+pub(super) fn cannot_be_shown(job: &StoredJob) -> Markup {
     html! {
         "This job can’t be shown in full. It was made by Pinpoint " (Foreign(&job.written_by))
         ", or part of it is damaged. Open it with that version or a newer one."

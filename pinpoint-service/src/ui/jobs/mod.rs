@@ -1,4 +1,6 @@
-//! The list of jobs. All that it shows is in its address, so that a view can be sent.
+//! The list of jobs. All that it shows is in its address, so that a view can be sent. The list
+//! that one begins with is kept by a button of its own, and not with each change: otherwise a
+//! search for a moment, or a link that somebody sent, would take its place unnoticed.
 
 mod columns;
 mod live;

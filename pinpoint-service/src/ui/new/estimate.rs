@@ -16,8 +16,8 @@ use crate::grpc::v2::messages::create_job_request::Question;
 use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::grpc::v2::messages::plan_job_request::Noise;
 use crate::grpc::v2::messages::{
-    Bisection, CreateJobRequest, ListBotsRequest, Magnitude, PlanJobRequest, PlanJobResponse,
-    magnitude,
+    Bisection, CreateJobRequest, Kind, ListBotsRequest, Magnitude, Pairwise, PlanEstimate,
+    PlanJobRequest, PlanJobResponse, magnitude,
 };
 use crate::grpc::v2::plan::MOST_RUNS;
 use crate::ui::problems::sentence;
@@ -64,17 +64,49 @@ async fn estimate(service: &Service, view: &View, typed: &Typed) -> Result<Marku
     let earlier = earlier(service, &request).await?;
     let per_run = earlier.as_ref().and_then(|job| job.seconds);
     let cost = match &request.question {
-        Some(Question::Pairwise(pairs)) => of_pairs(pairs.pairs, per_run),
+        Some(Question::Pairwise(pairs)) => {
+            let change = typed.change();
+            let plan = PlanJobRequest {
+                kind: Kind::Pairwise as i32,
+                pairs: pairs.pairs,
+                early_stopping: pairs.early_stopping,
+                direction: request.direction,
+                seed: pairs.seed,
+                magnitude: change.map_err(|problem| errors::field("magnitude", &problem))?,
+                ..PlanJobRequest::default()
+            };
+            let planned = plan_with_noise(service, view, typed, plan, earlier.as_ref()).await?;
+            of_pairs(&planned, pairs, per_run)
+        }
         Some(Question::Bisection(search)) => {
-            searched(service, view, typed, &request, search, earlier.as_ref()).await?
+            let plan = of_search(Kind::Bisection, search, request.direction);
+            searched(
+                service,
+                view,
+                typed,
+                &request,
+                plan,
+                search,
+                earlier.as_ref(),
+            )
+            .await?
         }
         Some(Question::CulpritFinder(finder)) => {
             let search = finder.bisection.clone().unwrap_or_default();
-            let runs = 2 * u64::from(finder.pairs.unwrap_or_default());
-            html! {
-                (searched(service, view, typed, &request, &search, earlier.as_ref()).await?)
-                p { "Plus " (count(runs, "run")) " to compare the ends, and as many for each culprit." }
-            }
+            let plan = PlanJobRequest {
+                pairs: finder.pairs,
+                ..of_search(Kind::CulpritFinder, &search, request.direction)
+            };
+            searched(
+                service,
+                view,
+                typed,
+                &request,
+                plan,
+                &search,
+                earlier.as_ref(),
+            )
+            .await?
         }
         None => html! {},
     };
@@ -88,14 +120,20 @@ async fn estimate(service: &Service, view: &View, typed: &Typed) -> Result<Marku
     })
 }
 
-fn of_pairs(pairs: Option<u32>, per_run: Option<f64>) -> Markup {
-    let runs = 2 * u64::from(pairs.unwrap_or_default());
-    html! {
-        p {
-            (count(runs, "run")) " and 2 builds"
-            @if let Some(seconds) = per_run { ", about " (duration(seconds * runs as f64)) }
-            "."
-        }
+/// The plan of a search whose commits and noise are not known yet.
+fn of_search(kind: Kind, search: &Bisection, direction: i32) -> PlanJobRequest {
+    PlanJobRequest {
+        kind: kind as i32,
+        strategy: search.strategy,
+        confidence: search.confidence,
+        magnitude: search.magnitude,
+        direction,
+        attempts: search.attempts,
+        build_cost: search.build_cost,
+        max_runs: search.max_runs.map(|runs| runs.min(MOST_RUNS)),
+        max_builds: search.max_builds,
+        seed: search.seed,
+        ..PlanJobRequest::default()
     }
 }
 
@@ -104,6 +142,7 @@ async fn searched(
     view: &View,
     typed: &Typed,
     request: &CreateJobRequest,
+    plan: PlanJobRequest,
     search: &Bisection,
     earlier: Option<&Earlier>,
 ) -> Result<Markup, Status> {
@@ -119,12 +158,93 @@ async fn searched(
             p.soft { "No commit lies between the ends, so only the bad one can be the culprit." }
         });
     }
+    let verifies = plan.kind() == Kind::CulpritFinder;
+    let plan = PlanJobRequest {
+        // The bad end may be the culprit, too.
+        commits: commits.saturating_add(1),
+        ..plan
+    };
+    let planned = plan_with_noise(service, view, typed, plan, earlier).await?;
+    let per_run = earlier.and_then(|job| job.seconds);
+    let percent = |row: &PlanEstimate| share(row.right);
+    Ok(html! {
+        p {
+            (count(commits, "commit")) " between the ends; noise between runs: " (planned.noise()) "."
+        }
+        (table(&planned.plan, "Correct result", &percent, true, per_run))
+        p.soft {
+            "Simulated. 95 of 100 searches stay within “at most”."
+            @if verifies { " Runs include the comparisons of the ends and of each culprit." }
+        }
+        (planned.stand_in())
+        @if search.max_runs.is_some_and(|runs| runs > MOST_RUNS) {
+            p.soft { "Simulated with " (MOST_RUNS) " runs at most." }
+        }
+    })
+}
+
+fn of_pairs(planned: &Planned, pairs: &Pairwise, per_run: Option<f64>) -> Markup {
+    let runs = 2 * u64::from(pairs.pairs.unwrap_or_default());
+    let found = |row: &PlanEstimate| match row.change {
+        Some(_) => share(row.right),
+        None => format!("{} (false alarm)", share(1.0 - row.right)),
+    };
+    html! {
+        p {
+            (count(runs, "run")) " and 2 builds"
+            @if let Some(seconds) = per_run { ", about " (duration(seconds * runs as f64)) }
+            @if pairs.early_stopping { " at most" }
+            ". Noise between runs: " (planned.noise()) "."
+        }
+        (table(&planned.plan, "Difference found", &found, pairs.early_stopping, per_run))
+        p.soft {
+            "Simulated for one metric, with pairs whose runs differ as much as any two runs. Where the "
+            "two runs of a pair are closer to each other, smaller changes are found."
+        }
+        (planned.stand_in())
+    }
+}
+
+/// What is planned, and with which noise.
+struct Planned {
+    plan: PlanJobResponse,
+    /// Where the noise comes from.
+    source: &'static str,
+    /// The noise is assumed, in percent, and so is the change: its own is in another unit.
+    has_stand_in: bool,
+}
+
+impl Planned {
+    fn noise(&self) -> Markup {
+        html! { (quantity(self.plan.noise, unit_of(&self.plan))) " (" (self.source) ")" }
+    }
+
+    fn stand_in(&self) -> Markup {
+        html! {
+            @if self.has_stand_in {
+                p.soft {
+                    "The change to find is in the metric’s unit. Enter the noise in it, too: "
+                    "until then, a change of " (ASSUMED_CHANGE) " % stands for it."
+                }
+            }
+        }
+    }
+}
+
+/// Makes the plan with the noise that is typed, that of an earlier job, or one that is assumed.
+async fn plan_with_noise(
+    service: &Service,
+    view: &View,
+    typed: &Typed,
+    plan: PlanJobRequest,
+    earlier: Option<&Earlier>,
+) -> Result<Planned, Status> {
     let typed_noise = typed
         .noise()
         .map_err(|problem| errors::field("noise", &problem))?;
     // Noise that is assumed is in percent, which a size in the metric's unit does not fit.
     let is_absolute = matches!(
-        search.magnitude,
+        plan.magnitude,
         Some(Magnitude {
             size: Some(magnitude::Size::Absolute(_))
         })
@@ -132,57 +252,36 @@ async fn searched(
     let percent = |size| Magnitude {
         size: Some(magnitude::Size::Percent(size)),
     };
-    let plan = async |noise: Noise, is_assumed: bool| {
+    let with = async |noise: Noise, source: &'static str| {
+        let has_stand_in = is_absolute && ![ENTERED, SIMILAR].contains(&source);
         let request = PlanJobRequest {
-            // The bad end may be the culprit, too.
-            commits: commits.saturating_add(1),
-            strategy: search.strategy,
-            confidence: search.confidence,
-            magnitude: match is_assumed && is_absolute {
+            magnitude: match has_stand_in {
                 true => Some(percent(ASSUMED_CHANGE)),
-                false => search.magnitude,
+                false => plan.magnitude,
             },
-            direction: request.direction,
-            attempts: search.attempts,
-            build_cost: search.build_cost,
-            max_runs: search.max_runs.map(|runs| runs.min(MOST_RUNS)),
-            max_builds: search.max_builds,
-            seed: search.seed,
             noise: Some(noise),
+            ..plan.clone()
         };
         let request = view.call("pinpoint.v2.Pinpoint/PlanJob", request);
-        Ok::<_, Status>(service.plan_job(request).await?.into_inner())
+        Ok::<_, Status>(Planned {
+            plan: service.plan_job(request).await?.into_inner(),
+            source,
+            has_stand_in,
+        })
     };
     let assumed = Noise::Scatter(percent(ASSUMED_NOISE));
-    let (planned, source) = match (typed_noise, earlier) {
-        (Some(noise), _) => (plan(Noise::Scatter(noise), false).await?, ENTERED),
-        (None, Some(job)) => match plan(Noise::JobId(job.id.clone()), false).await {
+    match (typed_noise, earlier) {
+        (Some(noise), _) => with(Noise::Scatter(noise), ENTERED).await,
+        (None, Some(job)) => match with(Noise::JobId(job.id.clone()), SIMILAR).await {
             // Its runs may be too few, or have failed.
-            Err(status) if status.code() == Code::InvalidArgument => (
-                plan(assumed, true).await?,
-                "assumed: the last similar job has too few usable runs",
-            ),
-            planned => (planned?, SIMILAR),
-        },
-        (None, None) => (
-            plan(assumed, true).await?,
-            "assumed: no similar job has finished yet",
-        ),
-    };
-    let per_run = earlier.and_then(|job| job.seconds);
-    let is_assumed = ![ENTERED, SIMILAR].contains(&source);
-    Ok(html! {
-        (table(&planned, commits, source, per_run))
-        @if is_assumed && is_absolute {
-            p.soft {
-                "The smallest change worth finding is in the metric’s unit. Enter the noise in it, too: "
-                "until then, a change of " (ASSUMED_CHANGE) " % stands for it."
+            Err(status) if status.code() == Code::InvalidArgument => {
+                let source = "assumed: the last similar job has too few usable runs";
+                with(assumed, source).await
             }
-        }
-        @if search.max_runs.is_some_and(|runs| runs > MOST_RUNS) {
-            p.soft { "Simulated with " (MOST_RUNS) " runs at most." }
-        }
-    })
+            planned => planned,
+        },
+        (None, None) => with(assumed, "assumed: no similar job has finished yet").await,
+    }
 }
 
 /// Typed, or counted in the mirror.
@@ -208,23 +307,37 @@ async fn commits(
     mirrors.count_between(repository, &good, &bad).await
 }
 
-fn table(plan: &PlanJobResponse, commits: u64, source: &str, per_run: Option<f64>) -> Markup {
-    let unit = Some(&*plan.unit).filter(|unit| !unit.is_empty());
-    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+fn unit_of(plan: &PlanJobResponse) -> Option<&str> {
+    Some(&*plan.unit).filter(|unit| !unit.is_empty())
+}
+
+fn share(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// A row for each size of change. The last column says how certain the answer is; runs and
+/// builds are shown where they vary.
+fn table(
+    plan: &PlanJobResponse,
+    title: &str,
+    certainty: &dyn Fn(&PlanEstimate) -> String,
+    varies: bool,
+    per_run: Option<f64>,
+) -> Markup {
+    let unit = unit_of(plan);
+    let per_run = per_run.filter(|_| varies);
     html! {
-        p {
-            (count(commits, "commit")) " between the ends; noise between runs: "
-            (quantity(plan.noise, unit)) " (" (source) ")."
-        }
-        div.wide tabindex="0" role="region" aria-label="Cost of the search" {
+        div.wide tabindex="0" role="region" aria-label="Cost and certainty of the job" {
             table {
                 thead {
                     tr {
                         th scope="col" { "Change" }
-                        th.number scope="col" { "Runs" }
-                        th.number scope="col" { "Builds" }
+                        @if varies {
+                            th.number scope="col" { "Runs" }
+                            th.number scope="col" { "Builds" }
+                        }
                         @if per_run.is_some() { th.number scope="col" { "Time" } }
-                        th.number scope="col" { "Correct result" }
+                        th.number scope="col" { (title) }
                     }
                 }
                 tbody {
@@ -236,18 +349,19 @@ fn table(plan: &PlanJobResponse, commits: u64, source: &str, per_run: Option<f64
                                     None => "none",
                                 }
                             }
-                            td.number { (format!("{:.0}", row.runs)) " (" (row.most_runs) " at most)" }
-                            td.number { (format!("{:.0}", row.builds)) " (" (row.most_builds) " at most)" }
+                            @if varies {
+                                td.number { (format!("{:.0}", row.runs)) " (" (row.most_runs) " at most)" }
+                                td.number { (format!("{:.0}", row.builds)) " (" (row.most_builds) " at most)" }
+                            }
                             @if let Some(seconds) = per_run {
                                 td.number { (duration(seconds * row.runs)) }
                             }
-                            td.number { (percent(row.right)) }
+                            td.number { (certainty(row)) }
                         }
                     }
                 }
             }
         }
-        p.soft { "Simulated. 95 of 100 searches stay within “at most”." }
     }
 }
 

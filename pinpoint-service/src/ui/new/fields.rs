@@ -356,9 +356,16 @@ pub(super) const GROUPS: &[Group] = &[
                 "If empty, counted once both ends are known.",
             ),
             field(
+                "magnitude",
+                "Change to find",
+                TRY,
+                Text(None),
+                "In percent, for example 5%, or in the metric's unit. If empty, several sizes are tried.",
+            ),
+            field(
                 "noise",
                 "Noise between runs",
-                SEARCH,
+                ALL,
                 Text(None),
                 "Interquartile range, for example 2%. If empty, taken from the last similar job.",
             ),

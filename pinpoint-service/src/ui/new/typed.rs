@@ -274,6 +274,11 @@ impl Typed {
         amount(self.get("noise")).transpose()
     }
 
+    /// The change that is typed, of a job whose request has none.
+    pub(super) fn change(&self) -> Result<Option<Magnitude>, String> {
+        amount(self.get("magnitude")).transpose()
+    }
+
     /// The number of commits that is typed.
     pub(super) fn commits(&self) -> Option<u64> {
         self.get("commits").parse().ok()

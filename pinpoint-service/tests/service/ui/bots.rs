@@ -5,14 +5,14 @@ use std::time::Duration;
 use axum::body::Body;
 use http::Request;
 use pinpoint_backends::store::{Announcement, JobId, NewJob};
-use pinpoint_core::{BisectionSpec, Range, RunReport};
+use pinpoint_core::{BisectionSpec, PairwiseSpec, Range, RunReport};
 use pinpoint_service::SignIn;
 use serde_json::json;
 
 use super::get;
 use super::job::rows;
 use super::jobs::{HOSTILE, made};
-use super::simulated::{commit, ended_with};
+use super::simulated::{Runs, commit, ended, ended_with};
 use crate::world::World;
 
 fn worker(name: &str, bot: &str, job: Option<JobId>) -> Announcement {
@@ -203,4 +203,44 @@ async fn the_noise_and_the_offset_of_machines_are_measured_from_past_runs() {
     );
     // What was read is not read again, and is the same.
     assert_eq!(shown().await, measured);
+}
+
+/// A look at a store with many jobs reads as much as one at a store with a few.
+#[tokio::test]
+async fn machines_are_measured_from_the_newest_jobs_alone() {
+    const LOOKED_AT: usize = 50;
+    let world = World::new("ada").await;
+    let spec = || PairwiseSpec {
+        pairs: 6,
+        chart: Some("time".into()),
+        ..PairwiseSpec::new(commit(0), commit(1))
+    };
+    for number in 0..LOOKED_AT + 2 {
+        let runs: Runs = match number {
+            0 | 1 => |number, index| run("retired", 1.0, number, index),
+            2 => |number, index| run("oldest", 1.0, number, index),
+            _ => |number, index| run("newer", 1.0, number, index),
+        };
+        ended(&world, spec(), runs).await;
+    }
+    let page = get(&world, "/workers").await.ok();
+    let shown = rows(&page, "machines");
+    let runs = |machine: &str| {
+        let row = shown.iter().find(|row| row[0] == machine);
+        row.map(|row| row[1].clone())
+    };
+    assert_eq!(runs("retired"), None, "{shown:?}");
+    assert_eq!(runs("oldest").as_deref(), Some("12 runs"), "{shown:?}");
+    let newer = format!("{} runs", 12 * (LOOKED_AT - 1));
+    assert_eq!(runs("newer"), Some(newer), "{shown:?}");
+    // One more takes the place of the oldest.
+    ended(&world, spec(), |number, index| {
+        run("newest", 1.0, number, index)
+    })
+    .await;
+    let page = get(&world, "/workers").await.ok();
+    assert!(
+        page.contains("newest") && !page.contains("oldest"),
+        "{page}"
+    );
 }

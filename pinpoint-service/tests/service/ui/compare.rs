@@ -1,6 +1,8 @@
 //! Two jobs side by side.
 
+use pinpoint_backends::store::NewJob;
 use pinpoint_core::{BisectionSpec, PairwiseSpec, Range};
+use serde_json::json;
 
 use super::get;
 use super::job::rows;
@@ -79,4 +81,42 @@ async fn culprits_of_both_and_of_one_are_told_apart() {
     assert_eq!(part("Both found"), Some(1), "{page}");
     assert_eq!(part("Only the first found"), Some(1), "{page}");
     assert_eq!(part("Only the second found"), None);
+}
+
+#[tokio::test]
+async fn a_job_that_can_not_be_read_is_shown_as_far_as_it_can_be() {
+    let world = World::new("ada").await;
+    let spec = PairwiseSpec {
+        pairs: 6,
+        ..PairwiseSpec::new(commit(0), commit(1))
+    };
+    let whole = ended(&world, spec.clone(), |_, _| report(&[("time", "ms", 1.0)])).await;
+    let newer = NewJob {
+        kind: "tournament".into(),
+        spec: json!({ "version": 7 }),
+        ..NewJob::default()
+    };
+    let damaged = NewJob {
+        kind: "pairwise".into(),
+        spec: serde_json::to_value(&spec).unwrap(),
+        config: json!({ "local": 7 }),
+        ..NewJob::default()
+    };
+    for unreadable in [newer, damaged] {
+        let unreadable = NewJob {
+            name: "Since Monday".into(),
+            benchmark: "parsing".into(),
+            ..unreadable
+        };
+        let id = world.store.create(&unreadable).await.unwrap();
+        for jobs in [format!("{id},{whole}"), format!("{whole},{id}")] {
+            let page = get(&world, &format!("/compare?jobs={jobs}")).await.ok();
+            for shown in ["Since Monday", "parsing", "be shown in full", "time"] {
+                assert!(page.contains(shown), "{shown}: {page}");
+            }
+            // The other one has its answer.
+            assert_eq!(page.matches("be shown in full").count(), 1, "{page}");
+            assert!(page.contains("not compared"), "{page}");
+        }
+    }
 }

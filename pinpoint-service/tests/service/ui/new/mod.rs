@@ -92,8 +92,10 @@ async fn each_kind_has_its_fields() {
                 "base_browser_args",
                 "experiment_enable_features",
                 "early_stopping",
+                "magnitude",
+                "noise",
             ],
-            &["good", "magnitude", "commits"],
+            &["good", "commits", "confidence"],
         ),
         (
             "culprit",
@@ -502,14 +504,15 @@ async fn a_search_is_estimated_and_makes_no_job() {
         ("story", "small"),
         ("magnitude", "20%"),
         ("attempts", "10"),
-        ("max_runs", "40"),
+        ("max_runs", "100"),
         ("commits", "3"),
     ];
     // The ends are missing, which is no problem yet.
     let page = send(&world, "look", &sent).await.ok();
     assert!(page.contains("3 commits between the ends; noise between runs: 1.000 % (assumed"));
     assert!(page.contains("<th scope=\"row\">+20.00 %</th>"), "{page}");
-    assert!(page.contains("Plus 20 runs to compare the ends"));
+    assert!(page.contains("Runs include the comparisons of the ends and of each culprit."));
+    assert!(page.contains("Correct result"));
     assert!(page.contains("<bdi>lab</bdi>: queue empty, no worker is online."));
     assert!(!page.contains("aria-invalid"));
     assert_eq!(value(&page, "commits"), "3");
@@ -521,6 +524,19 @@ async fn a_search_is_estimated_and_makes_no_job() {
     );
     let pairs = part("kind=try&bot=lab&attempts=10").await;
     assert!(pairs.starts_with("<p>20 runs and 2 builds."), "{pairs}");
+    assert!(
+        pairs.contains("Difference found") && pairs.contains("% (false alarm)"),
+        "{pairs}"
+    );
+    // Without a change to find, several sizes.
+    assert_eq!(pairs.matches("<th scope=\"row\">").count(), 5, "{pairs}");
+    let one =
+        part("kind=try&bot=lab&attempts=10&magnitude=4%25&noise=2%25&early_stopping=yes").await;
+    assert!(one.contains("<th scope=\"row\">+4.000 %</th>"), "{one}");
+    assert_eq!(one.matches("<th scope=\"row\">").count(), 2, "{one}");
+    assert!(one.contains("20 runs and 2 builds at most. Noise between runs: 2.000 % (as entered)"));
+    let wrong = part("kind=try&bot=lab&magnitude=much").await;
+    assert!(wrong.contains("class=\"error\""), "{wrong}");
     let search = "kind=bisection&bot=lab&benchmark=parsing&commits=3";
     let in_unit = part(&format!("{search}&magnitude=2.5&max_runs=40")).await;
     assert!(

@@ -1,18 +1,9 @@
 //! Changes under review that a job applies, and stories that are chosen by tags.
 
-use std::sync::OnceLock;
-
-use axum::extract::Path;
-use axum::response::IntoResponse;
-use axum::routing::get as on_get;
-use http::StatusCode;
-use pinpoint_service::Gerrit;
 use sha2::{Digest, Sha256};
 
 use super::*;
-
-const PATCH: &[u8] =
-    b"From 1f2e Mon Sep 17 00:00:00 2001\nSubject: [PATCH] Faster\n\ndiff --git a/x b/x\n";
+use crate::gerrit::{PATCH, gerrit};
 
 const TAGGED: &str = r#"
     [bots.lab]
@@ -29,44 +20,10 @@ const TAGGED: &str = r#"
     command = ["./bench"]
 "#;
 
-static PORT: OnceLock<u16> = OnceLock::new();
-
-/// A Gerrit on loopback, with two changes of the bot's repository and one of another.
-async fn gerrit() -> Gerrit {
-    let change = async |Path(number): Path<u64>| {
-        let project = match number {
-            7 | 8 => "tool",
-            9 => "other",
-            _ => return StatusCode::NOT_FOUND.into_response(),
-        };
-        let revision = json!({
-            "_number": 2, "created": "2013-02-02 10:00:00.000000000",
-            "commit": { "author": { "name": "Bo", "email": "bo@example.org" }, "subject": "Faster" },
-        });
-        let change = json!({
-            "project": project, "current_revision": "ab", "revisions": { "ab": revision },
-        });
-        format!(")]}}'\n{change}").into_response()
-    };
-    let file = async |Path(_): Path<(u64, u64)>| {
-        base64::Engine::encode(&base64::engine::general_purpose::STANDARD, PATCH)
-    };
-    if PORT.get().is_none() {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        PORT.set(listener.local_addr().unwrap().port()).unwrap();
-        let routes = axum::Router::new()
-            .route("/changes/{number}", on_get(change))
-            .route("/changes/{number}/revisions/{patchset}/patch", on_get(file));
-        tokio::spawn(async move { axum::serve(listener, routes).await });
-    }
-    let gerrit = Gerrit::new(vec!["gerrit.example.org".into()]).unwrap();
-    gerrit.reached_by(|_| format!("http://127.0.0.1:{}", PORT.get().unwrap()))
-}
-
 #[tokio::test]
 async fn a_change_at_gerrit_is_applied_to_a_side_and_kept_with_the_job() {
     let world = World::of(SignIn::Nobody("ada".into()), TAGGED).await;
-    let world = world.asking(gerrit().await).await;
+    let world = world.asking(gerrit("gerrit.example.org").await).await;
     let hash = "a".repeat(40);
     let typed = |more: &[(&'static str, &'static str)]| {
         let fields = [("kind", "try"), ("bot", "lab"), ("benchmark", "parsing")];

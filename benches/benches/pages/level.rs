@@ -1,0 +1,126 @@
+//! What a page that stays open keeps: memory over as many records as an hour brings, delivered as
+//! fast as the page takes them.
+//!
+//! A job that grows has more to show, and so its page takes more. What counts is whether the page
+//! that followed the job has more than one that is opened at the end and shows the same: that
+//! would be what following leaves.
+
+use std::time::{Duration, Instant};
+
+use pinpoint_backends::store::JobStore;
+use serde_json::json;
+
+use crate::browser::Browser;
+use crate::large::Simulated;
+use crate::program::{Failure, Service, below};
+use crate::{SETTLES, Sizes};
+
+/// Records of an hour, 20 in a second.
+const RECORDS: usize = 72_000;
+/// Records that are written before the page is waited for.
+const GROUP: usize = 250;
+/// How often memory is looked at.
+const LOOKS: usize = 10;
+/// Percent that the page may have more than one that was opened at the end.
+const LEFT: f64 = 10.0;
+/// A page that shows nothing for so long has stopped following.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a page has, after what is not needed was collected.
+struct Kept {
+    /// MB.
+    heap: f64,
+    nodes: f64,
+    listeners: f64,
+}
+
+impl Kept {
+    fn of(browser: &mut Browser) -> Self {
+        let heap = browser.heap();
+        let counted = browser.0.call("Memory.getDOMCounters", json!({}));
+        let number = |name: &str| counted[name].as_f64().unwrap_or(f64::NAN);
+        Self {
+            heap,
+            nodes: number("nodes"),
+            listeners: number("jsEventListeners"),
+        }
+    }
+}
+
+/// Follows a job from its beginning through the records of an hour.
+pub(crate) async fn level(
+    service: &Service,
+    store: &JobStore,
+    sizes: Sizes,
+    quick: bool,
+) -> Result<(), Failure> {
+    let count = if quick { RECORDS / 60 } else { RECORDS };
+    // Two records for each run, and some for builds.
+    let runs = count as u64 / 2 / sizes.commits + 1;
+    let simulated = Simulated::many_runs(Sizes {
+        runs_of_each: u32::try_from(runs)?,
+        ..sizes
+    });
+    let (records, _) = simulated.records().await?;
+    let count = count.min(records.len().saturating_sub(1));
+    println!("\nOne page, {count} records");
+    let id = simulated.job(store, Some(&records[..1])).await?;
+    let mut journal = store.journal(&id).await?;
+    let mut browser = Browser::start();
+    let url = format!("http://{}/jobs/{id}", service.address);
+    browser.open(&url);
+    println!("  records   MB of the page    nodes   listeners   MB of the service");
+    let began = Instant::now();
+    let mut written = 1;
+    for look in 1..=LOOKS {
+        let until = 1 + (count - 1) * look / LOOKS;
+        while written < until {
+            let end = until.min(written + GROUP);
+            journal.append_all(&records[written..end]).await?;
+            written = end;
+            shown(&mut browser, written).await?;
+        }
+        let Kept {
+            heap,
+            nodes,
+            listeners,
+        } = Kept::of(&mut browser);
+        let of_service = service.memory("VmRSS:")?;
+        println!("{written:>9} {heap:>16.2} {nodes:>8} {listeners:>11} {of_service:>19.1}");
+    }
+    println!("{:<46} {:>9.0} s", "took", began.elapsed().as_secs_f64());
+    tokio::time::sleep(SETTLES).await;
+    let followed = Kept::of(&mut browser);
+    // In another document, and without what the first one has.
+    let mut fresh = Browser::start();
+    fresh.open(&url);
+    tokio::time::sleep(SETTLES).await;
+    let fresh = Kept::of(&mut fresh);
+    for (what, followed, fresh) in [
+        ("scripts and the page", followed.heap, fresh.heap),
+        ("nodes", followed.nodes, fresh.nodes),
+        ("listeners", followed.listeners, fresh.listeners),
+    ] {
+        let more = 100.0 * (followed - fresh) / fresh;
+        println!("{what}: {followed:.2} after following, {fresh:.2} when opened at the end");
+        below("more than one that was opened at the end", more, "%", LEFT);
+    }
+    Ok(())
+}
+
+/// Waits until the page shows so many records.
+async fn shown(browser: &mut Browser, records: usize) -> Result<(), Failure> {
+    let began = Instant::now();
+    loop {
+        let shown = browser
+            .0
+            .evaluate("Number(document.querySelector('#at')?.max ?? 0)");
+        if shown.as_u64().is_some_and(|shown| shown >= records as u64) {
+            return Ok(());
+        }
+        if began.elapsed() > PATIENCE {
+            return Err(format!("the page shows {shown} records, and not {records}").into());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
