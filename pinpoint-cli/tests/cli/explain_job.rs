@@ -1,5 +1,6 @@
 //! `pinpoint explain JOB`: real builds under real profilers, as jobs.
 
+mod beside_tools;
 mod browser;
 mod in_go;
 

@@ -585,9 +585,8 @@ fn threads_and_categories_add_up() {
 
 #[test]
 fn where_no_thread_has_a_name_none_is_told_apart() {
-    let run = read("main;parse 30\nmain;print 10\n");
-    let run = std::slice::from_ref(&run);
-    let explanation = explain(run, run, &ExplainOptions::default()).unwrap();
+    let run = || [read("main;parse 30\nmain;print 10\n")];
+    let explanation = explain(&run(), &run(), &ExplainOptions::default()).unwrap();
     assert!(explanation.threads.is_empty());
     assert_eq!(parts(&explanation.categories), [("native", 0.0, false)]);
 }
