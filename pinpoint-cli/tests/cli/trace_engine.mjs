@@ -1,15 +1,18 @@
 // Compares a timeline with the one of DevTools' own engine.
 //
-//     node trace_engine.mjs ENGINE TREES TRACE OURS
+//     node trace_engine.mjs ENGINE TREES TRACE OURS [PAGE]
 //
 // ENGINE is the folder of the npm package @paulirish/trace_engine, TREES our trees.js, OURS the
-// timeline as the test writes it. Prints what was compared as JSON, and ends with 1 and the
+// timeline as the test writes it. PAGE is a report on the trace: annotations are saved into the
+// trace by its scripts, and read by the engine. Prints what was compared as JSON, and ends with 1 and the
 // differences on standard error if there are any.
 
 import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
+import { inflateSync } from "node:zlib";
 
-const [engine, treesFile, traceFile, oursFile] = process.argv.slice(2);
+const [engine, treesFile, traceFile, oursFile, pageFile] = process.argv.slice(2);
 
 // What browsers have and Node.js does not.
 globalThis.DOMRect ??= class DOMRect {};
@@ -279,8 +282,54 @@ function compareLog(shown, own, kinds, options) {
   });
 }
 
+/** Saves annotations on entries of every track as the page does, and has the engine find them. */
+async function compareSaved() {
+  const scripts = pathToFileURL(`${dirname(treesFile)}/scripts`);
+  const [{ annotated, merged, written }, { decode, entryKey, isFindable }] = await Promise.all(
+    ["annotations", "chart"].map((name) => import(`${scripts}/${name}.js`)));
+  const packed = /id="profile-data" type="text\/plain">([^<]*)</.exec(readFileSync(pageFile, "utf8"))[1];
+  const chart = decode(JSON.parse(inflateSync(Buffer.from(packed, "base64"))).charts[0]);
+  const overlays = [];
+  chart.tracks.forEach(({ starts, durations }, track) => {
+    const step = Math.ceil(starts.length / 100);
+    for (let at = 0; at < starts.length; at += step) {
+      const entry = { track, entry: at };
+      if (!isFindable(entryKey(chart, entry))) continue;
+      overlays.push({ type: "label", side: 0, entry, text: `${track} ${at}` });
+      overlays.push({ type: "link", side: 0, from: overlays[0].entry, to: entry });
+      overlays.push({ type: "range", side: 0, window: { min: starts[at], max: starts[at] + durations[at] + 1 }, text: "range" });
+    }
+  });
+  const before = written([], 0, chart);
+  const after = written(overlays, 0, chart);
+  const pieces = annotated(readFileSync(traceFile), (old) => merged(old, before, after, null));
+  const saved = JSON.parse(Buffer.concat(pieces).toString());
+  const data = await parsed(saved.traceEvents, false);
+  const serializer = new EventsSerializer.EventsSerializer();
+  const { annotations } = saved.metadata.modifications;
+  const kindOf = ({ track, entry }) => chart.kinds[chart.tracks[track].kinds[entry]];
+  const labels = overlays.filter(({ type }) => type === "label");
+  annotations.entryLabels.forEach(({ entry: key, label }, place) => {
+    const { entry, text } = labels[place];
+    const found = serializer.eventForKey(key, { data });
+    equal("saved labels", key, text, label);
+    // Times of the page are tenths of a microsecond.
+    const start = chart.tracks[entry.track].starts[entry.entry] + chart.trace.begin;
+    equal("saved labels", `${key}: start`, true, Math.abs(found.ts - start) <= 0.1);
+    const isCall = Types.Events.isProfileCall(found);
+    const name = isCall ? found.callFrame.functionName || "(anonymous)" : found.name;
+    equal(isCall ? "saved labels of calls" : "saved labels of events", key, name, kindOf(entry).name || "(anonymous)");
+  });
+  for (const { entryFrom, entryTo } of annotations.linksBetweenEntries) {
+    const ends = [entryFrom, entryTo].map((key) => serializer.eventForKey(key, { data }));
+    equal("saved links", entryTo, true, ends.every((end) => end !== undefined));
+  }
+  equal("saved ranges", "their number", labels.length, annotations.labelledTimeRanges.length);
+}
+
 if (trace.traceEvents || Array.isArray(trace)) await compareTrace(trace.traceEvents ?? trace);
 else await compareProfile(trace);
+if (pageFile) await compareSaved();
 if (differences.length > 0) {
   console.error(`${differences.length} differences\n${differences.slice(0, 40).join("\n")}`);
   process.exitCode = 1;

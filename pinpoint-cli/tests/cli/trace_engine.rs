@@ -131,10 +131,13 @@ fn a_trace_of_chromium_is_drawn_as_in_devtools() {
     ] {
         let file = folder.path().join(name);
         fs::write(&file, trace.to_string()).unwrap();
-        let compared = compare(&file);
+        let compared = compare_with(&file, Some(&page_on(&file)));
         at_least(
             &compared,
             &[
+                ("saved labels of calls", 5),
+                ("saved labels of events", 50),
+                ("saved links", 50),
                 ("calls", 20),
                 ("events", 1000),
                 ("keys of calls", 5),
@@ -197,8 +200,29 @@ fn node(folder: &Path, options: &[&str]) {
     assert!(status.success());
 }
 
+/// A report on a trace, beside itself.
+fn page_on(file: &Path) -> PathBuf {
+    let page = file.with_extension("html");
+    let output = Command::new(env!("CARGO_BIN_EXE_pinpoint"))
+        .args(["explain", "--report"])
+        .arg(&page)
+        .arg("--base")
+        .arg(file)
+        .arg("--experiment")
+        .arg(file)
+        .output()
+        .unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(page.exists(), "{complaint}");
+    page
+}
+
 /// The counts of what was compared, all of it equal.
 fn compare(file: &Path) -> BTreeMap<String, u64> {
+    compare_with(file, None)
+}
+
+fn compare_with(file: &Path, page: Option<&Path>) -> BTreeMap<String, u64> {
     let timeline = Timeline::read(&fs::read(file).unwrap()).unwrap();
     let ours = file.with_extension("ours");
     fs::write(&ours, written(&timeline).to_string()).unwrap();
@@ -208,6 +232,7 @@ fn compare(file: &Path) -> BTreeMap<String, u64> {
         .arg(engine())
         .arg(here.join("../pinpoint-report/src/profile/trees.js"))
         .args([file, &ours])
+        .args(page)
         .output()
         .unwrap();
     let complaint = String::from_utf8_lossy(&output.stderr);

@@ -1,5 +1,5 @@
 //! The flame chart of a timeline: events and calls of each thread, one inside the other, and
-//! the spans that belong to none.
+//! those of `performance.measure` and `console.time`, which belong to none.
 //!
 //! All that DevTools counts in its trees is there. What it does not draw has no depth: the
 //! program and idle time, and what begins in an entry and ends after it.
@@ -36,10 +36,10 @@ impl Chart {
     ) -> Self {
         let entries = || timeline.tracks.iter().flat_map(|track| &track.entries);
         let starts = entries().map(|entry| entry.start);
-        let begin = starts.chain(timeline.spans.iter().map(|span| span.start));
+        let begin = starts.chain(timings(timeline).map(|span| span.start));
         let begin = begin.fold(f64::INFINITY, f64::min);
         let durations = entries().map(|entry| entry.duration * 1e3);
-        let spans = timeline.spans.iter().map(|span| span.duration * 1e3);
+        let spans = timings(timeline).map(|span| span.duration * 1e3);
         let mut drawing = Drawing {
             timeline,
             begin,
@@ -176,7 +176,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Spans on a track of their own, each in the first row that is free.
+    /// Timings on a track of their own, each in the first row that is free.
     fn spans(&mut self) -> Option<Track> {
         let mut columns = Track {
             name: "Timings".to_owned(),
@@ -185,7 +185,7 @@ impl Drawing<'_> {
         let mut keys = Keys::default();
         let (mut last, mut event) = (0, 0);
         let mut rows: Vec<u64> = Vec::new();
-        for span in &self.timeline.spans {
+        for span in timings(self.timeline) {
             let Some((start, duration)) = self.extent(span.start, span.duration) else {
                 continue;
             };
@@ -208,21 +208,24 @@ impl Drawing<'_> {
         (!columns.starts.is_empty()).then_some(columns)
     }
 
-    /// Spans by which both sides can be put side by side.
+    /// Timings by which both sides can be put side by side.
     fn marks(&self) -> Vec<Mark> {
         let names = &self.timeline.names;
-        let is_timing = |span: &&Span| {
-            let mut categories = names.get(span.category).split(',');
-            categories.any(|it| matches!(it, "blink.user_timing" | "blink.console"))
-        };
-        let spans = self.timeline.spans.iter().filter(is_timing);
         let mark = |span: &Span| Mark {
             name: clean(&name(names.get(span.name))).into_owned(),
             start: self.since(span.start),
             duration: tenths(span.duration * 1e3),
         };
-        spans.take(MOST_MARKS).map(mark).collect()
+        timings(self.timeline).take(MOST_MARKS).map(mark).collect()
     }
+}
+
+/// The spans of `performance.measure` and `console.time`: DevTools knows no others again.
+fn timings(timeline: &Timeline) -> impl Iterator<Item = &Span> {
+    timeline.spans.iter().filter(|span| {
+        let mut categories = timeline.names.get(span.category).split(',');
+        categories.any(|it| matches!(it, "blink.user_timing" | "blink.console"))
+    })
 }
 
 /// Notes on the tracks of the page which entry was scheduled by which.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::annotations;
 use crate::chromium::Chromium;
 use crate::world::World;
 
@@ -275,11 +276,12 @@ fn axe_core_finds_nothing_in_an_explanation() {
     let axe = Path::new(&directory).join("node_modules/axe-core/axe.min.js");
     let axe = fs::read_to_string(axe).unwrap();
     let world = World::new();
-    let file = reported(&world);
+    let pages = [reported(&world), annotations::noted(&world)];
     let mut browser = Chromium::start();
-    for (width, theme) in [(320, "dark"), (1280, "light")] {
+    let looks = [(320, "dark"), (1280, "light")];
+    for (page, (width, theme)) in pages.iter().flat_map(|page| looks.map(|look| (page, look))) {
         look_from(&mut browser, width, theme);
-        browser.open(&file);
+        browser.open(page);
         browser.wait_for("!document.querySelector('#timeline').hidden");
         browser.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)");
         browser.wait_for("document.querySelector('#timeline .tree tbody') !== null");

@@ -2,6 +2,7 @@
 
 import { annotated, annotatedName, merged, read, recordedBytes, written, writtenBreadcrumb } from "./annotations.js";
 import { isInside } from "./breadcrumbs.js";
+import { entryKey, isFindable } from "./chart.js";
 import { button, element, foreign } from "./elements.js";
 
 const SIDES = ["before", "after"];
@@ -10,9 +11,9 @@ const WORDS = { label: "label", range: "range of time", link: "link" };
 const MOST_CHARACTERS = 200;
 
 // Fills the section and adds to the overlays what the traces of both sides hold. `selected` gives
-// { side, entry } or null, `describe` says what an entry is, `goTo` shows it, and `changed` is
+// { side, entry } or null, `nameOf` says which an entry is, `goTo` shows it, and `changed` is
 // called after each change. Gives a function that goes into the breadcrumbs that were kept.
-export function annotationsView(section, { charts, windows, overlays, selected, describe, goTo, changed }) {
+export function annotationsView(section, { charts, windows, overlays, selected, nameOf, goTo, changed }) {
   const found = charts.map((chart, side) => (chart.trace ? read(chart.trace.modifications, side, chart) : null));
   for (const overlay of found.flatMap((it) => it?.overlays ?? [])) overlays.add(overlay);
   const before = charts.map((chart, side) => (chart.trace ? written(overlays.all, side, chart) : null));
@@ -33,6 +34,7 @@ export function annotationsView(section, { charts, windows, overlays, selected, 
     const it = selected();
     if (!it) say("Select an entry of a flame chart first.");
     else if (!charts[it.side].trace) say("Only a Chrome trace or a .cpuprofile keeps annotations.");
+    else if (!isFindable(entryKey(charts[it.side], it.entry))) say("DevTools can't find this call again, since it was sampled for an event alone. Select the event.");
     else act(it);
   };
   const withText = (act) => (it) => {
@@ -69,7 +71,7 @@ export function annotationsView(section, { charts, windows, overlays, selected, 
   function show() {
     const items = overlays.all.filter(({ type }) => type in WORDS).map((it) => {
       const entry = it.entry ?? it.from;
-      const name = it.text ?? [it.from, it.to].map((end) => describe(it.side, end)).join(" → ");
+      const name = it.text ?? [it.from, it.to].map((end) => nameOf(it.side, end)).join(" → ");
       const go = () => (it.window ? windows.show(it.side, it.window) : goTo(it.side, entry));
       const remove = button("Remove", () => {
         overlays.remove(it);

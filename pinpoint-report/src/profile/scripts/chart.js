@@ -62,6 +62,10 @@ export function entryKey({ tracks }, { track, entry }) {
   }
 }
 
+// Whether DevTools finds the entry of a key again: it cannot read those of calls that were
+// sampled for an event alone, whose sample is -1.
+export const isFindable = (key) => key !== null && !key.includes("--");
+
 // The entry of a key; null for one that the chart does not have.
 export function entryOfKey({ tracks }, key) {
   const event = /^([rs])-(\d+)$/.exec(key);

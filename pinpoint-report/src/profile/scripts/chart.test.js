@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { busy, callersOf, commonMarks, decode, entryKey, entryOfKey, joined } from "./chart.js";
+import { busy, callersOf, commonMarks, decode, entryKey, entryOfKey, isFindable, joined } from "./chart.js";
 
 const chart = decode({
   run: 2, shortest: 0, kinds: [{ id: "f:0" }], marks: [{ name: "paint", start: 500, duration: 0 }],
@@ -47,6 +47,7 @@ test("entries are found by the keys of DevTools", () => {
   const keys = traced.tracks.flatMap(({ starts }, track) => [...starts].map((_, entry) => [entryKey(traced, { track, entry }), { track, entry }]));
   assert.deepEqual(keys.map(([key]) => key), ["r-5", "r-3", "p-7-1--1-33", "s-10", "r-20", "p-7-2-4-34"]);
   for (const [key, entry] of keys) assert.deepEqual(entryOfKey(traced, key), entry);
+  assert.deepEqual(keys.filter(([key]) => !isFindable(key)).map(([key]) => key), ["p-7-1--1-33"]);
   for (const key of ["r-6", "s-5", "p-7-3--1-33", "p-7-1-4-34", "l-3", "x-5", "r--1", ""]) assert.equal(entryOfKey(traced, key), null, key);
   assert.equal(entryKey(chart, { track: 0, entry: 0 }), null);
   assert.equal(entryOfKey(chart, "r-0"), null);

@@ -34,15 +34,48 @@ function firstWhere(row, fits) {
   return least;
 }
 
+// The first place from here on that begins at a time or later. It is looked for in steps that
+// double: mostly it is near.
+function firstFrom(row, starts, from, time) {
+  let [least, step] = [from, 1];
+  while (least + step < row.length && starts[row[least + step]] < time) {
+    least += step;
+    step *= 2;
+  }
+  let most = Math.min(row.length, least + step);
+  while (least < most) {
+    const middle = (least + most) >> 1;
+    if (starts[row[middle]] >= time) most = middle;
+    else least = middle + 1;
+  }
+  return least;
+}
+
+// Rectangles narrower than this are drawn as one where they touch and look alike, in pixels.
+const NARROW = 3;
+
 // The rectangles of a track in a window, in so many pixels of width: entry, row, place and width.
+// `looks` has a number for each kind: kinds of one number look alike.
 //
-// Entries narrower than a pixel are drawn as one with those that follow in the same pixel:
-// `count` says how many entries may be there. So the cost is that of the pixels and rows,
-// however many entries there are.
-export function layout(track, rows, window, width) {
+// Entries narrower than a pixel are one rectangle with those that follow in the same pixel: it has
+// `isMany`, and the look of the first. `count` says how many entries may be in a rectangle. So the
+// cost is that of the pixels and rows, however many entries there are.
+export function layout(track, rows, window, width, looks) {
   const scale = width / (window.max - window.min);
-  const { starts, durations } = track;
+  const { starts, durations, kinds } = track;
   const rectangles = [];
+  let last = null;
+  const add = (entry, row, x, wide, count, isMany) => {
+    const look = looks[kinds[entry]];
+    if (last && wide < NARROW && last.isNarrow && last.look === look && last.isMany === isMany && last.row === row
+      && x - last.x - last.width < 0.5) {
+      last.width = x + wide - last.x;
+      last.count += count;
+      return;
+    }
+    last = { entry, row, x, width: wide, count, isMany, look, isNarrow: wide < NARROW };
+    rectangles.push(last);
+  };
   rows.forEach((row, depth) => {
     // Entries of one depth end in the order in which they begin.
     let place = firstWhere(row, (entry) => starts[entry] + durations[entry] >= window.min);
@@ -51,14 +84,13 @@ export function layout(track, rows, window, width) {
       const from = Math.max(0, (starts[entry] - window.min) * scale);
       const to = Math.min(width, (starts[entry] + durations[entry] - window.min) * scale);
       if (to - from >= 1) {
-        rectangles.push({ entry, row: depth, x: from, width: to - from, count: 1 });
+        add(entry, depth, from, to - from, 1, false);
         place += 1;
         continue;
       }
       const pixel = Math.floor(from) + 1;
-      const end = window.min + pixel / scale;
-      const next = Math.max(place + 1, firstWhere(row, (it) => starts[it] >= end));
-      rectangles.push({ entry, row: depth, x: pixel - 1, width: 1, count: next - place });
+      const next = firstFrom(row, starts, place + 1, window.min + pixel / scale);
+      add(entry, depth, pixel - 1, 1, next - place, next - place > 1);
       place = next;
     }
   });

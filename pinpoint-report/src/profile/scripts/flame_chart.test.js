@@ -8,7 +8,8 @@ const TRACK = {
   starts: [0, 10, 20, 60, 200], durations: [100, 30, 10, 30, 100], kinds: [0, 1, 2, 3, 4], depths: [0, 1, 2, 1, 0],
 };
 const ROWS = rowsOf(TRACK);
-const shown = (window, width) => layout(TRACK, ROWS, window, width)
+const LOOKS = [0, 0, 0, 0, 1];
+const shown = (window, width) => layout(TRACK, ROWS, window, width, LOOKS)
   .map(({ entry, row, x, width: wide }) => [entry, row, x, wide]);
 
 test("entries are where they ran, cut at the ends of the window", () => {
@@ -19,15 +20,20 @@ test("entries are where they ran, cut at the ends of the window", () => {
   assert.deepEqual(shown({ min: 110, max: 190 }, 100), []);
 });
 
-test("what is narrower than a pixel shares it", () => {
+test("what is narrower than a pixel shares it, and what touches and looks alike is one", () => {
   const count = 100_000;
   const starts = Float64Array.from({ length: count }, (_, place) => place * 10);
-  const track = { starts, durations: starts.map(() => 5), kinds: new Array(count).fill(0), depths: new Array(count).fill(0) };
+  const half = (_, place) => (place < count / 2 ? 0 : 1);
+  const track = { starts, durations: starts.map(() => 5), kinds: Array.from({ length: count }, half), depths: new Array(count).fill(0) };
   const rows = rowsOf(track);
-  const rectangles = layout(track, rows, { min: 0, max: 1_000_000 }, 500);
-  assert.equal(rectangles.length, 500);
-  assert.equal(rectangles.reduce((sum, it) => sum + it.count, 0), count);
-  assert.equal(layout(track, rows, { min: 0, max: 100 }, 500).filter(({ width }) => width === 25).length, 10);
+  const all = layout(track, rows, { min: 0, max: 1_000_000 }, 500, [0, 1]);
+  assert.deepEqual(all.map(({ entry, x, width, count: of, isMany }) => [entry, x, width, of, isMany]), [
+    [0, 0, 250, count / 2, true], [count / 2, 250, 250, count / 2, true],
+  ]);
+  // With gaps between them they stay apart, however narrow.
+  const apart = layout(track, rows, { min: 0, max: 1000 }, 250, [0, 1]);
+  assert.deepEqual(apart.slice(0, 2).map(({ x, width }) => [x, width]), [[0, 1.25], [2.5, 1.25]]);
+  assert.equal(layout(track, rows, { min: 0, max: 100 }, 500, [0, 1]).filter(({ width }) => width === 25).length, 10);
 });
 
 test("a point leads to the entry there", () => {

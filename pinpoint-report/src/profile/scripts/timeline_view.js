@@ -22,6 +22,8 @@ const MINIMAP = 28;
 const CHARACTER = 6.8;
 // Functions that are pointed out.
 const MOST_FOUND = 5;
+// How entries look: by the difference of their function, and dim where they are not searched.
+const LOOKS = [false, true].flatMap((isDim) => [-3, 0, 3].map((tone) => ({ tone, isDim })));
 // Callers that are named.
 const MOST_CALLERS = 30;
 
@@ -42,11 +44,14 @@ export function timelineView(section, data, choose) {
   section.hidden = false;
 
   const kindOf = (side, { track, entry }) => charts[side].kinds[charts[side].tracks[track].kinds[entry]];
-  const describe = (side, { track, entry }) => {
+  const nameOf = (side, { track, entry }) => {
     const { starts, durations } = charts[side].tracks[track];
-    const kind = kindOf(side, { track, entry });
-    const moved = functions.certain[kind.function] ? `; in all runs ${signed(functions.difference[kind.function], unit)} by itself` : "";
-    return `${["Before", "After"][side]}: ${kind.name || "(anonymous)"}, from ${time(starts[entry])}, ${time(durations[entry])}${moved}`;
+    return `${kindOf(side, { track, entry }).name || "(anonymous)"}, from ${time(starts[entry])}, ${time(durations[entry])}`;
+  };
+  const describe = (side, entry) => {
+    const { function: of } = kindOf(side, entry);
+    const moved = functions.certain[of] ? `; in all runs ${signed(functions.difference[of], unit)} by itself` : "";
+    return `${["Before", "After"][side]}: ${nameOf(side, entry)}${moved}`;
   };
 
   // From where an entry was called, in words.
@@ -71,6 +76,14 @@ export function timelineView(section, data, choose) {
     };
     return { window: windows.timeline(side), offset: side === 0 ? 0 : windows.offset, width, height: RULER + height, box };
   };
+
+  // How each kind looks, by its place in LOOKS.
+  const looksOf = (side) => Uint8Array.from(charts[side].kinds, ({ function: of }, kind) => {
+    const tone = functions.certain[of] ? Math.sign(functions.difference[of]) * 3 : 0;
+    const isDim = state.hits !== null && !state.hits[side][kind];
+    return LOOKS.findIndex((it) => it.tone === tone && it.isDim === isDim);
+  });
+  let looks = charts.map((_, side) => looksOf(side));
 
   function drawSide(side) {
     places[side] = arrangement(arranged[side], charts[side].tracks.map(({ rows }) => rows.length), SIZES);
@@ -107,19 +120,30 @@ export function timelineView(section, data, choose) {
     context.fillText(`${place.expanded ? "▾" : "▸"} ${track.name || "thread"}`, 4, RULER + place.top + SIZES.head / 2);
     // Measuring thousands of texts would take longer than drawing them.
     const widthOf = (text) => text.length * CHARACTER;
-    for (const { entry, row, x, width: wide, count } of layout(track, track.rows.slice(0, place.rows), window, width)) {
-      const kind = track.kinds[entry];
-      const { function: of, name } = charts[side].kinds[kind];
-      const tone = functions.certain[of] ? Math.sign(functions.difference[of]) * 3 : 0;
+    for (const { entry, row, x, width: wide, isMany, look } of layout(track, track.rows.slice(0, place.rows), window, width, looks[side])) {
+      const { tone, isDim } = LOOKS[look];
       const y = RULER + place.bodyTop + row * SIZES.row;
-      context.globalAlpha = state.hits && !state.hits[side][kind] ? 0.3 : 1;
-      context.fillStyle = count > 1 ? ink["tone-1"] : ink[`tone${tone}`];
+      context.globalAlpha = isDim ? 0.3 : 1;
+      context.fillStyle = isMany ? ink["tone-1"] : ink[`tone${tone}`];
       context.fillRect(x, y, Math.max(1, wide - (wide > 3 ? 1 : 0)), SIZES.row - 1);
       context.globalAlpha = 1;
-      if (wide < 24) continue;
+      if (wide < 24 || isMany) continue;
+      const { name } = charts[side].kinds[track.kinds[entry]];
       context.fillStyle = tone === 0 ? ink["dark-ink"] : ink["light-ink"];
       context.fillText(fit(name || "(anonymous)", wide - 6, widthOf), x + 3, y + SIZES.row / 2);
     }
+  }
+
+  // How busy the selected track of a side is in what the handles can reach: it is asked for in
+  // every picture, and is seldom another.
+  const known = charts.map(() => null);
+  function busyOf(side, width) {
+    const [track, reach] = [state.track[side], windows.minimap(side)];
+    const is = known[side];
+    if (!is || is.track !== track || is.width !== width || is.reach.min !== reach.min || is.reach.max !== reach.max) {
+      known[side] = { track, reach, width, parts: busy(charts[side].tracks[track], reach, Math.max(1, Math.floor(width))) };
+    }
+    return known[side].parts;
   }
 
   // Both sides' first tracks over what the handles can reach, and what is seen of it.
@@ -127,9 +151,9 @@ export function timelineView(section, data, choose) {
     const width = minimap.parentElement.clientWidth;
     const context = prepare(minimap, width, 2 * MINIMAP);
     const ink = colours(INKS);
-    charts.forEach(({ tracks }, side) => {
+    charts.forEach((_, side) => {
       const reach = windows.minimap(side);
-      busy(tracks[state.track[side]], reach, Math.max(1, Math.floor(width))).forEach((part, x) => {
+      busyOf(side, width).forEach((part, x) => {
         context.fillStyle = side === 0 ? ink["tone-3"] : ink.tone3;
         context.fillRect(x, (side + 1) * MINIMAP - part * (MINIMAP - 3), 1, part * (MINIMAP - 3));
       });
@@ -326,6 +350,7 @@ export function timelineView(section, data, choose) {
     search("Search", (text) => {
       const find = finder(text);
       state.hits = find && charts.map(({ kinds }) => kinds.map(({ name }) => find(name)));
+      looks = charts.map((_, side) => looksOf(side));
       const counts = state.hits?.map((hits, side) => charts[side].tracks.reduce((sum, { kinds }) => sum + kinds.filter((kind) => hits[kind]).length, 0));
       found.textContent = counts ? `${counts[0]} before, ${counts[1]} after` : "";
       draw();
@@ -343,7 +368,7 @@ export function timelineView(section, data, choose) {
   let restore = () => {};
   const annotate = section.querySelector(".annotate");
   if (charts.some(({ trace }) => trace)) {
-    restore = annotationsView(annotate, { charts, windows, overlays, selected: () => state.selected, describe, goTo, changed: draw });
+    restore = annotationsView(annotate, { charts, windows, overlays, selected: () => state.selected, nameOf, goTo, changed: draw });
   } else annotate.remove();
   const tracks = tracksView(section, charts, () => arranged, arrange);
   windows.listen((change) => {

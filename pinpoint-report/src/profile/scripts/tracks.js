@@ -4,11 +4,11 @@
 //   { originalIndex, visualIndex, hidden, expanded, trackName }
 
 // What is kept of tracks in the order of the trace, as nothing has been done to them. Those of a
-// trace in which no script ran are folded, but for the first: there are dozens.
+// trace that have events alone (-1 for a node) are folded, but for the first: there are dozens.
 export function untouched(tracks) {
   return tracks.map(({ name: trackName, nodes }, place) => ({
     originalIndex: place, visualIndex: place, hidden: false, trackName,
-    expanded: place === 0 || !nodes || nodes.some((node) => node >= 0),
+    expanded: place === 0 || !nodes || nodes.some((node) => node !== -1),
   }));
 }
 
