@@ -29,7 +29,7 @@ fn commit(number: u64) -> CombinedCommit {
     let repository = "https://chromium.googlesource.com/chromium/src";
     // A hash is random, so it hardly compresses.
     let hash: String = (1..=5_u64)
-        .map(|part| (number + 1).wrapping_mul(part * 0x9e37_79b9_7f4a_7c15))
+        .map(|part| (number + 1).wrapping_mul(part.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
         .map(|part| format!("{:08x}", part >> 32))
         .collect();
     let mut commit = Commit::new(repository, hash);
