@@ -1,11 +1,12 @@
-//! Every reader of profiles, and what is done with a profile: no panic, no weight that is
-//! not finite, and differences that add up.
+//! Every reader of profiles and timelines, and what is done with them: no panic, no weight
+//! that is not finite, and differences that add up.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use pinpoint_core::profile::{
-    ExplainOptions, ExportFormat, Exported, Profile, Window, explain, export,
+    EntryId, ExplainOptions, ExportFormat, Exported, PartChange, Profile, Timeline, Window,
+    compare_stacks, explain, export,
 };
 
 fuzz_target!(|content: &[u8]| {
@@ -14,6 +15,10 @@ fuzz_target!(|content: &[u8]| {
     for part in content.splitn(2, |byte| *byte == 0xfe) {
         match Profile::read(part) {
             Ok(profile) => profiles.push(profile),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+        match Timeline::read(part) {
+            Ok(timeline) => walk(&timeline),
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }
@@ -27,6 +32,17 @@ fuzz_target!(|content: &[u8]| {
     }
 });
 
+fn walk(timeline: &Timeline) {
+    for (track, all) in (0..).zip(&timeline.tracks) {
+        for (entry, each) in (0..).zip(&all.entries) {
+            assert!(each.duration >= 0.0);
+            let id = EntryId { track, entry };
+            assert!(timeline.entry(id) == Some(each) && timeline.key(id).is_some());
+            let _ = (timeline.id(each.kind), timeline.stack(id));
+        }
+    }
+}
+
 fn check(profile: &Profile) {
     assert!(!profile.samples.is_empty());
     assert!(profile.times.is_empty() || profile.times.len() == profile.samples.len());
@@ -37,6 +53,10 @@ fn check(profile: &Profile) {
     let costs = profile.costs();
     let own: f64 = costs.own.iter().sum();
     assert!(!own.is_finite() || own <= profile.total() * (1.0 + 1e-9));
+    let _ = profile.flame_chart();
+    for warning in &profile.warnings {
+        assert!(!warning.to_string().is_empty());
+    }
     if let Ok(part) = profile.clone().window(&Window::Span(0.0, 1e6)) {
         assert!(part.total() <= profile.total() * (1.0 + 1e-9));
     }
@@ -45,12 +65,23 @@ fn check(profile: &Profile) {
 fn compare(base: &Profile, experiment: &Profile) {
     let (base, experiment) = ([base.clone()], [experiment.clone()]);
     if let Ok(explanation) = explain(&base, &experiment, &ExplainOptions::default()) {
-        let own: f64 = explanation.functions.iter().map(|change| change.own.difference).sum();
+        let own: f64 = explanation
+            .functions
+            .iter()
+            .map(|change| change.own.difference)
+            .sum();
         let whole = explanation.whole;
         let off = own + explanation.rest.difference - whole.difference;
         let scale = whole.base + whole.experiment;
         assert!(!scale.is_finite() || off.abs() <= 1e-9 * scale);
+        let sum = |parts: &[PartChange]| -> f64 {
+            let busy = parts.iter().filter(|part| part.name != "idle");
+            busy.map(|part| part.own.difference).sum()
+        };
+        let parts = sum(&explanation.categories);
+        assert!(!scale.is_finite() || (parts - whole.difference).abs() <= 1e-9 * scale);
     }
+    let _ = compare_stacks(&base, &experiment, &ExplainOptions::default());
     for format in [
         ExportFormat::Folded,
         ExportFormat::Pprof,
