@@ -242,7 +242,7 @@ impl Kind {
         let url = file.filter(|file| file.contains("://"));
         let host = url.and_then(host);
         let module = function.and_then(|function| function.module.as_deref());
-        let package = function.and_then(|function| function.package.as_deref());
+        let owner = function.and_then(|function| function.owner.as_ref());
         let called = function.map(|function| function.name.as_str());
         Self {
             id: format!("f:{place}"),
@@ -255,7 +255,7 @@ impl Kind {
             file: text(file),
             domain: text(host),
             module: text(module),
-            owner: text(package.or(host)),
+            owner: owner.map_or_else(String::new, |owner| clean(&owner.to_string()).into_owned()),
             function: place as i64,
         }
     }

@@ -3,12 +3,16 @@
 //!
 //! All that DevTools counts in its trees is there. What it does not draw has no depth: the
 //! program and idle time, and what begins in an entry and ends after it.
+//!
+//! Calls are matched with the functions of the profile by name and place. Where source maps give
+//! these another name, they stay as they ran, and are not coloured by what moved.
 
 use std::cmp::Ordering;
 
 use hashbrown::HashMap;
 use pinpoint_core::profile::{
-    Category, Entry, EntryId, KindId, Nesting, Profile, Source, Span, Timeline, Track as Thread,
+    Category, Entry, EntryId, KindId, Nesting, Owner, Profile, Source, Span, Timeline,
+    Track as Thread,
 };
 use serde_json::value::RawValue;
 
@@ -347,7 +351,8 @@ impl<'a> Kinds<'a> {
             category: kind.category.as_str(),
             url: text(url),
             domain: text(host(url).unwrap_or_default()),
-            owner: text(host(url).unwrap_or_default()),
+            owner: Owner::of("", "", url)
+                .map_or_else(String::new, |owner| text(&owner.to_string())),
             function: -1,
             ..Kind::default()
         }

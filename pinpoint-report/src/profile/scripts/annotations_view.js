@@ -97,7 +97,8 @@ export function annotationsView(section, { charts, windows, overlays, selected, 
     const name = annotatedName(file.name);
     element("a", { href: address, download: name }).click();
     setTimeout(() => URL.revokeObjectURL(address), 60_000);
-    say(`${name} is the same trace with the annotations; pinpoint explain and ${isProfile(name) ? "no other tool shows" : "DevTools show"} them.`);
+    const readers = isProfile(name) ? "The next report shows them" : "DevTools and the next report show them";
+    say(`${name} is the same trace with the annotations. ${readers}.`);
   }
 
   const files = charts.flatMap(({ trace }, side) => {
