@@ -12,8 +12,8 @@
 //! src/lexer.rs, http://localhost:8000/main.js       none: the program itself
 //! ```
 
+use core::net::Ipv4Addr;
 use std::fmt;
-use std::net::Ipv4Addr;
 
 use serde::{Deserialize, Serialize};
 
