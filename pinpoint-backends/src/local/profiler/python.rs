@@ -3,7 +3,8 @@
 //! It samples all processes of Python that the benchmark starts. It ends with 0 however
 //! the benchmark ends, and writes to standard output, where results may be read from: a
 //! shell stands above it that sends that elsewhere, and one below it that notes how the
-//! benchmark ended.
+//! benchmark ended. py-spy ends as soon as no Python is left, which on a busy machine is before
+//! that is noted: the shell above waits for both.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,9 +20,10 @@ pub(super) const FILE: &str = "py-spy.json";
 /// Holds the exit code of the benchmark.
 const STATUS: &str = "status";
 
-/// py-spy's own words go to standard error, the benchmark's to where they belong.
-const ABOVE: &str = r#"exec "$@" 3>&1 >&2"#;
-const BELOW: &str = r#""$@" >&3 3>&-; echo $? >"$0""#;
+/// py-spy's own words go to standard error, the benchmark's to where they belong. `cat` reads
+/// until both py-spy and the shell below have ended, and so closed what they never write to.
+const ABOVE: &str = r#"{ "$@" 4>&1 >&2 | cat; } 3>&1 >&2"#;
+const BELOW: &str = r#""$@" >&3 3>&- 4>&-; echo $? >"$0""#;
 
 pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) -> Command {
     let mut command = Command::new("sh");
@@ -94,5 +96,26 @@ mod tests {
             failed.contains("No python processes found; check"),
             "{failed}"
         );
+    }
+
+    /// A stand-in that ends while the benchmark is still on.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test waits for it")]
+    fn the_end_of_the_benchmark_is_waited_for() {
+        let place = tempfile::tempdir().unwrap();
+        let stand_in = place.path().join(PROGRAM);
+        let script = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\n\"$@\" &\n";
+        fs::write(&stand_in, script).unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&stand_in, executable).unwrap();
+        let benchmark = ["-c", "sleep 0.3; echo 5 ms; exit 3"].map(OsString::from);
+        let path = format!("{}:/usr/bin:/bin", place.path().display());
+        let ended = command(place.path(), Path::new("sh"), benchmark.into())
+            .env("PATH", path)
+            .output()
+            .unwrap();
+        assert_eq!(ended.stdout, b"5 ms\n");
+        let failed = failure(place.path(), "");
+        assert_eq!(failed.as_deref(), Some("failed with exit code 3"));
     }
 }
