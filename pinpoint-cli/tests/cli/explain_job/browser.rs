@@ -44,7 +44,11 @@ fn a_page_is_profiled_as_the_benchmark_opens_it() {
     );
     let job = of_script(&world, &[&script]);
     fs::write(&is_profiled, "").unwrap();
-    let answer = explained(world.pinpoint(&["explain", "--profiler", "chrome"]), &job);
+    let answer = explained(
+        world.pinpoint(&["explain", "--profiler", "chrome"]),
+        &job,
+        "1",
+    );
     let name = |answer: &serde_json::Value, index: usize| {
         let name = answer["functions"][index]["function"]["name"].as_str();
         name.unwrap_or_default().to_owned()
