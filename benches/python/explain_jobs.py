@@ -322,7 +322,7 @@ def same(command, job, comparisons):
     """How many of so many comparisons of a build with itself name a function."""
     with tempfile.TemporaryDirectory() as place:
         world = World(command, place, [job.files, job.files])
-        compared = world.pairwise(job, pairs=2)
+        compared = world.pairwise(job)
         pairs = comparisons * PAIRS_OF_SAME
         answer = world.pinpoint("explain", compared["job_id"], "--pairs", str(pairs))
         profiles = world.state / "jobs" / answer["job"]["job_id"] / "profiles"
