@@ -19,7 +19,7 @@ const MOST_STEPS: u64 = 1 << 28;
 /// The heaviest sample: of nanoseconds, 30 years. Sums of such weights stay finite.
 const HEAVIEST: u64 = 1_000_000_000_000_000_000;
 
-/// The most pages that are told apart: those of a recording are few.
+/// The most pages that are noted: a recording has few.
 const MOST_PAGES: usize = 100;
 
 /// The most warnings.

@@ -97,7 +97,7 @@ impl CostCategory {
     }
 
     /// The same with what the browser did at the time. The kernel and the garbage collector
-    /// count as what they are, whoever needed them, and so does a layout that a script asked
+    /// count as what they are, whatever needed them, and so does a layout that a script asked
     /// for.
     pub fn during(self, event: Option<Category>) -> Self {
         match (self, event) {

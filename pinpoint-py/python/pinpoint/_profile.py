@@ -88,8 +88,8 @@ class FunctionChange(NamedTuple):
     share : float or None
         Its own difference as a part of the whole one.
     p_value, adjusted_p_value : float or None
-        Of its own difference; adjusted for all functions (Benjamini and Hochberg). None
-        with too few runs, and where costs are counted.
+        Of its own difference; adjusted for all functions that are in enough runs
+        to be tested (Benjamini and Hochberg). None with too few runs, and where costs are counted.
     called_by : str or None
         The function that most often calls it.
     """
@@ -142,13 +142,13 @@ class PartChange(NamedTuple):
     Attributes
     ----------
     name : str
-        Of the thread, without the numbers by which those of a pool are told apart; or of the
+        Of the thread, without the numbers in which those of a pool differ; or of the
         category.
     own : CostChange
         What the functions cost by themselves there.
     adjusted_p_value : float or None
-        Adjusted for all threads or categories. None with too few runs, and where costs are
-        counted.
+        Adjusted for all threads or categories that are in enough runs to be tested. None with
+        too few runs, and where costs are counted.
     is_certain : bool
         The difference is no chance.
     """

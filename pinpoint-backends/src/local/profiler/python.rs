@@ -54,10 +54,12 @@ pub(super) fn failure(place: &Path, stderr: &str) -> Option<String> {
             ),
         },
         Err(_) => {
-            let said = stderr.lines().find(|line| line.starts_with("Error"));
+            let error = stderr.lines().find(|line| line.starts_with("Error"));
+            let last = || stderr.lines().rfind(|line| !line.trim().is_empty());
+            let said = error.or_else(last).map(str::trim);
             Some(format!(
                 "py-spy failed: {}; check that the benchmark starts Python within a second, and name the interpreter itself and not a script that looks for it",
-                said.unwrap_or("it did not end by itself")
+                said.unwrap_or("it said nothing")
             ))
         }
     }

@@ -204,13 +204,13 @@ pub struct Rest {
 /// [category](super::CostCategory).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartChange {
-    /// The name of the thread, or of the category. Threads that are told apart by numbers
-    /// alone, as those of a pool are, are one, without the numbers.
+    /// The name of the thread, or of the category. Threads whose names differ in
+    /// numbers alone, such as those of a pool, are one, without the numbers.
     pub name: String,
     /// What the functions cost by themselves there.
     pub own: Change,
     /// The p-value of its difference, adjusted for all threads or categories. Absent where
-    /// there are too few runs, and where values are exact.
+    /// there are too few runs, or it was seen in too few of them, and where values are exact.
     pub adjusted_p: Option<f64>,
     /// The difference is no chance.
     pub is_certain: bool,

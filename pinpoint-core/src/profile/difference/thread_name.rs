@@ -3,8 +3,8 @@
 /// What stands between the words of a name.
 const MARKS: [char; 8] = [' ', '-', '/', '_', '#', '.', ':', ','];
 
-/// The name of a thread without the numbers by which threads of a pool, and processes, are
-/// told apart.
+/// The name of a thread without the numbers in which threads of a pool, and processes,
+/// differ.
 ///
 /// ```text
 /// words 20330/20331          words

@@ -22,7 +22,7 @@ pub(in crate::profile) struct Event<'a> {
     pub(in crate::profile) ph: Cow<'a, str>,
     #[serde(borrow, default)]
     pub(in crate::profile) cat: Cow<'a, str>,
-    // Numbers, or texts, by which events are told apart.
+    // Numbers, or texts, that identify events.
     #[serde(borrow)]
     pub(in crate::profile) pid: Option<&'a RawValue>,
     #[serde(borrow)]
