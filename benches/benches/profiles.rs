@@ -40,11 +40,17 @@ impl Numbers {
     }
 }
 
+/// How deep the stacks of a script are at most.
+const DEPTH: u64 = 40;
+
 /// As Chrome writes it: of 20 events one is a piece of a profile.
 fn chrome_trace() -> String {
     let mut numbers = Numbers(1);
+    // Of each node of the profile, the first of which is a root that counts from 1.
+    let mut depths = vec![0, 0];
     let mut text = "{\"traceEvents\":[\n{\"name\":\"Profile\",\"ph\":\"P\",\"pid\":7,\"tid\":7,\"id\":\"0x1\",\"ts\":1,\"args\":{\"data\":{\"startTime\":1}}}".to_owned();
     let mut node = 0;
+    let mut sampled = 1;
     let mut time = 1;
     while text.len() < SIZE {
         for _ in 0..19 {
@@ -61,14 +67,25 @@ fn chrome_trace() -> String {
         for _ in 0..3 {
             node += 1;
             let parent = if node > 1 {
-                format!(",\"parent\":{}", node - 1 - numbers.below(5.min(node - 1)))
+                let recent = node - 1 - numbers.below(5.min(node - 1));
+                let parent = if depths[recent as usize] < DEPTH {
+                    recent
+                } else {
+                    1
+                };
+                depths.push(depths[parent as usize] + 1);
+                format!(",\"parent\":{parent}")
             } else {
                 String::new()
             };
             nodes.push(format!("{{\"callFrame\":{{\"codeType\":\"JS\",\"columnNumber\":11,\"functionName\":\"function{}\",\"lineNumber\":{},\"scriptId\":3,\"url\":\"http://127.0.0.1/script.js\"}},\"id\":{node}{parent}}}", numbers.below(5000), numbers.below(900)));
         }
         for _ in 0..100 {
-            samples.push((node - numbers.below(node.min(50))).to_string());
+            // A function is mostly sampled more than once before it returns.
+            if numbers.below(4) == 0 {
+                sampled = node - numbers.below(node.min(50));
+            }
+            samples.push(sampled.to_string());
             deltas.push((100 + numbers.below(50)).to_string());
         }
         let _ = write!(
