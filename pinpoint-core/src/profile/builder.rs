@@ -89,6 +89,12 @@ impl Builder {
         ThreadId((self.threads.len() - 1) as u32)
     }
 
+    /// Makes room for so many more samples with times.
+    pub(super) fn reserve(&mut self, samples: usize) {
+        self.samples.reserve_exact(samples);
+        self.times.reserve_exact(samples);
+    }
+
     /// A sample without a time or event.
     pub(super) fn sample(&mut self, stack: StackId, thread: ThreadId, weight: f64) {
         self.push(Sample {

@@ -206,7 +206,10 @@ impl<'a> Chunks<'a> {
         self.chunks.sort_by(|a, b| a.0.total_cmp(&b.0));
         let start = self.start.or(self.chunks.first().map(|chunk| chunk.0));
         let mut nodes: Vec<Node> = Vec::new();
-        let (mut samples, mut deltas) = (Vec::new(), Vec::new());
+        // There are millions, and a list that doubles would take up to twice their room.
+        let all = self.chunks.iter();
+        let all = all.map(|(_, chunk)| chunk.cpu_profile.samples.len()).sum();
+        let (mut samples, mut deltas) = (Vec::with_capacity(all), Vec::with_capacity(all));
         for (_, chunk) in self.chunks {
             nodes.extend(chunk.cpu_profile.nodes);
             samples.extend(chunk.cpu_profile.samples);

@@ -57,9 +57,10 @@ pub(super) struct Samples<'a> {
 
 /// The times of samples, in microseconds.
 pub(in crate::profile) fn times(start: f64, deltas: &[f64]) -> impl Iterator<Item = f64> + '_ {
-    deltas.iter().scan(start, |time, delta| {
-        *time += delta;
-        Some(*time)
+    let mut time = start;
+    deltas.iter().map(move |delta| {
+        time += delta;
+        time
     })
 }
 
@@ -84,6 +85,7 @@ impl Samples<'_> {
             [first, .., last] => (times[*last] - times[*first]) / (order.len() - 1) as f64,
             _ => 0.0,
         };
+        builder.reserve(order.len());
         for (position, &at) in order.iter().enumerate() {
             let id = self.samples[at];
             let stack = *stacks.get(&id).ok_or_else(|| {
