@@ -5,10 +5,10 @@
     python benches/python/explain_jobs.py target/release/pinpoint [--only WORD] [--same N]
 
 Each job is a repository of two commits with a small program in C, Rust, Python, JavaScript
-or Go, compared in pairs and then explained by the profiler that `auto` takes, or the one
+or Go, or a page in Chromium, compared in pairs and then explained by the profiler that `auto` takes, or the one
 named. The right function must come first in all of them. With `--same N`, the same build is
 profiled on both sides, and N comparisons of 8 pairs each may name a function in 5 % at
-most. Needs a C compiler, rustc, node, go, perf, valgrind and py-spy. Exit code 1 when a
+most. Needs a C compiler, rustc, node, go, chromium, perf, valgrind and py-spy. Exit code 1 when a
 target is missed.
 """
 
@@ -115,6 +115,7 @@ for (let part = 0; part < 20; part++) {
   printWords(3e5);
 }
 """
+PAGE = f"<!doctype html>\n<script>{NODE.replace('part < 20', 'part < 100')}</script>\n"
 GO = """package words
 
 import "testing"
@@ -153,6 +154,7 @@ GO_HASH = "".join(re.search(r"//go:noinline\nfunc hashWord.*?\n}\n", GO, re.S)[0
 BUILD_C = "cc -g -O1 -fno-omit-frame-pointer -o bench bench.c"
 BUILD_RUST = "rustc -g -C opt-level=1 -C force-frame-pointers=yes --edition 2021"
 BUILD_GO = "GOPROXY=off GOFLAGS=-mod=mod go test -c -o words.test ."
+RUN_PAGE = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--dump-dom", "page.html"]
 RUN_GO = ["./words.test", "-test.bench", ".", "-test.benchtime", "200x", "-test.run", "NONE"]
 
 
@@ -236,6 +238,14 @@ def jobs():
               [("bench.js", "total = (total * 31 + word) % 1000003;", waste),
                ("bench.js", "function hashWords", "const kept = [];\nfunction hashWords")],
               {"(garbage collector)", "hashWords"}, run=node)
+
+    scripts, in_page = {"page.html": PAGE}, {"run": RUN_PAGE}
+    yield Job("Page, slower", scripts, [("page.html", "hashWords(4e5)", "hashWords(6e5)")], {"hashWords"},
+              verdict="slower", **in_page)
+    yield Job("Page, more garbage", scripts,
+              [("page.html", "total = (total * 31 + word) % 1000003;", waste),
+               ("page.html", "function hashWords", "const kept = [];\nfunction hashWords")],
+              {"(garbage collector)", "hashWords"}, **in_page)
 
     yield Job("Go, slower", go, [("words_test.go", *slower)], {"example.com/bench.hashWord"}, **in_go)
     own = GO.replace(GO_HASH, "").replace('import "testing"', 'import (\n\t"testing"\n\n\t"example.com/words"\n)')
