@@ -399,6 +399,11 @@ fn signed_rank_deviation(n: usize, ties: u128) -> f64 {
     (twice as f64 / 48.0).sqrt()
 }
 
+/// The largest k with P(V <= k - 1) <= tail, or 0; none where there is no table for n.
+pub(crate) fn rank_below(n: usize, tail: f64) -> Option<u64> {
+    (n < 50).then(|| quantile(distribution(n), n * (n + 1) / 2, tail) as u64)
+}
+
 fn exact_limits(n: usize, alternative: Alternative, confidence: f64) -> Option<Limits> {
     let (table, top) = (distribution(n), n * (n + 1) / 2);
     let alpha = 1.0 - confidence;
