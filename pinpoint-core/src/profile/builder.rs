@@ -33,6 +33,7 @@ const MOST_WARNINGS: usize = 20;
 pub(super) struct Builder {
     names: Names,
     frames: Table<Frame>,
+    source_mapped: Table<(Frame, Frame)>,
     stacks: Table<(u32, u32)>,
     steps: u64,
     samples: Vec<Sample>,
@@ -55,6 +56,11 @@ impl Builder {
 
     pub(super) fn frame(&mut self, frame: Frame) -> FrameId {
         FrameId(self.frames.intern(frame))
+    }
+
+    /// Notes what a source map made of a function.
+    pub(super) fn source_mapped(&mut self, ran: Frame, original: Frame) {
+        self.source_mapped.intern((ran, original));
     }
 
     pub(super) fn module_of(&self, frame: FrameId) -> NameId {
@@ -177,7 +183,11 @@ impl Builder {
             return Err(ReadProfileError::TooLarge { what, most });
         }
         if self.samples.is_empty() {
-            return Err(ReadProfileError::NoSamples { format, advice });
+            return Err(ReadProfileError::NoSamples {
+                format,
+                window: None,
+                advice: advice.into(),
+            });
         }
         let mut stacks = Stacks::new();
         stacks
@@ -189,8 +199,10 @@ impl Builder {
             unit,
             names: self.names,
             frames: self.frames.values,
+            source_mapped: self.source_mapped.values,
             stacks,
             samples: self.samples,
+            begin: 0.0,
             times: self.times,
             threads: self.threads,
             marks: self.marks,
@@ -217,6 +229,7 @@ fn sort_by_time(profile: &mut Profile) {
     let marks = profile.marks.iter().map(|mark| mark.begin);
     let begin = profile.times.first().copied().into_iter().chain(marks);
     let begin = begin.fold(f64::INFINITY, f64::min);
+    profile.begin = if begin.is_finite() { begin } else { 0.0 };
     profile.times.iter_mut().for_each(|time| *time -= begin);
     for mark in &mut profile.marks {
         mark.begin -= begin;

@@ -34,13 +34,13 @@ impl Profile {
     /// Proportional to the stacks and samples, whatever their depth.
     pub fn costs(&self) -> Costs {
         let functions: Vec<u32> = (0..self.frames.len() as u32).collect();
-        costs(self, &functions, self.frames.len())
+        costs(self, &functions, self.frames.len(), &[])
     }
 }
 
 /// [`Profile::costs`], with frames taken together: `functions` has the function of each
-/// frame, of which there are `count`.
-pub(super) fn costs(profile: &Profile, functions: &[u32], count: usize) -> Costs {
+/// frame, of which there are `count`. Samples in which one of `idle` was on top do not count.
+pub(super) fn costs(profile: &Profile, functions: &[u32], count: usize, idle: &[bool]) -> Costs {
     let mut costs = Costs {
         own: vec![0.0; count],
         total: vec![0.0; count],
@@ -55,8 +55,12 @@ pub(super) fn costs(profile: &Profile, functions: &[u32], count: usize) -> Costs
     let mut below = vec![0.0; profile.stacks.len()];
     for sample in &profile.samples {
         let stack = sample.stack.0 as usize;
+        let function = function(stack);
+        if function.is_some_and(|function| idle.get(function).is_some_and(|is_idle| *is_idle)) {
+            continue;
+        }
         below[stack] += sample.weight;
-        if let Some(function) = function(stack) {
+        if let Some(function) = function {
             costs.own[function] += sample.weight;
         }
     }

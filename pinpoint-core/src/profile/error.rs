@@ -1,6 +1,8 @@
 //! What can be wrong with a profile.
 
-use super::{ProfileFormat, ProfileUnit};
+use std::borrow::Cow;
+
+use super::{ProfileFormat, ProfileUnit, Window};
 use crate::results::Place;
 
 /// A profile cannot be read.
@@ -27,7 +29,7 @@ pub enum ReadProfileError {
     },
     /// It ends before it should.
     #[error(
-        "{format} is cut short: it ends at {place}; let the profiler end by itself, and copy the whole file"
+        "the profile is cut short: it ends at {place} of {format}; let the profiler end by itself, and copy the whole file"
     )]
     CutShort {
         /// The format.
@@ -48,15 +50,22 @@ pub enum ReadProfileError {
         problem: String,
     },
     /// It is sound, and nothing was sampled.
-    #[error("{format} has no samples; {advice}")]
+    #[error("there are no samples in {}{format}; {advice}", in_window(.window.as_ref()))]
     NoSamples {
         /// The format.
         format: ProfileFormat,
+        /// The part that is without samples; absent where all of it is.
+        window: Option<Window>,
         /// What to do.
-        advice: &'static str,
+        advice: Cow<'static, str>,
     },
+    /// Folded stacks with two counts each, which are no profile of a run.
+    #[error(
+        "these folded stacks are of two sides: each line ends in two counts; export one side alone"
+    )]
+    TwoSides,
     /// None of its functions has a name.
-    #[error("{format} has no symbols: not one function of {module} has a name; {advice}")]
+    #[error("there are no symbols in {format}: not one function of {module} has a name; {advice}")]
     NoSymbols {
         /// The format.
         format: ProfileFormat,
@@ -98,22 +107,24 @@ pub enum ReadProfileError {
         most: u64,
     },
     /// A part of the profile is asked for, and it does not say when things happened.
-    #[error("{format} does not say when its samples were taken, so no window can be cut out of it")]
+    #[error("nothing in {format} says when samples were taken, so no window can be cut out")]
     NoTimes {
         /// The format.
         format: ProfileFormat,
     },
     /// It does not say what happened when, one thing after the other.
     #[error(
-        "{format} has no timeline; give a Chrome trace or a .cpuprofile, or look at its flame graph"
+        "there is no timeline in {format}; give a Chrome trace or a .cpuprofile, or look at the flame graph"
     )]
     NoTimeline {
         /// The format.
         format: ProfileFormat,
     },
     /// There is no mark of this name.
-    #[error("there is no mark {name:?} in the profile{}", existing(.marks))]
+    #[error("there is no mark {name:?} in the profile{}", existing(*.format, .marks))]
     NoMark {
+        /// The format.
+        format: ProfileFormat,
         /// The name asked for.
         name: String,
         /// The first of those that exist.
@@ -137,10 +148,18 @@ pub enum ProfileWarning {
     },
 }
 
-fn existing(marks: &[String]) -> String {
-    if marks.is_empty() {
-        "; it has none: record the category blink.user_timing, or give the window as FROM..TO in milliseconds".into()
-    } else {
-        format!("; there is {}", marks.join(", "))
+fn in_window(window: Option<&Window>) -> String {
+    window.map_or_else(String::new, |window| format!("the window {window} of "))
+}
+
+fn existing(format: ProfileFormat, marks: &[String]) -> String {
+    match (marks, format) {
+        ([], ProfileFormat::ChromeTrace) => {
+            "; it has none: record the category blink.user_timing, or give the window as FROM..TO in milliseconds".into()
+        }
+        ([], _) => {
+            "; only a Chrome trace can have marks: give the window as FROM..TO in milliseconds".into()
+        }
+        (marks, _) => format!("; the marks are {}", marks.join(", ")),
     }
 }

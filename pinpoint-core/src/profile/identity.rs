@@ -139,6 +139,8 @@ impl Identified {
         base: usize,
         same: &[(String, String)],
     ) -> Result<(), ExplainError> {
+        let mut targets: HashMap<u32, u32> = HashMap::new();
+        // Of all names as they are: two functions may have changed theirs with each other.
         for (old, new) in same {
             let (of_base, of_experiment) = self.of.split_at(base);
             let from = self.named(old, "base", of_base)?;
@@ -149,11 +151,10 @@ impl Identified {
                 let same_module = to.iter().find(|to| module(**to) == module(function));
                 *same_module.unwrap_or(&to[0])
             };
-            let targets: HashMap<u32, u32> =
-                from.iter().map(|from| (*from, target(*from))).collect();
-            for function in self.of.iter_mut().take(base).flatten() {
-                *function = targets.get(function).copied().unwrap_or(*function);
-            }
+            targets.extend(from.iter().map(|from| (*from, target(*from))));
+        }
+        for function in self.of.iter_mut().take(base).flatten() {
+            *function = targets.get(function).copied().unwrap_or(*function);
         }
         Ok(())
     }

@@ -13,6 +13,7 @@
 //! [`Timeline`] says what happened when, for flame charts and trees of one run.
 //! [`SourceDiff`] matches what moved with the lines that a commit changes, and
 //! [`shows_difference`] compares it with what a job measured without a profiler.
+//! [`FormatsDiffer`] warns of sides that were recorded by different tools.
 //!
 //! Anyone can make a profile: limits are checked while it grows, nothing recurses over
 //! stacks, and what does not fit is an error.
@@ -21,6 +22,7 @@
 
 mod agreement;
 mod builder;
+mod comparability;
 mod cost_category;
 mod costs;
 mod difference;
@@ -41,6 +43,7 @@ mod timeline;
 mod window;
 
 pub use agreement::shows_difference;
+pub use comparability::FormatsDiffer;
 pub use cost_category::CostCategory;
 pub use costs::Costs;
 pub use difference::{

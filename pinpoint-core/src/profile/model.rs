@@ -225,10 +225,15 @@ pub struct Profile {
     pub names: Names,
     /// All functions.
     pub frames: Vec<Frame>,
+    /// Functions to which a source map gave a name or place: as they ran, and as
+    /// [`frames`](Self::frames) has them.
+    pub source_mapped: Vec<(Frame, Frame)>,
     /// All stacks.
     pub stacks: Stacks,
     /// The samples, in the order of time where that is known.
     pub samples: Vec<Sample>,
+    /// When the profile began, in nanoseconds of the clock of its file; 0 where it has no times.
+    pub begin: f64,
     /// When each sample was taken, in nanoseconds since the profile began: one for
     /// each sample, or none at all.
     pub times: Vec<f64>,

@@ -20,7 +20,9 @@ pub enum Window {
 
 /// The text is no window.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{0:?} is no window; give the name of a mark, or FROM..TO in milliseconds, as in 120..250")]
+#[error(
+    "{0:?} is no window; give the name of a mark, or FROM..TO in milliseconds since the profile began, as in 120..250"
+)]
 pub struct WindowError(String);
 
 impl FromStr for Window {
@@ -43,7 +45,7 @@ impl FromStr for Window {
                 .map(|milliseconds: f64| milliseconds * 1e6),
         };
         match (end(from, 0.0), end(to, f64::INFINITY)) {
-            (Some(from), Some(to)) if from < to => Ok(Self::Span(from, to)),
+            (Some(from), Some(to)) if 0.0 <= from && from < to => Ok(Self::Span(from, to)),
             // A name may have two dots.
             (None, _) | (_, None) => Ok(Self::Mark(text.to_owned())),
             _ => Err(error()),
@@ -94,6 +96,9 @@ impl Profile {
             };
             spans.iter().map(overlap).sum()
         };
+        let ends = self.samples.iter().zip(&self.times);
+        let ends = ends.map(|(sample, time)| time + if holds { sample.weight } else { 0.0 });
+        let lasts = ends.fold(0.0, f64::max);
         let samples = self.samples.iter().zip(&self.times);
         let inside = samples.map(|(sample, time)| (*sample, *time, part(*time, sample.weight)));
         (self.samples, self.times) = inside
@@ -103,14 +108,24 @@ impl Profile {
         if self.samples.is_empty() {
             return Err(ReadProfileError::NoSamples {
                 format: self.format,
-                advice: "nothing was sampled in this window: give a longer one",
+                window: Some(window.clone()),
+                advice: format!(
+                    "the profile lasts {:.1} ms: give a longer window, or another one",
+                    lasts / 1e6
+                )
+                .into(),
             });
         }
         Ok(self)
     }
 
-    /// In the order of time, none of them inside or across another.
-    fn spans(&self, window: &Window) -> Result<Vec<(f64, f64)>, ReadProfileError> {
+    /// The spans of a window, each its begin and end in nanoseconds since the profile began: in
+    /// the order of time, none of them inside or across another.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadProfileError::NoMark`].
+    pub fn spans(&self, window: &Window) -> Result<Vec<(f64, f64)>, ReadProfileError> {
         let name = match window {
             Window::Span(from, to) => return Ok(vec![(*from, *to)]),
             Window::Mark(name) => name,
@@ -128,8 +143,11 @@ impl Profile {
                     marks.push(name.to_owned());
                 }
             }
-            let name = name.clone();
-            return Err(ReadProfileError::NoMark { name, marks });
+            return Err(ReadProfileError::NoMark {
+                format: self.format,
+                name: name.clone(),
+                marks,
+            });
         }
         spans.sort_by(|a, b| a.0.total_cmp(&b.0));
         spans.dedup_by(|next, last| {

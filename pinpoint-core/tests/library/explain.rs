@@ -229,6 +229,213 @@ fn functions_that_few_runs_show_hide_no_other() {
     assert_eq!(certain(&explain(&base, &base, &paired()).unwrap()), [""; 0]);
 }
 
+/// A function under another name, and one beside it that got slower by what the first costs.
+#[test]
+fn a_renamed_function_is_no_callee_that_was_inlined() {
+    let mut noise = Noise(9);
+    let base = [
+        ("main;parse", 1000.0),
+        ("main;hash", 300.0),
+        ("main;print", 500.0),
+    ];
+    let experiment = [
+        ("main;parse", 1290.0),
+        ("main;digest", 302.0),
+        ("main;print", 500.0),
+    ];
+    let (base, experiment) = (
+        runs(10, &base, &mut noise),
+        runs(10, &experiment, &mut noise),
+    );
+    let explanation = explain(&base, &experiment, &paired()).unwrap();
+    assert_eq!(certain(&explanation), ["parse", "digest", "hash"]);
+    assert_eq!(find(&explanation, "parse").verdict, Verdict::Slower);
+    let steps: Vec<_> = explanation.path.iter().map(|step| &*step.name).collect();
+    assert_eq!(steps, ["main", "parse"]);
+}
+
+#[test]
+fn the_path_goes_through_a_renamed_function_that_only_calls() {
+    let mut noise = Noise(10);
+    let program = |run: &str, parse: f64| {
+        let stack = |leaf: &str| format!("main;{run};{leaf}");
+        [
+            (stack("parse"), parse),
+            (stack("print"), 2500.0),
+            (stack("write"), 2500.0),
+        ]
+    };
+    let mut side = |run: &str, parse: f64| {
+        let program = program(run, parse);
+        let program: Vec<_> = program
+            .iter()
+            .map(|(stack, time)| (&**stack, *time))
+            .collect();
+        runs(12, &program, &mut noise)
+    };
+    let (base, experiment) = (side("run_a", 1000.0), side("run_b", 2300.0));
+    let explanation = explain(&base, &experiment, &paired()).unwrap();
+    assert_eq!(certain(&explanation), ["parse"]);
+    let [guess] = &explanation.renamed[..] else {
+        panic!("{:?}", explanation.renamed);
+    };
+    assert_eq!((&*guess.base, &*guess.experiment), ("run_a", "run_b"));
+    let steps: Vec<_> = explanation.path.iter().map(|step| &*step.name).collect();
+    assert_eq!(steps, ["main", "run_b", "parse"]);
+    let whole = explanation.whole.difference;
+    assert!(
+        explanation
+            .path
+            .iter()
+            .all(|step| step.difference < 1.5 * whole)
+    );
+}
+
+/// With few values and ties the normal approximation gives less than any arrangement can.
+#[test]
+fn ties_make_no_p_value_that_there_cannot_be() {
+    let side = |parse: [u32; 4], collector: [u32; 4]| -> Vec<Profile> {
+        let run = |(parse, collector)| read(&format!("main;parse {parse}\nmain;gc {collector}\n"));
+        parse.into_iter().zip(collector).map(run).collect()
+    };
+    let base = side([1000, 1003, 1001, 1007], [200, 202, 200, 200]);
+    let experiment = side([1303, 1311, 1300, 1305], [232, 232, 233, 233]);
+    let explanation = explain(&base, &experiment, &ExplainOptions::default()).unwrap();
+    assert_eq!(certain(&explanation), ["parse", "gc"]);
+    for change in explanation.certain() {
+        assert!((change.p.unwrap() - 2.0 / 70.0).abs() < 1e-12, "{change:?}");
+    }
+    // Of equal values no arrangement says anything, and they do not count.
+    let equal = side([1303, 1311, 1300, 1305], [200, 202, 200, 200]);
+    let explanation = explain(&base, &equal, &ExplainOptions::default()).unwrap();
+    assert_eq!(certain(&explanation), ["parse"]);
+}
+
+/// Few runs against many, all alike: the normal approximation is far off there.
+#[test]
+fn few_runs_against_many_name_nothing_in_equal_builds() {
+    let mut noise = Noise(11);
+    let mut side = |runs: usize| -> Vec<Profile> {
+        let run = |_| {
+            let mut text = "main 1000\n".to_owned();
+            for function in 0..60 {
+                // About one sample, as many as a listed function has.
+                let count = (noise.uniform() * 1.3 * (1.0 + noise.uniform())) as u32;
+                text += &format!("main;f{function} {count}\n");
+            }
+            read(&text)
+        };
+        (0..runs).map(run).collect()
+    };
+    let named = (0..100).filter(|_| {
+        let (base, experiment) = (side(13), side(3));
+        let explanation = explain(&base, &experiment, &ExplainOptions::default()).unwrap();
+        explanation.certain().next().is_some()
+    });
+    let named = named.count();
+    assert!(named <= 8, "{named}");
+
+    // The smallest of p-values: one arrangement in 560, on each side.
+    let run = |own: u32| read(&format!("main 1000\nmain;new {own}\n"));
+    let base = vec![run(0); 13];
+    let experiment: Vec<_> = [30, 40, 50].map(run).into();
+    let explanation = explain(&base, &experiment, &ExplainOptions::default()).unwrap();
+    let p = find(&explanation, "new").p.unwrap();
+    assert!(p >= 1.0 / 560.0, "{p}");
+}
+
+/// One bad run turns the mean, and most runs say the opposite: no word fits both.
+#[test]
+fn an_outlier_does_not_turn_a_verdict() {
+    let run = |own: u32| read(&format!("main;f {own}\nmain;g 1000\n"));
+    let base: Vec<_> = [10, 11, 12, 13, 14, 15, 16, 400].map(run).into();
+    let experiment: Vec<_> = [30, 31, 32, 33, 34, 35, 36, 37].map(run).into();
+    let explanation = explain(&base, &experiment, &ExplainOptions::default()).unwrap();
+    let f = find(&explanation, "f");
+    assert!(f.own.difference < 0.0 && f.own.estimate.unwrap() > 0.0);
+    assert_eq!(f.verdict, Verdict::Uncertain, "{f:#?}");
+}
+
+/// Inlined into its caller, and slower there: what is left is the whole regression.
+#[test]
+fn what_is_inlined_and_slower_is_a_change() {
+    for options in [ExplainOptions::default(), paired()] {
+        let run = |lex: u32, parse: u32| {
+            read(&format!(
+                "main;parse;lex {lex}\nmain;parse {parse}\nmain 10\n"
+            ))
+        };
+        let base: Vec<_> = (0..8).map(|i| run(1000 + i, 100 + i)).collect();
+        let experiment: Vec<_> = (0..8).map(|i| run(0, 1290 + 2 * i)).collect();
+        let explanation = explain(&base, &experiment, &options).unwrap();
+        assert_eq!(find(&explanation, "parse").verdict, Verdict::Slower);
+        assert_eq!(find(&explanation, "lex").verdict, Verdict::Gone);
+        // Without more work, it is moved.
+        let experiment: Vec<_> = (0..8).map(|i| run(0, 1100 + 2 * i)).collect();
+        let explanation = explain(&base, &experiment, &options).unwrap();
+        assert_eq!(certain(&explanation), [""; 0]);
+    }
+}
+
+#[test]
+fn names_that_were_swapped_are_settled_together() {
+    let run = |a: u32, b: u32| read(&format!("main;a {a}\nmain;b {b}\nmain;k 50\n"));
+    let base: Vec<_> = (0..6).map(|i| run(100 + i, 200 + i)).collect();
+    let experiment: Vec<_> = (0..6).map(|i| run(200 + i, 100 + i)).collect();
+    let name = |old: &str, new: &str| (old.to_owned(), new.to_owned());
+    let same = vec![name("a", "b"), name("b", "a")];
+    let options = ExplainOptions {
+        same,
+        ..ExplainOptions::default()
+    };
+    let explanation = explain(&base, &experiment, &options).unwrap();
+    assert_eq!(certain(&explanation), [""; 0]);
+    assert_eq!(explanation.whole.difference, 0.0);
+    assert_eq!(find(&explanation, "a").own.difference, 0.0);
+}
+
+/// What one function gains another loses, and nothing is above both.
+#[test]
+fn no_path_leads_to_no_difference() {
+    let run = |a: u32, b: u32| read(&format!("a {a}\nb {b}\n"));
+    let base: Vec<_> = (0..6).map(|i| run(100 + i, 300 + i)).collect();
+    let experiment: Vec<_> = (0..6).map(|i| run(200 + i, 200 + i)).collect();
+    let explanation = explain(&base, &experiment, &ExplainOptions::default()).unwrap();
+    assert_eq!(certain(&explanation).len(), 2);
+    assert_eq!(explanation.path, []);
+}
+
+/// Each function that one side alone has is compared with each of the other: of those that cost
+/// most.
+#[test]
+fn deep_stacks_of_other_names_are_compared_in_time() {
+    let run = |side: &str| {
+        let stack: Vec<_> = (0..50_000).map(|frame| format!("{side}{frame}")).collect();
+        read(&format!("{} 100\n", stack.join(";")))
+    };
+    let explanation = explain(&[run("a")], &[run("b")], &ExplainOptions::default()).unwrap();
+    assert_eq!(explanation.functions.len(), 2);
+}
+
+#[test]
+fn ties_leave_an_interval() {
+    let side = |values: [u32; 8]| -> Vec<Profile> {
+        values
+            .iter()
+            .map(|value| read(&format!("main;parse {value}\n")))
+            .collect()
+    };
+    let base = side([1000; 8]);
+    let experiment = side([1295, 1301, 1295, 1310, 1295, 1304, 1306, 1299]);
+    let explanation = explain(&base, &experiment, &paired()).unwrap();
+    let own = find(&explanation, "parse").own;
+    let interval = own.interval.unwrap();
+    assert_eq!(
+        (own.estimate, interval.low, interval.high),
+        (Some(300.5), 295.0, 306.0)
+    );
+}
+
 #[test]
 fn interrupts_below_a_function_do_not_hide_that_it_was_renamed() {
     let mut noise = Noise(8);
@@ -459,6 +666,10 @@ fn a_difference_is_exported_where_it_can_be() {
         export(&base, &experiment, Exported::Base, ExportFormat::CpuProfile),
         Err(ExportError::NoTime(_))
     ));
+    // Advice that is followed does not fail in another way.
+    let error = |format| written(format).unwrap_err().to_string();
+    assert!(error(ExportFormat::Speedscope).contains("export one side"));
+    assert!(error(ExportFormat::CpuProfile).ends_with("as speedscope"));
 }
 
 #[test]

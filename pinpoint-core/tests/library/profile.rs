@@ -8,7 +8,9 @@ use std::path::PathBuf;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use pinpoint_core::profile::{FrameId, Profile, ProfileFormat, ProfileUnit, ReadProfileError};
+use pinpoint_core::profile::{
+    FrameId, Profile, ProfileFormat, ProfileUnit, ReadProfileError, Window,
+};
 
 fn content(name: &str) -> Vec<u8> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/profiles");
@@ -235,7 +237,7 @@ fn v8_profiles_have_times_and_marks() {
     let error = chrome
         .window(&"third".parse().unwrap())
         .expect_err("there is none");
-    assert!(error.to_string().contains("there is first"), "{error}");
+    assert!(error.to_string().contains("the marks are first"), "{error}");
     let error = read("go-1.26.pprof").window(&"0..5".parse().unwrap());
     assert!(matches!(error, Err(ReadProfileError::NoTimes { .. })));
 }
@@ -326,11 +328,15 @@ fn errors_name_the_place_and_what_to_do() {
     );
     refuses(
         "a;b 0\n",
-        "has no samples; check that the program ran long enough",
+        "there are no samples in the folded stacks; check that the program ran long enough",
+    );
+    refuses(
+        "main;parse 10 7\nmain 2 2\n",
+        "these folded stacks are of two sides: each line ends in two counts; export one side alone",
     );
     refuses(
         "[unknown];0x12 3\n",
-        "has no symbols: not one function of the program has a name; build with debug information",
+        "there are no symbols in the folded stacks: not one function of the program has a name; build with debug information",
     );
     refuses("[]", "this is not a profile");
     refuses(
@@ -339,7 +345,7 @@ fn errors_name_the_place_and_what_to_do() {
     );
     refuses(
         "{\"traceEvents\": [{\"ph\": \"P\"",
-        "the Chrome trace is cut short: it ends at line 1",
+        "the profile is cut short: it ends at line 1, column 27 of the Chrome trace",
     );
     let perf = "w 1 1.0: 5 cycles:\n\t1 f+0x1 (/w)\n\nw 1 2.0: 5 instructions:\n\t1 f+0x1 (/w)\n\n";
     refuses(
@@ -348,7 +354,7 @@ fn errors_name_the_place_and_what_to_do() {
     );
     refuses(
         "w 1 1.0: 5 cycles:\n\t1 f+0x1 (/w",
-        "perf script is cut short: it ends at line 2",
+        " of the output of perf script; let the profiler end",
     );
     refuses(
         "w 1 1.0: 5 cycles:\n\t1 [unknown] (/bin/w)\n\n",
@@ -356,7 +362,7 @@ fn errors_name_the_place_and_what_to_do() {
     );
     refuses(
         "events: Ir\nfn=f\n1 5\ntotals: 7\n",
-        "the callgrind profile is cut short",
+        " of the callgrind profile; let the profiler end",
     );
     refuses(
         "events: Ir\nfn=f\n1 x\n",
@@ -380,6 +386,46 @@ fn errors_name_the_place_and_what_to_do() {
         speedscope(&sampled("none", 7)),
         "/profiles/0/samples/0 is not as in the speedscope profile (frame 7",
     );
+}
+
+/// A name may end in a number, as those of workers do.
+#[test]
+fn folded_stacks_with_numbers_in_names_are_of_one_side() {
+    let profile = Profile::read(b"main;worker 1 30\nmain;worker 2 20\nmain 5\n").unwrap();
+    let found = by_name(&profile);
+    assert_eq!((found["worker 1"].0, found["worker 2"].0), (30.0, 20.0));
+}
+
+#[test]
+fn a_window_without_samples_says_how_long_the_profile_is() {
+    let refused = |name: &str, window: &str| {
+        let error = read(name).window(&window.parse().unwrap());
+        error.expect_err("there is nothing").to_string()
+    };
+    let error = refused("node-20.cpuprofile", "5000..6000");
+    assert!(
+        error.starts_with(
+            "there are no samples in the window 5000..6000 of the .cpuprofile; the profile lasts 476.2 ms: give"
+        ),
+        "{error}"
+    );
+    let error = refused("node-20.cpuprofile", "load");
+    assert!(
+        error.contains("only a Chrome trace can have marks"),
+        "{error}"
+    );
+    let error = refused("py-spy-0.4.folded", "0..5");
+    assert!(
+        error.starts_with("nothing in the folded stacks says when samples were taken"),
+        "{error}"
+    );
+    for window in ["-100..50", "-100..", "5..3"] {
+        let error = window.parse::<Window>().unwrap_err().to_string();
+        assert!(
+            error.contains("FROM..TO in milliseconds since the profile began"),
+            "{error}"
+        );
+    }
 }
 
 fn cpuprofile(nodes: &str, samples: &str, deltas: &str) -> String {
@@ -513,6 +559,12 @@ fn functions_of_a_trace_are_named_as_its_source_maps_have_it() {
         (text(frame.name), text(frame.file), frame.line),
         ("nextToken", "https://example.com/src/lexer.ts", 1)
     );
+    let [(ran, resolved)] = profile.source_mapped[..] else {
+        panic!("{:?}", profile.source_mapped);
+    };
+    assert_eq!((text(ran.name), text(ran.file)), ("l", url));
+    assert_eq!((ran.line, ran.column), (1, 17));
+    assert_eq!(resolved, frame);
     assert!(profile.warnings.is_empty());
     // Of two builds whose bundles differ it is one function.
     let other = mapped(&format!(

@@ -3,8 +3,9 @@
 //! Each run of a side gives one profile. For each function, what it cost by itself is
 //! compared over the runs: in pairs by Wilcoxon's signed-rank test, which gives the
 //! pseudomedian of the differences and its interval; else by Mann and Whitney's, with the
-//! shift of Hodges and Lehmann. Functions with at least 0.1 % of a side are tested, and
-//! their p-values adjusted for being many (Benjamini and Hochberg): *certain* is what has
+//! shift of Hodges and Lehmann. Functions with at least 0.1 % of a side are listed. These and
+//! all others that cost as much over all runs are tested, and their p-values adjusted for
+//! being many (Benjamini and Hochberg): *certain* is what has
 //! an adjusted p of at most 0.05, so that of two profiles of the same build a function is
 //! named in one comparison of twenty at most. Where too few runs cannot give such a p,
 //! none is given. Functions that were seen in a few runs only, as most of a profiler with a
@@ -28,6 +29,8 @@ mod renamed;
 mod runs;
 mod statistics;
 mod thread_name;
+
+use std::collections::BTreeMap;
 
 use pinpoint_compare::{CompareError, Interval};
 use serde::{Deserialize, Serialize};
@@ -71,7 +74,7 @@ pub enum ExplainError {
     },
     /// Pairs need as many profiles of each side.
     #[error(
-        "pairs need as many profiles of each side, and there are {base} of the base and {experiment} of the experiment; add the missing ones, or compare without pairs"
+        "pairs need as many profiles of each side, but the base has {base} and the experiment {experiment}; add the missing ones, or compare without pairs"
     )]
     NotPairs {
         /// Profiles of the base.
@@ -98,7 +101,7 @@ fn nearest(near: &[String]) -> String {
     if near.is_empty() {
         "; write the name as the answer shows it".into()
     } else {
-        format!("; there is {}", near.join(", "))
+        format!("; similar names: {}", near.join(", "))
     }
 }
 
@@ -169,7 +172,8 @@ pub struct FunctionChange {
     pub calls: Option<Change>,
     /// Its own difference as a part of the whole difference. Absent without one.
     pub share: Option<f64>,
-    /// The p-value of its own difference.
+    /// The p-value of its own difference. Absent where there are too few runs for one, and where
+    /// values are exact.
     pub p: Option<f64>,
     /// The same, adjusted for all functions that were tested together. Absent, too, where the
     /// function was seen in too few runs to be one of these.
@@ -223,6 +227,10 @@ pub struct PathStep {
     pub name: String,
     /// The difference of what it cost on this path with all that it called.
     pub difference: f64,
+    /// The 95 % interval of that, if there are enough runs for one. Absent, too, where calls are
+    /// counted, since there are no paths then.
+    #[serde(default)]
+    pub interval: Option<Interval>,
 }
 
 /// What moved between two builds.
@@ -242,7 +250,7 @@ pub struct Explanation {
     pub tested: bool,
     /// The whole cost, without what was idle.
     pub whole: Change,
-    /// All functions that were tested, the greatest difference first, certain or not.
+    /// All functions with at least 0.1 % of a side, the greatest difference first, certain or not.
     pub functions: Vec<FunctionChange>,
     /// The others.
     pub rest: Rest,
@@ -312,36 +320,43 @@ pub fn explain(
         .all(|profile| profile.format.is_exact());
     let runs = Runs::new(base, experiment, &identified, options.paired);
 
-    let shares = runs.shares();
-    let tested: Vec<usize> = (0..identified.functions.len())
-        .filter(|function| shares[*function] >= LEAST_SHARE)
-        .collect();
+    let count = identified.functions.len();
+    let worth = |shares: Vec<f64>| -> Vec<usize> {
+        (0..count)
+            .filter(|function| shares[*function] >= LEAST_SHARE)
+            .collect()
+    };
+    let listed = worth(runs.shares(|run| run.own.clone()));
+    let tested = runs.tested(&listed, LEAST_SHARE);
     let mut changes = statistics::changes(&runs, &identified.functions, &tested, exact)?;
-    let neighbours = renamed::Neighbours::of(&runs, &tested);
-    for (change, function) in changes.iter_mut().zip(&tested) {
-        let caller = neighbours.caller(*function);
+    let adjusted = changes.iter().filter(|change| change.adjusted_p.is_some());
+    let counted: Vec<usize> = adjusted.map(|change| change.index).collect();
+    changes.retain(|change| listed.binary_search(&change.index).is_ok());
+    // What only calls others may be renamed, too.
+    let either = |(own, total): (&f64, &f64)| own.max(*total);
+    let chosen = worth(runs.shares(|run| run.own.iter().zip(&run.total).map(either).collect()));
+    let neighbours = renamed::Neighbours::of(&runs, &chosen);
+    for change in &mut changes {
+        let caller = neighbours.caller(change.index);
         change.called_by = caller.map(|caller| identified.functions[caller].name.clone());
     }
-    let renamed = renamed::guesses(&changes, &tested, &neighbours);
-    moved::find(&mut changes, &tested, &neighbours);
-
+    let renamed = renamed::guesses(&runs, &chosen, &neighbours);
     let whole = statistics::change(&runs.wholes(), &runs)?;
+    moved::find(&mut changes, &renamed, &neighbours, |functions| {
+        statistics::differ_together(functions, &runs, exact, whole.difference)
+    })?;
     for change in &mut changes {
         let share = change.own.difference / whole.difference;
         change.share = share.is_finite().then_some(share);
     }
     let differences: f64 = changes.iter().map(|change| change.own.difference).sum();
     let path = if changes.iter().any(FunctionChange::is_certain) {
-        path::of_change(&runs, &identified.functions, whole.difference)
+        path::of_change(&runs, &identified.functions, &renamed, &whole)?
     } else {
         Vec::new()
     };
-    let counted: Vec<usize> = (changes.iter().zip(&tested))
-        .filter(|(change, _)| change.adjusted_p.is_some())
-        .map(|(_, function)| *function)
-        .collect();
     let counted = if counted.is_empty() {
-        &tested
+        &listed
     } else {
         &counted
     };
@@ -360,16 +375,18 @@ pub fn explain(
         whole,
         functions: changes,
         rest: Rest {
-            functions: identified.functions.len() - tested.len(),
+            functions: identified.functions.len() - listed.len(),
             difference: whole.difference - differences,
         },
         threads: parts::of_threads(&runs, exact)?,
         categories: parts::of_categories(&runs, &identified.functions, exact)?,
         path,
-        renamed,
+        renamed: (renamed.iter())
+            .map(|guess| guess.named(&identified.functions))
+            .collect(),
         detectable,
     };
-    sort(&mut explanation);
+    sort(&mut explanation, &renamed);
     Ok(explanation)
 }
 
@@ -404,14 +421,28 @@ fn check(
     Ok(first.unit.clone())
 }
 
-/// Certain ones first, then by how much they moved; equal ones by name.
-fn sort(explanation: &mut Explanation) {
+/// Certain ones first, then by how much they moved; equal ones by name. What is probably renamed
+/// moved by what the two names differ.
+fn sort(explanation: &mut Explanation, renamed: &[renamed::Guess]) {
     let mut order: Vec<usize> = (0..explanation.functions.len()).collect();
     let functions = &explanation.functions;
+    let difference = |function: usize| {
+        let change = functions.iter().find(|change| change.index == function);
+        change.map_or(0.0, |change| change.own.difference)
+    };
+    let mut moved: BTreeMap<usize, f64> = (functions.iter())
+        .map(|change| (change.index, change.own.difference.abs()))
+        .collect();
+    for guess in renamed {
+        let left = (difference(guess.base) + difference(guess.experiment)).abs();
+        for function in [guess.base, guess.experiment] {
+            moved.entry(function).and_modify(|moved| *moved = left);
+        }
+    }
     order.sort_by(|&a, &b| {
         let (a, b) = (&functions[a], &functions[b]);
         (b.is_certain().cmp(&a.is_certain()))
-            .then(b.own.difference.abs().total_cmp(&a.own.difference.abs()))
+            .then(moved[&b.index].total_cmp(&moved[&a.index]))
             .then_with(|| a.function.name.cmp(&b.function.name))
     });
     let mut place = vec![0; order.len()];

@@ -4,8 +4,16 @@
 //! followed by frame pointers leaves out the function that calls it: the two seem to be
 //! called by the same one. So that counts, too, where one of them is on one side only, as a
 //! function is that was inlined everywhere.
+//!
+//! What is left of the two is a change, though, if it is certain and a good part of the whole
+//! difference: then the function was inlined, and is slower.
+//!
+//! A function that is probably renamed is gone under its old name alone, and what it cost is
+//! found under the other.
 
-use super::renamed::Neighbours;
+use pinpoint_compare::CompareError;
+
+use super::renamed::{Guess, Neighbours};
 use super::{FunctionChange, Verdict};
 
 /// The part of a loss that may be left when it is only moved.
@@ -13,11 +21,22 @@ const LEAST_LEFT: f64 = 0.2;
 
 /// Marks certain changes that cancel out between a caller and its callee. Each function is
 /// in one such pair at most: the greatest losses look first, and take what fits best.
-pub(super) fn find(changes: &mut [FunctionChange], tested: &[usize], neighbours: &Neighbours) {
+/// `differ_together` says of two functions whether what is left of them is a change.
+pub(super) fn find(
+    changes: &mut [FunctionChange],
+    renamed: &[Guess],
+    neighbours: &Neighbours,
+    differ_together: impl Fn([usize; 2]) -> Result<bool, CompareError>,
+) -> Result<(), CompareError> {
     let difference = |changes: &[FunctionChange], at: usize| changes[at].own.difference;
+    let is_renamed = |function: usize| {
+        let mut guesses = renamed.iter();
+        guesses.any(|guess| guess.base == function || guess.experiment == function)
+    };
     let of = |changes: &[FunctionChange], lost: bool| -> Vec<usize> {
         (0..changes.len())
             .filter(|at| changes[*at].is_certain() && (difference(changes, *at) < 0.0) == lost)
+            .filter(|at| !is_renamed(changes[*at].index))
             .collect()
     };
     let mut losses = of(changes, true);
@@ -26,7 +45,7 @@ pub(super) fn find(changes: &mut [FunctionChange], tested: &[usize], neighbours:
     for loss in losses {
         let left = |gain: usize| (difference(changes, gain) + difference(changes, loss)).abs();
         let fits = |gain: &usize| {
-            let (a, b) = (tested[*gain], tested[loss]);
+            let (a, b) = (changes[*gain].index, changes[loss].index);
             let is_one_sided =
                 |at: usize| matches!(changes[at].verdict, Verdict::New | Verdict::Gone);
             // If both are, one is perhaps the other's name.
@@ -44,9 +63,12 @@ pub(super) fn find(changes: &mut [FunctionChange], tested: &[usize], neighbours:
             .copied()
             .filter(fits)
             .min_by(|a, b| left(*a).total_cmp(&left(*b)));
-        if let Some(gain) = best {
+        if let Some(gain) = best
+            && !differ_together([changes[gain].index, changes[loss].index])?
+        {
             changes[gain].verdict = Verdict::Moved { with: loss };
             changes[loss].verdict = Verdict::Moved { with: gain };
         }
     }
+    Ok(())
 }

@@ -1,20 +1,42 @@
-//! The path of the change: from the outermost function inwards.
+//! The path of the change: from the outermost function inwards. A function that is probably
+//! renamed is one with the other: apart, each has all that it costs as a difference.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::PathStep;
-use super::runs::Runs;
+use pinpoint_compare::CompareError;
+
+use super::renamed::Guess;
+use super::runs::{Run, Runs};
+use super::statistics::change;
+use super::{Change, PathStep};
 use crate::profile::identity::Function;
 
 /// The part of the whole difference that a function on the path has at least.
 const LEAST_PART: f64 = 0.6;
+
+/// A smaller part of what there was before is rounding, and no difference.
+const ROUNDING: f64 = 1e-12;
 
 /// The longest path that is followed.
 const LONGEST: usize = 1000;
 
 /// Goes from the root into the function that has most of the difference, as long as it
 /// has 60 % of it.
-pub(super) fn of_change(runs: &Runs, functions: &[Function], whole: f64) -> Vec<PathStep> {
+pub(super) fn of_change(
+    runs: &Runs,
+    functions: &[Function],
+    renamed: &[Guess],
+    whole: &Change,
+) -> Result<Vec<PathStep>, CompareError> {
+    if whole.difference.abs() <= ROUNDING * whole.base.max(whole.experiment) {
+        return Ok(Vec::new());
+    }
+    let whole = whole.difference;
+    let names: BTreeMap<usize, usize> = renamed
+        .iter()
+        .map(|guess| (guess.base, guess.experiment))
+        .collect();
+    let one = |function: usize| names.get(&function).copied().unwrap_or(function);
     let mut path = Vec::new();
     // Where calls are counted there are no stacks.
     let counted = runs.all.iter().any(|run| run.calls.is_some());
@@ -24,16 +46,19 @@ pub(super) fn of_change(runs: &Runs, functions: &[Function], whole: f64) -> Vec<
         Place::stacks(runs)
     };
     while path.len() < LONGEST
-        && let Some((function, difference)) = place.greatest(runs, whole)
+        && let Some((function, difference)) = place.greatest(runs, one, whole)
         && difference / whole >= LEAST_PART
     {
+        place.enter(runs, one, function);
+        let values = place.values(runs);
+        let interval = values.map(|values| change(&values, runs)).transpose()?;
         path.push(PathStep {
             name: functions[function].name.clone(),
             difference,
+            interval: interval.and_then(|change| change.interval),
         });
-        place.enter(runs, function);
     }
-    path
+    Ok(path)
 }
 
 /// How far the path has come.
@@ -54,7 +79,12 @@ impl Place {
     }
 
     /// The next function with the greatest part of the difference.
-    fn greatest(&self, runs: &Runs, whole: f64) -> Option<(usize, f64)> {
+    fn greatest(
+        &self,
+        runs: &Runs,
+        one: impl Fn(usize) -> usize,
+        whole: f64,
+    ) -> Option<(usize, f64)> {
         let mut differences: BTreeMap<usize, f64> = BTreeMap::new();
         for (index, (run, weight)) in runs.signed().enumerate() {
             match self {
@@ -63,7 +93,7 @@ impl Place {
                         let mut child = run.children.first(stack);
                         while let Some(next) = child {
                             if let Some(function) = run.function(next) {
-                                *differences.entry(function).or_default() +=
+                                *differences.entry(one(function)).or_default() +=
                                     run.below[next] * weight;
                             }
                             child = run.children.after(next);
@@ -72,8 +102,9 @@ impl Place {
                 }
                 Self::Calls(Some(function), passed) => {
                     for edge in run.counted_calls() {
-                        if edge.caller == *function && !passed.contains(&edge.callee) {
-                            *differences.entry(edge.callee).or_default() += edge.weight * weight;
+                        let callee = one(edge.callee);
+                        if one(edge.caller) == *function && !passed.contains(&callee) {
+                            *differences.entry(callee).or_default() += edge.weight * weight;
                         }
                     }
                 }
@@ -86,7 +117,7 @@ impl Place {
                         .collect();
                     for (function, total) in run.total.iter().enumerate() {
                         if *total > 0.0 && !called.contains(&function) {
-                            *differences.entry(function).or_default() += total * weight;
+                            *differences.entry(one(function)).or_default() += total * weight;
                         }
                     }
                 }
@@ -96,7 +127,18 @@ impl Place {
         differences.into_iter().max_by(greatest)
     }
 
-    fn enter(&mut self, runs: &Runs, function: usize) {
+    /// What each run spends here and below, where there are stacks.
+    fn values(&self, runs: &Runs) -> Option<Vec<f64>> {
+        let Self::Stacks(stacks) = self else {
+            return None;
+        };
+        let pairs = runs.all.iter().zip(stacks);
+        let value =
+            |(run, stacks): (&Run, &Vec<usize>)| stacks.iter().map(|at| run.below[*at]).sum();
+        Some(pairs.map(value).collect())
+    }
+
+    fn enter(&mut self, runs: &Runs, one: impl Fn(usize) -> usize, function: usize) {
         match self {
             Self::Stacks(stacks) => {
                 for (run, stacks) in runs.all.iter().zip(stacks) {
@@ -104,7 +146,7 @@ impl Place {
                     for stack in stacks.iter() {
                         let mut child = run.children.first(*stack);
                         while let Some(next) = child {
-                            if run.function(next) == Some(function) {
+                            if run.function(next).map(&one) == Some(function) {
                                 inside.push(next);
                             }
                             child = run.children.after(next);

@@ -1,14 +1,18 @@
 //! Functions of one side that look like one of the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::FunctionChange;
 use super::runs::Runs;
+use crate::profile::identity::Function;
 
 /// How alike callers and callees have to be.
 const LEAST_ALIKE: f64 = 0.8;
+
+/// At most this many functions that one side alone has are compared with those of the other:
+/// those that cost most. Each is compared with each.
+const MOST_COMPARED: usize = 500;
 
 /// A function that may have another name in the other build.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +23,24 @@ pub struct RenameGuess {
     pub experiment: String,
     /// How alike their callers and callees are, from 0 to 1.
     pub alike: f64,
+}
+
+/// The same guess, by the places of the functions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guess {
+    pub(super) base: usize,
+    pub(super) experiment: usize,
+    alike: f64,
+}
+
+impl Guess {
+    pub(super) fn named(&self, functions: &[Function]) -> RenameGuess {
+        RenameGuess {
+            base: functions[self.base].name.clone(),
+            experiment: functions[self.experiment].name.clone(),
+            alike: self.alike,
+        }
+    }
 }
 
 /// Which functions call which, and how much of each side's cost goes that way.
@@ -34,28 +56,28 @@ pub(super) struct Neighbours {
 const ITSELF: usize = usize::MAX;
 
 impl Neighbours {
-    /// Those of the functions tested, weighed by what they cost.
-    pub(super) fn of(runs: &Runs, tested: &[usize]) -> Self {
+    /// Those of some functions, in ascending order, weighed by what they cost.
+    pub(super) fn of(runs: &Runs, chosen: &[usize]) -> Self {
         let mut neighbours = Self {
             callers: BTreeMap::new(),
             callees: BTreeMap::new(),
         };
-        let last = tested.last().map_or(0, |last| last + 1);
-        let mut is_tested = vec![false; last];
-        tested
+        let last = chosen.last().map_or(0, |last| last + 1);
+        let mut is_chosen = vec![false; last];
+        chosen
             .iter()
-            .for_each(|function| is_tested[*function] = true);
-        let is_tested = |function: usize| is_tested.get(function).copied().unwrap_or(false);
+            .for_each(|function| is_chosen[*function] = true);
+        let is_chosen = |function: usize| is_chosen.get(function).copied().unwrap_or(false);
         for run in &runs.all {
             let mut edge = |edge: super::runs::Edge| {
                 if edge.caller == edge.callee {
                     return;
                 }
-                if is_tested(edge.callee) {
+                if is_chosen(edge.callee) {
                     let callers = neighbours.callers.entry(edge.callee).or_default();
                     *callers.entry(edge.caller).or_default() += edge.weight;
                 }
-                if is_tested(edge.caller) {
+                if is_chosen(edge.caller) {
                     let callees = neighbours.callees.entry(edge.caller).or_default();
                     *callees.entry(edge.callee).or_default() += edge.weight;
                 }
@@ -65,7 +87,7 @@ impl Neighbours {
             } else {
                 run.seen_calls().for_each(&mut edge);
             }
-            for function in tested {
+            for function in chosen {
                 let callees = neighbours.callees.entry(*function).or_default();
                 *callees.entry(ITSELF).or_default() += run.own[*function];
             }
@@ -105,51 +127,56 @@ fn overlap(a: Option<&BTreeMap<usize, f64>>, b: Option<&BTreeMap<usize, f64>>) -
 
 /// Pairs of a function that only the base has and one that only the experiment has, each
 /// in one pair, the most alike first.
-pub(super) fn guesses(
-    changes: &[FunctionChange],
-    tested: &[usize],
-    neighbours: &Neighbours,
-) -> Vec<RenameGuess> {
-    let only = |in_base: bool| {
-        let is = move |change: &FunctionChange| match in_base {
-            true => change.total.experiment == 0.0,
-            false => change.total.base == 0.0,
-        };
-        let pairs = changes.iter().zip(tested);
-        pairs.filter(move |(change, _)| is(change))
-    };
+pub(super) fn guesses(runs: &Runs, chosen: &[usize], neighbours: &Neighbours) -> Vec<Guess> {
+    let (mut gone, mut new) = (Vec::new(), Vec::new());
+    for &function in chosen {
+        let mut totals = [0.0; 2];
+        for (run, weight) in runs.signed() {
+            totals[usize::from(weight > 0.0)] += run.total[function] * weight.abs();
+        }
+        match totals {
+            [base, 0.0] => gone.push((function, base)),
+            [0.0, experiment] => new.push((function, experiment)),
+            _ => {}
+        }
+    }
+    for functions in [&mut gone, &mut new] {
+        functions.sort_by(|a, b| b.1.total_cmp(&a.1));
+        functions.truncate(MOST_COMPARED);
+    }
     let mut pairs = Vec::new();
-    for (gone, gone_function) in only(true) {
-        for (new, new_function) in only(false) {
-            let ratio = new.total.experiment / gone.total.base;
+    for &(base, before) in &gone {
+        for &(experiment, after) in &new {
+            let ratio = after / before;
             if !(0.5..=2.0).contains(&ratio) {
                 continue;
             }
             let common = |table: &BTreeMap<usize, BTreeMap<usize, f64>>| {
-                overlap(table.get(gone_function), table.get(new_function))
+                overlap(table.get(&base), table.get(&experiment))
             };
             let alike = (common(&neighbours.callers) + common(&neighbours.callees)) / 2.0;
             if alike >= LEAST_ALIKE {
-                pairs.push((alike, ratio, gone, new));
+                let guess = Guess {
+                    base,
+                    experiment,
+                    alike,
+                };
+                pairs.push((guess, ratio));
             }
         }
     }
     // Equally alike: those whose costs are nearest.
     let distance = |ratio: f64| (ratio - 1.0).abs();
-    pairs.sort_by(|a, b| {
-        b.0.total_cmp(&a.0)
-            .then(distance(a.1).total_cmp(&distance(b.1)))
+    pairs.sort_by(|(a, a_ratio), (b, b_ratio)| {
+        (b.alike.total_cmp(&a.alike)).then(distance(*a_ratio).total_cmp(&distance(*b_ratio)))
     });
-    let mut guesses: Vec<RenameGuess> = Vec::new();
-    for (alike, _, gone, new) in pairs {
-        let (base, experiment) = (&gone.function.name, &new.function.name);
-        let is_taken = |guess: &RenameGuess| guess.base == *base || guess.experiment == *experiment;
-        if !guesses.iter().any(is_taken) {
-            guesses.push(RenameGuess {
-                base: base.clone(),
-                experiment: experiment.clone(),
-                alike,
-            });
+    let mut taken = BTreeSet::new();
+    let mut guesses = Vec::new();
+    for (guess, _) in pairs {
+        let both = [guess.base, guess.experiment];
+        if both.iter().all(|function| !taken.contains(function)) {
+            taken.extend(both);
+            guesses.push(guess);
         }
     }
     guesses

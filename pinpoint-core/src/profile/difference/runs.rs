@@ -59,22 +59,22 @@ impl<'a> Runs<'a> {
         self.values(|run| run.own.iter().sum())
     }
 
-    /// The greatest part of a side's whole cost that each function has.
-    pub(super) fn shares(&self) -> Vec<f64> {
+    /// The greatest part of a side's whole cost that each function has, of a value for each.
+    pub(super) fn shares(&self, of_run: impl Fn(&Run<'a>) -> Vec<f64>) -> Vec<f64> {
         let wholes = self.wholes();
         let (base, experiment) = wholes.split_at(self.base);
         let sums: [f64; 2] = [base.iter().sum(), experiment.iter().sum()];
         let mut of_sides = vec![[0.0; 2]; self.functions];
         for (index, run) in self.all.iter().enumerate() {
             let side = usize::from(index >= self.base);
-            for (sum, own) in of_sides.iter_mut().zip(&run.own) {
-                sum[side] += own;
+            for (sum, value) in of_sides.iter_mut().zip(of_run(run)) {
+                sum[side] += value;
             }
         }
-        let share = |own: [f64; 2]| {
+        let share = |values: [f64; 2]| {
             let of = |side: usize| {
                 if sums[side] > 0.0 {
-                    own[side] / sums[side]
+                    values[side] / sums[side]
                 } else {
                     0.0
                 }
@@ -82,6 +82,29 @@ impl<'a> Runs<'a> {
             of(0).max(of(1))
         };
         of_sides.into_iter().map(share).collect()
+    }
+
+    /// The functions that are tested together: those that are listed, since they have this part of
+    /// a side, and all that cost as much in all runs, whichever side these are of. The listed ones
+    /// alone would be those that are greater on one side by chance, too.
+    pub(super) fn tested(&self, listed: &[usize], least_share: f64) -> Vec<usize> {
+        let (base, all) = (self.base as f64, self.all.len() as f64);
+        let whole: f64 = self.wholes().iter().sum();
+        let least = least_share * base.min(all - base) / all * whole;
+        let mut sums = vec![0.0; self.functions];
+        for run in &self.all {
+            for (sum, own) in sums.iter_mut().zip(&run.own) {
+                *sum += own;
+            }
+        }
+        let functions = sums.into_iter().enumerate();
+        let is_tested = |function: &usize, sum: f64| {
+            (sum > 0.0 && sum >= least) || listed.binary_search(function).is_ok()
+        };
+        functions
+            .filter(|(function, sum)| is_tested(function, *sum))
+            .map(|(function, _)| function)
+            .collect()
     }
 
     /// The runs of each side with the sign and the weight that they have in a difference
@@ -102,13 +125,7 @@ impl<'a> Runs<'a> {
 impl<'a> Run<'a> {
     fn new(profile: &'a Profile, of: &'a [u32], identified: &'a Identified) -> Self {
         let count = identified.functions.len();
-        let mut costs = costs(profile, of, count);
-        for (function, is_idle) in identified.idle.iter().enumerate() {
-            if *is_idle {
-                costs.own[function] = 0.0;
-                costs.total[function] = 0.0;
-            }
-        }
+        let costs = costs(profile, of, count, &identified.idle);
         let mut run = Self {
             own: costs.own,
             total: costs.total,

@@ -1,9 +1,8 @@
 //! Estimates, p-values, and what could have been seen.
 
 use pinpoint_compare::{
-    Alternative, CompareError, Interval, MannWhitneyOptions, Scratch, SignFlips,
-    benjamini_hochberg_discrete, mann_whitney_u_with, normal_upper_quantile, sign_flips,
-    wilcoxon_with,
+    CompareError, Interval, MannWhitneyOptions, Method, Scratch, benjamini_hochberg_discrete,
+    mann_whitney_u_with, normal_upper_quantile, pseudomedian, sign_flips,
 };
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +16,25 @@ const LEVEL: f64 = 0.05;
 /// The chance with which a difference that could have been seen would have been.
 const POWER: f64 = 0.8;
 
+/// The part of the whole difference that two functions have together, if what they exchange is
+/// not all.
+const LEAST_TOGETHER: f64 = 0.2;
+
 /// How much calls have to change, in comparison with their cost, to be what changed.
 const SAME_COST_PER_CALL: f64 = 0.05;
+
+/// The most runs of two equal sides whose arrangements are all counted: more take too long, and
+/// the normal approximation is good. Of unequal sides the product counts: with few runs on one,
+/// the approximation is bad, however many there are on the other.
+const MOST_COUNTED: usize = 12;
+
+/// A p-value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Test {
+    p: f64,
+    /// The smallest that it could have been with the values found, however they are arranged.
+    least: f64,
+}
 
 /// What could have been seen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,13 +75,12 @@ pub(super) fn change(values: &[f64], runs: &Runs) -> Result<Change, CompareError
     Ok(test(values, runs, &mut Scratch::new())?.0)
 }
 
-/// The change of a value, and the p-value of its difference and the smallest that it could have
-/// been, if there can be one.
+/// The change of a value, and the test of its difference, if there can be one.
 pub(super) fn test(
     values: &[f64],
     runs: &Runs,
     scratch: &mut Scratch,
-) -> Result<(Change, Option<SignFlips>), CompareError> {
+) -> Result<(Change, Option<Test>), CompareError> {
     let (base, experiment) = values.split_at(runs.base);
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let mut change = Change {
@@ -78,23 +93,22 @@ pub(super) fn test(
     if !runs.are_enough() {
         return Ok((change, None));
     }
-    let p = if runs.paired {
-        let test = wilcoxon_with(experiment, Some(base), Alternative::TwoSided, 0.95, scratch)?;
-        change.estimate = Some(test.estimate.unwrap_or(0.0));
-        // One that had to lower its level says less than it seems to.
-        let holds = test.achieved_confidence.is_some_and(|level| level >= 0.9);
-        change.interval = test.interval.filter(|_| holds);
-        // Counts of samples have ties.
+    let test = if runs.paired {
         let differences: Vec<f64> = base.iter().zip(experiment).map(|(a, b)| b - a).collect();
-        sign_flips(&differences)?
-    } else {
-        let test = mann_whitney_u_with(base, experiment, &MannWhitneyOptions::default(), scratch)?;
-        change.estimate = test.shift.map(|shift| shift.estimate);
-        change.interval = test.shift.and_then(|shift| shift.interval);
-        SignFlips {
-            p_value: test.p_value,
-            least: runs.smallest_p().min(test.p_value),
+        let shift = pseudomedian(&differences, 0.95)?;
+        (change.estimate, change.interval) = (Some(shift.estimate), shift.interval);
+        // Counts of samples have ties.
+        let flips = sign_flips(&differences)?;
+        Test {
+            p: flips.p_value,
+            least: flips.least,
         }
+    } else {
+        let options = MannWhitneyOptions::default();
+        let found = mann_whitney_u_with(base, experiment, &options, scratch)?;
+        change.estimate = found.shift.map(|shift| shift.estimate);
+        change.interval = found.shift.and_then(|shift| shift.interval);
+        of_groups(base, experiment, found.p_value, scratch)?
     };
     // All values are equal: a point.
     if change.interval.is_none() && values.iter().all(|value| *value == values[0]) {
@@ -103,7 +117,40 @@ pub(super) fn test(
             high: 0.0,
         });
     }
-    Ok((change, Some(p)))
+    Ok((change, Some(test)))
+}
+
+/// The p-value of two groups, by all their arrangements where these can be counted: with few
+/// values the approximation may be below what any arrangement gives.
+fn of_groups(
+    base: &[f64],
+    experiment: &[f64],
+    approximate: f64,
+    scratch: &mut Scratch,
+) -> Result<Test, CompareError> {
+    if base.len() * experiment.len() > MOST_COUNTED * MOST_COUNTED {
+        let least = smallest_p(base.len(), experiment.len(), false);
+        let p = approximate.max(least);
+        return Ok(Test { p, least });
+    }
+    let options = MannWhitneyOptions {
+        method: Method::Exact,
+        confidence: None,
+        ..MannWhitneyOptions::default()
+    };
+    let mut p_of = |base: &[f64], experiment: &[f64]| {
+        let test = mann_whitney_u_with(base, experiment, &options, scratch)?;
+        Ok(test.p_value)
+    };
+    // The sides as far apart as these values can be.
+    let mut sorted = [base, experiment].concat();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let (low, high) = sorted.split_at(base.len());
+    let mut least = p_of(low, high)?;
+    let (low, high) = sorted.split_at(experiment.len());
+    least = least.min(p_of(high, low)?);
+    let p = p_of(base, experiment)?;
+    Ok(Test { p, least })
 }
 
 /// What moved in each of the functions tested.
@@ -134,7 +181,7 @@ pub(super) fn changes(
             total,
             calls,
             share: None,
-            p: p.map(|test| test.p_value),
+            p: p.map(|test| test.p),
             adjusted_p: None,
             verdict: Verdict::Uncertain,
             called_by: None,
@@ -157,8 +204,8 @@ pub(super) fn changes(
 
 /// The p-values, adjusted for being many. Functions that were seen in a few runs only could not
 /// have a small one, and do not count.
-pub(super) fn adjusted(tests: &[SignFlips]) -> Result<Vec<Option<f64>>, CompareError> {
-    let p_values: Vec<f64> = tests.iter().map(|test| test.p_value).collect();
+pub(super) fn adjusted(tests: &[Test]) -> Result<Vec<Option<f64>>, CompareError> {
+    let p_values: Vec<f64> = tests.iter().map(|test| test.p).collect();
     let least: Vec<f64> = tests.iter().map(|test| test.least).collect();
     benjamini_hochberg_discrete(&p_values, &least, LEVEL)
 }
@@ -211,8 +258,28 @@ fn is_certain(
     if exact {
         lie_apart(values) && own.difference.abs() >= LEAST_SHARE * whole
     } else {
-        adjusted_p.is_some_and(|p| p <= LEVEL)
+        // Single outliers may turn a mean against what most runs show.
+        let is_one_way = own
+            .estimate
+            .is_none_or(|shift| shift * own.difference >= 0.0);
+        is_one_way && adjusted_p.is_some_and(|p| p <= LEVEL)
     }
+}
+
+/// The sum of two functions has a difference that is no chance, and is a part of the whole one
+/// that is worth a word.
+pub(super) fn differ_together(
+    [first, second]: [usize; 2],
+    runs: &Runs,
+    exact: bool,
+    whole: f64,
+) -> Result<bool, CompareError> {
+    let values = runs.values(|run| run.own[first] + run.own[second]);
+    let (change, test) = test(&values, runs, &mut Scratch::new())?;
+    let sides = values.split_at(runs.base);
+    let most = runs.wholes().into_iter().fold(0.0, f64::max);
+    Ok(change.difference.abs() > LEAST_TOGETHER * whole.abs()
+        && is_certain(&change, sides, test.map(|test| test.p), exact, most))
 }
 
 fn lie_apart((base, experiment): (&[f64], &[f64])) -> bool {

@@ -62,12 +62,12 @@ pub enum Exported {
 pub enum ExportError {
     /// The format has no place for negative weights.
     #[error(
-        "a difference has negative weights, which {0} cannot hold; export a side, or as folded or pprof"
+        "a difference has negative weights, which {0} cannot hold; export one side, or the difference as folded or pprof"
     )]
     Negative(&'static str),
     /// The format is for times only.
     #[error(
-        "a .cpuprofile holds times, and these profiles count {0}; export as pprof or speedscope"
+        "a .cpuprofile holds times, and these profiles count {0}; export them as pprof, or one side as speedscope"
     )]
     NoTime(ProfileUnit),
     /// The stacks are too deep to be written out.
@@ -102,14 +102,14 @@ pub fn export(
     match (format, exported) {
         (ExportFormat::Folded, _) => merged.folded(exported),
         (ExportFormat::Pprof, _) => merged.pprof(exported, &unit),
+        (ExportFormat::CpuProfile, _) if unit != ProfileUnit::Nanoseconds => {
+            Err(ExportError::NoTime(unit))
+        }
         (ExportFormat::CpuProfile, Exported::Difference) => {
             Err(ExportError::Negative("a .cpuprofile"))
         }
         (ExportFormat::Speedscope, Exported::Difference) => {
             Err(ExportError::Negative("speedscope"))
-        }
-        (ExportFormat::CpuProfile, _) if unit != ProfileUnit::Nanoseconds => {
-            Err(ExportError::NoTime(unit))
         }
         (ExportFormat::CpuProfile, _) => merged.cpuprofile(exported),
         (ExportFormat::Speedscope, _) => merged.speedscope(exported, &unit),

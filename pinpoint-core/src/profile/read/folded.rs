@@ -7,7 +7,8 @@
 //!
 //! A stack to a line, the outermost function first, and how many samples had it. Python's
 //! profilers write the file and line after the name; `perf`'s scripts write `_[k]` after
-//! functions of the kernel. Checked with py-spy 0.4.3 and inferno 0.12.3.
+//! functions of the kernel. Lines that all end in two counts are the difference of two
+//! profiles, and refused: a name may end in a number, but hardly all of them. Checked with py-spy 0.4.3 and inferno 0.12.3.
 
 use super::{is_address, misshapen};
 use crate::profile::builder::Builder;
@@ -43,18 +44,24 @@ fn split(line: &str) -> Result<(&str, f64), &'static str> {
 pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> {
     let mut builder = Builder::default();
     let thread = builder.thread("");
+    let (mut lines, mut with_two_counts) = (0_usize, 0_usize);
     for (index, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
         }
         let (stack, count) =
             split(line).map_err(|problem| misshapen(FORMAT, index, line.len(), problem))?;
+        lines += 1;
+        with_two_counts += usize::from(split(stack).is_ok_and(|(stack, _)| !stack.is_empty()));
         let mut leaf = crate::profile::Stacks::ROOT;
         for name in stack.split(';').filter(|name| !name.is_empty()) {
             let frame = frame(&mut builder, name);
             leaf = builder.stack(leaf, frame);
         }
         builder.sample(leaf, thread, count);
+    }
+    if lines > 0 && with_two_counts == lines {
+        return Err(ReadProfileError::TwoSides);
     }
     builder.finish(
         FORMAT,

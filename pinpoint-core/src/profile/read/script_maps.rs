@@ -102,11 +102,14 @@ impl<'a> ScriptMaps<'a> {
         let Some(original) = map.original(line, column, &frame.function_name) else {
             return;
         };
+        let ran = frame.frame(builder);
         if let Some(name) = original.name {
             frame.function_name = Cow::Owned(name.to_owned());
         }
         frame.line_number = Some(original.line.into());
         frame.column_number = Some(original.column.into());
         frame.url = Cow::Owned(original.source.to_owned());
+        let resolved = frame.frame(builder);
+        builder.source_mapped(ran, resolved);
     }
 }

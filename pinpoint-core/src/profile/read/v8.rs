@@ -193,7 +193,7 @@ impl NodeTree {
 }
 
 impl CallFrame<'_> {
-    fn frame(&self, builder: &mut Builder) -> Frame {
+    pub(super) fn frame(&self, builder: &mut Builder) -> Frame {
         // Counted from 1, and 0 for none, where V8 counts from 0.
         let position = |number: Option<f64>| number.map_or(0, |number| (number + 1.0) as u32);
         Frame {

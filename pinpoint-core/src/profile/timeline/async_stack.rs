@@ -167,6 +167,18 @@ impl Timeline {
         parts
     }
 
+    /// The stack that an entry's event carries, the innermost function first. Its lines and
+    /// columns are those of the calls, counted from 0, and not those on which functions begin;
+    /// of `FunctionCall`, it is the function alone.
+    ///
+    /// Empty where the event carries none, for calls from samples, and for an id of another
+    /// timeline.
+    pub fn payload_stack(&self, entry: EntryId) -> &[FunctionId] {
+        let stack = self.entry(entry).map(|entry| entry.stack as usize);
+        let payload = stack.and_then(|stack| self.payloads.get(stack));
+        payload.map_or(&[], Vec::as_slice)
+    }
+
     /// What scheduled the task that an entry begins: the name of the task, such as
     /// `Promise.then`, and the call or event that scheduled it.
     pub fn scheduled_by(&self, entry: EntryId) -> Option<(NameId, EntryId)> {
@@ -179,9 +191,8 @@ impl Timeline {
 
     /// The functions on the stack that an event carries take the place of the innermost ones.
     fn take_payload(&self, entry: EntryId, parts: &mut [StackPart]) {
-        let stack = self.entry(entry).map(|entry| entry.stack as usize);
-        let payload = stack.and_then(|stack| self.payloads.get(stack));
-        let (Some(payload), Some(part)) = (payload, parts.first_mut()) else {
+        let payload = self.payload_stack(entry);
+        let Some(part) = parts.first_mut().filter(|_| !payload.is_empty()) else {
             return;
         };
         let mut shown = payload

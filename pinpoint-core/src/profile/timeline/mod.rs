@@ -44,7 +44,8 @@
 //!
 //! V8 says with `AsyncTaskScheduled` and `AsyncTaskRun` what was scheduled where, joined by
 //! a flow (`flows.rs`). [`Timeline::stack`] walks up from an entry to its callers, and from
-//! a task to what scheduled it.
+//! a task to what scheduled it. Some events carry a stack of their own, which says where they
+//! were called, and not which functions were running: [`Timeline::payload_stack`].
 
 mod arguments;
 mod async_stack;

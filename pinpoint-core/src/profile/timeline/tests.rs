@@ -5,7 +5,7 @@ use std::fmt::Write;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Category, EntryId, Nesting, Timeline};
+use super::{Category, EntryId, FunctionId, Nesting, Timeline};
 use crate::profile::ReadProfileError;
 
 /// An event of the one thread; `more` overrides and adds.
@@ -389,15 +389,19 @@ fn the_stack_that_an_event_carries_says_where_it_was_called() {
     let carried = json!({"args": {"beginData": {"stackTrace": [frame]}}});
     events.push(event("Layout", "X", 20.0, 5.0, carried));
     let timeline = read(&events).unwrap();
-    let parts = timeline.stack(EntryId { track: 0, entry: 3 });
-    let places: Vec<(i32, i32)> = parts[0]
-        .functions
-        .iter()
-        .map(|id| timeline.function(*id).unwrap())
-        .map(|function| (function.line, function.column))
-        .collect();
+    let layout = EntryId { track: 0, entry: 3 };
+    let places = |functions: &[FunctionId]| -> Vec<(i32, i32)> {
+        let functions = functions.iter().map(|id| timeline.function(*id).unwrap());
+        functions.map(|it| (it.line, it.column)).collect()
+    };
     // Of a layout, lines are counted from 1.
-    assert_eq!(places, [(40, 6), (2, 0)]);
+    assert_eq!(places(timeline.payload_stack(layout)), [(40, 6)]);
+    let parts = timeline.stack(layout);
+    assert_eq!(places(&parts[0].functions), [(40, 6), (2, 0)]);
+    let without = EntryId { entry: 0, ..layout };
+    assert_eq!(timeline.payload_stack(without), []);
+    let foreign = EntryId { track: 7, entry: 0 };
+    assert_eq!(timeline.payload_stack(foreign), []);
 }
 
 #[test]
@@ -446,7 +450,7 @@ fn what_is_wrong_has_a_place() {
     assert!(error(&nameless).contains("its pid is main, not a number"));
     let folded = Timeline::read(b"main;f 3\n").unwrap_err().to_string();
     assert!(
-        folded.contains("the folded stacks has no timeline"),
+        folded.contains("there is no timeline in the folded stacks"),
         "{folded}"
     );
 }
