@@ -71,6 +71,10 @@ struct State {
     tables: BTreeMap<String, bigquery::Table>,
     /// The requests about a table that was just made that say that there is none.
     unseen_for: u32,
+    /// Tasks leave no traces, whatever they are asked for.
+    traces_lost: bool,
+    /// So many traces are cut short.
+    traces_cut: usize,
     /// Rows are taken, and in no table.
     loses_rows: bool,
 }
@@ -104,6 +108,8 @@ impl FakeLuci {
             issues: BTreeMap::new(),
             tables: BTreeMap::new(),
             unseen_for: 0,
+            traces_lost: false,
+            traces_cut: 0,
             loses_rows: false,
         };
         Self(Arc::new(Inner {
@@ -211,6 +217,16 @@ impl FakeLuci {
     /// Lets trouble begin or end.
     pub fn set_faults(&self, faults: Faults) {
         self.state().faults = faults;
+    }
+
+    /// Lets tasks leave traces as they are asked to, or none.
+    pub fn lose_traces(&self, lost: bool) {
+        self.state().traces_lost = lost;
+    }
+
+    /// Cuts the traces of the next tasks short.
+    pub fn cut_traces(&self, count: usize) {
+        self.state().traces_cut = count;
     }
 
     /// Lets the builds that go on take a day longer.

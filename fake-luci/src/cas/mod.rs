@@ -2,6 +2,8 @@
 
 pub(crate) mod server;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -27,21 +29,47 @@ impl State {
     }
 }
 
-/// Keeps what a task leaves, `BENCHMARK/perf_results.json`; the digest of the root.
-pub(crate) fn results(state: &mut State, benchmark: &str, value: f64) -> String {
+/// Keeps what a task leaves: `BENCHMARK/perf_results.json`, and its trace at a path of its own;
+/// the digest of the root.
+pub(crate) fn results(
+    state: &mut State,
+    benchmark: &str,
+    value: f64,
+    trace: Option<(&str, Vec<u8>)>,
+) -> String {
     let histograms = json!([{
         "name": "Score",
         "unit": "ms_smallerIsBetter",
         "sampleValues": [value, value],
     }]);
-    let file = state.store(histograms.to_string().into_bytes());
-    let folder = state.store(directory(1, "perf_results.json", &file));
-    state.store(directory(2, benchmark, &folder))
+    let path = format!("{benchmark}/perf_results.json");
+    let mut files = BTreeMap::from([(path, histograms.to_string().into_bytes())]);
+    files.extend(trace.map(|(path, trace)| (path.to_owned(), trace)));
+    tree(state, files)
 }
 
-/// A `Directory` of the Remote Execution API with one entry: a file (field 1) or a folder
-/// (field 2), each with its name (field 1) and its digest (field 2: hash, size).
-fn directory(field: u8, name: &str, digest: &str) -> Vec<u8> {
+/// Keeps files by their paths; the digest of the root.
+fn tree(state: &mut State, files: BTreeMap<String, Vec<u8>>) -> String {
+    let (mut here, mut folders) = (Vec::new(), BTreeMap::<_, BTreeMap<_, _>>::new());
+    for (path, content) in files {
+        match path.split_once('/') {
+            Some((folder, rest)) => {
+                let folder = folders.entry(folder.to_owned()).or_default();
+                folder.insert(rest.to_owned(), content);
+            }
+            None => here.extend(entry(1, &path, &state.store(content))),
+        }
+    }
+    for (name, files) in folders {
+        let digest = tree(state, files);
+        here.extend(entry(2, &name, &digest));
+    }
+    state.store(here)
+}
+
+/// An entry of a `Directory` of the Remote Execution API: a file (field 1) or a folder (field 2),
+/// each with its name (field 1) and its digest (field 2: hash, size).
+fn entry(field: u8, name: &str, digest: &str) -> Vec<u8> {
     let (hash, size) = digest.split_once('/').unwrap_or_default();
     let mut size_field = vec![0x10];
     size_field.extend(varint(size.parse().unwrap_or_default()));

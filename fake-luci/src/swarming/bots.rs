@@ -1,5 +1,6 @@
 //! What bots do in the course of time.
 
+use super::trace;
 use crate::{State, cas};
 
 /// A task takes this long, and up to as much again.
@@ -48,6 +49,8 @@ pub struct Task {
     pub(super) bot: Option<String>,
     pub(super) build: String,
     pub(super) benchmark: String,
+    /// The path of the trace that it leaves.
+    pub(super) trace: Option<String>,
     /// How it will end.
     pub(super) fate: &'static str,
     pub(super) output: Option<String>,
@@ -120,7 +123,11 @@ impl State {
         let level = self.level_of(&self.tasks[task].build);
         let output = level.filter(|_| !is_foreign).map(|level| {
             let value = level + offset + noise;
-            cas::results(self, &self.tasks[task].benchmark.clone(), value)
+            let Task {
+                benchmark, trace, ..
+            } = self.tasks[task].clone();
+            let trace = { trace.as_deref() }.zip(self.trace_of(value));
+            cas::results(self, &benchmark, value, trace)
         });
         let task = &mut self.tasks[task];
         task.started = Some(start);
@@ -144,6 +151,19 @@ impl State {
         if task.fate == "DEAD_BOT" {
             self.bots[bot].is_dead = true;
         }
+    }
+
+    /// The trace of a run, whole or cut, unless it is lost.
+    fn trace_of(&mut self, milliseconds: f64) -> Option<Vec<u8>> {
+        if self.traces_lost {
+            return None;
+        }
+        let mut trace = trace::content(milliseconds);
+        if self.traces_cut > 0 {
+            self.traces_cut -= 1;
+            trace.truncate(trace.len() * 2 / 3);
+        }
+        Some(trace)
     }
 
     fn end_tasks(&mut self, now: u64) {

@@ -2,6 +2,7 @@
 
 mod bots;
 mod requests;
+mod trace;
 
 use axum::body::Bytes;
 use serde_json::{Value, json};
@@ -161,6 +162,7 @@ impl State {
             wanted: wanted.clone(),
             bot: None,
             build,
+            trace: trace::path(command, benchmark.as_deref().unwrap_or_default()),
             benchmark: benchmark.unwrap_or_default(),
             fate,
             output: None,

@@ -45,6 +45,31 @@ impl Cas {
         filled.map(|()| tree)
     }
 
+    /// Writes these files into a folder, which must exist, by their numbers, and gives their
+    /// paths.
+    ///
+    /// # Errors
+    ///
+    /// [`CasError::File`] if one is there or can't be written, [`CasError::Missing`], and trouble
+    /// with the store. What was written stays.
+    pub async fn download_files(
+        &self,
+        files: &[Digest],
+        folder: &Path,
+    ) -> Result<Vec<PathBuf>, CasError> {
+        let mut tree = Tree::default();
+        for (number, digest) in files.iter().enumerate() {
+            let file = File {
+                digest: *digest,
+                is_executable: false,
+            };
+            tree.files.insert(number.to_string(), file);
+        }
+        self.fill(&tree, folder).await?;
+        let paths = (0..files.len()).map(|number| folder.join(number.to_string()));
+        Ok(paths.collect())
+    }
+
     async fn fill(&self, tree: &Tree, folder: &Path) -> Result<(), CasError> {
         let mut places = Places::new();
         for (path, file) in &tree.files {

@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use pinpoint_core::job::{BisectionResult, JobResult, NamedCulprit, PairwiseResult};
 use pinpoint_core::results::Format;
 use pinpoint_core::{
-    Answered, CombinedCommit, Direction, EffectOf, PairwiseSpec, Position, Report, Task, Variant,
-    direction_of,
+    Answered, CombinedCommit, Direction, EffectOf, FindMetric, Limits, PairwiseSpec, Position,
+    Report, Task, Variant, direction_of,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{JobConfig, JobError, spec_of};
-use crate::local::{LocalConfig, LocalError, Profiling, kept_profiles, limits};
+use crate::local::{LocalConfig, LocalError, NOT_KEPT, Profiling, kept_profiles, limits};
 use crate::store::{Job, JobId};
 
 /// The chart of the runs of an explanation.
@@ -80,9 +80,12 @@ pub enum NotExplicable {
         /// Its culprits.
         culprits: String,
     },
-    /// Its commits are built or run elsewhere, or by functions of a program.
+    /// A culprit was asked for, of a job that compares two builds.
+    #[error("job {0} compares two builds and has no culprits to choose from")]
+    NoChoice(JobId),
+    /// Its commits are built or run by functions of a program.
     #[error(
-        "job {0} was not built and run by commands of its own, so that its runs can't be profiled here; record profiles where they run, and compare those"
+        "job {0} was built and run by functions of a program, so that its runs can't be profiled here; record profiles where they run, and compare those"
     )]
     Elsewhere(JobId),
     /// It is an explanation itself.
@@ -105,6 +108,9 @@ struct Sides {
 /// many pairs of runs. Of several culprits it is the first, or the one whose hash begins with
 /// these digits.
 ///
+/// Of a job in LUCI, the configuration of its executor is that of the job: what has its runs
+/// profiled is for the executor to say. Of its changes nothing is known on this machine.
+///
 /// # Errors
 ///
 /// [`NotExplicable`].
@@ -119,49 +125,35 @@ pub fn explain_job(
     if config.explains.is_some() {
         return Err(NotExplicable::Explanation(job.id.clone()));
     }
-    let needs_functions = config.needs_functions();
-    let Some(local) = config.local.filter(|_| !needs_functions) else {
+    if config.needs_functions() {
         return Err(NotExplicable::Elsewhere(job.id.clone()));
-    };
+    }
+    let local = config.local.as_ref();
     let direction = spec_of(job)?.direction();
     let sides = match result {
-        JobResult::Bisection(result) => of_culprit(job, result, culprit, direction, &local)?,
+        JobResult::Bisection(result) => of_culprit(job, result, culprit, direction, local)?,
         JobResult::CulpritFinder(result) => {
-            of_culprit(job, &result.search, culprit, direction, &local)?
+            of_culprit(job, &result.search, culprit, direction, local)?
         }
-        JobResult::Pairwise(result) => of_pair(result, &local),
+        JobResult::Pairwise(_) if culprit.is_some() => {
+            return Err(NotExplicable::NoChoice(job.id.clone()));
+        }
+        JobResult::Pairwise(result) => of_pair(result, local),
     };
     let spec = PairwiseSpec {
         chart: Some(CHART.into()),
         direction: Direction::Down,
         pairs,
         profiled: true,
-        limits: limits(local.build_jobs),
+        limits: local.map_or_else(Limits::default, |local| limits(local.build_jobs)),
         ..PairwiseSpec::new(sides.base.clone(), sides.experiment)
     };
-    let is_exact = profiling.profiler.is_exact();
+    let in_luci = config.luci.is_some();
     let config = JobConfig {
-        local: Some(LocalConfig {
-            good: sides.base.commit,
-            good_arguments: sides.base.arguments,
-            good_env: sides.base.env,
-            format: Format::Time,
-            chart: Some(CHART.into()),
-            every_chart: false,
-            instructions: None,
-            measure_choice: None,
-            run_aggregate: None,
-            results: None,
-            // It is meant for runs that nothing slows down.
-            timeout: local.timeout.filter(|_| !is_exact),
-            // What is counted does not depend on what is cached.
-            warmup: if is_exact { 0 } else { local.warmup },
-            skip: Vec::new(),
-            trace: false,
-            paths: Vec::new(),
-            profiling: Some(profiling),
-            ..local
-        }),
+        local: (config.local).map(|local| profiled(local, sides.base, profiling)),
+        luci: config.luci,
+        // Many tasks are asked for at once: whether they leave profiles shows in one before.
+        find_metric: in_luci.then(FindMetric::default),
         inherited_env: config.inherited_env,
         explains: Some(Explained {
             job: job.id.to_string(),
@@ -174,12 +166,38 @@ pub fn explain_job(
     Ok((spec, config))
 }
 
+/// The configuration of runs that are profiled, on this machine.
+fn profiled(local: LocalConfig, base: Variant, profiling: Profiling) -> LocalConfig {
+    let is_exact = profiling.profiler.is_exact();
+    LocalConfig {
+        good: base.commit,
+        good_arguments: base.arguments,
+        good_env: base.env,
+        format: Format::Time,
+        chart: Some(CHART.into()),
+        every_chart: false,
+        instructions: None,
+        measure_choice: None,
+        run_aggregate: None,
+        results: None,
+        // It is meant for runs that nothing slows down.
+        timeout: local.timeout.filter(|_| !is_exact),
+        // What is counted does not depend on what is cached.
+        warmup: if is_exact { 0 } else { local.warmup },
+        skip: Vec::new(),
+        trace: false,
+        paths: Vec::new(),
+        profiling: Some(profiling),
+        ..local
+    }
+}
+
 fn of_culprit(
     job: &Job,
     result: &BisectionResult,
     wanted: Option<&str>,
     direction: Direction,
-    local: &LocalConfig,
+    local: Option<&LocalConfig>,
 ) -> Result<Sides, NotExplicable> {
     let culprits = &result.culprits;
     let Some(first) = culprits.first() else {
@@ -207,11 +225,11 @@ fn of_culprit(
         base: culprit.prior.clone().into(),
         experiment: culprit.commit.clone().into(),
         difference,
-        changes: changes_of(culprit, local),
+        changes: local.and_then(|local| changes_of(culprit, local)),
     })
 }
 
-fn of_pair(result: &PairwiseResult, local: &LocalConfig) -> Sides {
+fn of_pair(result: &PairwiseResult, local: Option<&LocalConfig>) -> Sides {
     let charts = || result.charts.iter();
     let moved = charts().find(|chart| chart.comparison.moved());
     let improved = charts().find(|chart| chart.comparison.improved());
@@ -224,7 +242,7 @@ fn of_pair(result: &PairwiseResult, local: &LocalConfig) -> Sides {
         base: result.base.clone(),
         experiment: result.experiment.clone(),
         difference,
-        changes: changes_between(base, experiment, local),
+        changes: local.and_then(|local| changes_between(base, experiment, local)),
     }
 }
 
@@ -285,8 +303,17 @@ pub struct ProfilePair {
     pub base: Vec<PathBuf>,
     /// Of the experiment.
     pub experiment: Vec<PathBuf>,
-    /// Why one of them is missing: the failure of a run, or a remark on it.
-    pub missing: Option<String>,
+    /// Why one of them is missing.
+    pub missing: Option<MissingProfile>,
+}
+
+/// Why a run has no profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MissingProfile {
+    /// The job's profiles had no room for it.
+    NoRoom,
+    /// The failure of the run, or another remark on it.
+    Other(String),
 }
 
 impl ProfilePair {
@@ -313,8 +340,11 @@ pub fn profile_pairs(answers: &[Answered], job_dir: &Path) -> Result<Vec<Profile
         let files = |name: &str| kept_profiles(job_dir, &format!("{}-{name}", answer.action));
         let (first_files, second_files) = (files("first")?, files("second")?);
         let reasons = [&reports.first, &reports.second].map(|run| {
-            let remark = run.warnings.first();
-            run.failure.as_ref().or(remark).cloned()
+            let failure = run.failure.as_ref().or(run.warnings.first());
+            match run.warnings.iter().any(|remark| remark == NOT_KEPT) {
+                true => Some(MissingProfile::NoRoom),
+                false => failure.cloned().map(MissingProfile::Other),
+            }
         });
         let [first_reason, second_reason] = reasons;
         let missing = first_reason.or(second_reason);

@@ -133,7 +133,9 @@ pub use cancel::cancel;
 pub use config::{CommandLine, JobConfig, inherited_values, new_job, open_local, open_provided};
 pub use error::JobError;
 #[cfg(feature = "local")]
-pub use explained::{Changes, Explained, NotExplicable, ProfilePair, explain_job, profile_pairs};
+pub use explained::{
+    Changes, Explained, MissingProfile, NotExplicable, ProfilePair, explain_job, profile_pairs,
+};
 pub use files::{PATCH, fetch_files};
 #[cfg(feature = "api")]
 pub use requested::{JobRequest, RequestError};

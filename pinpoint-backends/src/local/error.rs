@@ -278,7 +278,7 @@ pub enum LocalError {
 
 impl LocalError {
     /// Names the path in an error of the operating system.
-    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io {
             action,
             path: path.into(),

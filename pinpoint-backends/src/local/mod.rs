@@ -126,6 +126,8 @@ pub use measures::{MeasureChoice, RunMeasure};
 pub use mirrors::{MirrorError, Mirrors};
 pub use pinpoint_core::{Measure, Metric};
 pub use process::ignores_hangup;
+#[cfg(feature = "luci")]
+pub(crate) use profiler::Kept;
 pub use profiler::{
     Profiler, ProfilerError, ProfilerFacts, Profiling, choose_profiler, kept_profiles,
     profiler_facts,
@@ -133,6 +135,7 @@ pub use profiler::{
 pub use remote_url::{RemoteUrl, RemoteUrlError, RepositoryPattern, RepositoryPatternError};
 pub use repository::{Repository, RepositoryError};
 pub use results::Results;
+pub(crate) use run::NOT_KEPT;
 pub use sessions::{Session, note_session, sessions};
 pub use settle::SettleWait;
 pub use tails::{OutputTail, output_tails, run_warnings};

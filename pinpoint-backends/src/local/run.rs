@@ -42,7 +42,7 @@ const RUNS_OF_CHOICE: u32 = 5;
 const KEPT: u64 = 64 << 10;
 
 /// The remark on a run whose profile does not fit.
-const NOT_KEPT: &str = "its profile was not kept: the job's profiles have no more room";
+pub(crate) const NOT_KEPT: &str = "its profile was not kept: the job's profiles have no more room";
 
 /// One execution that counts, about to be made.
 struct One<'a> {

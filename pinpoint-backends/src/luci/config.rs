@@ -7,10 +7,11 @@ use pinpoint_core::bots::Swarming as Machines;
 use serde::{Deserialize, Serialize};
 
 use super::error::LuciError;
+use super::profiles::LuciProfiling;
 use super::reports::ReportSettings;
 use super::services::Addresses;
 use crate::buildbucket::{BuilderId, PlanError};
-use crate::swarming::{BenchmarkRun, CommandError, TaskSettings};
+use crate::swarming::{BenchmarkRun, TaskSettings};
 
 /// The benchmark of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +48,9 @@ pub struct LuciConfig {
     /// The issue that hears of the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<u64>,
+    /// How the runs are profiled, of a job that compares their profiles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profiling: Option<LuciProfiling>,
     /// Decides the order of the bots.
     pub seed: u64,
 }
@@ -104,6 +108,7 @@ impl LuciConfig {
             charts: WantedCharts::default(),
             settings: LuciSettings::default(),
             issue: None,
+            profiling: None,
             seed,
         }
     }
@@ -125,7 +130,8 @@ impl LuciConfig {
         &self,
         revision: &str,
         more: &[String],
-    ) -> Result<Vec<String>, CommandError> {
+    ) -> Result<Vec<String>, LuciError> {
+        let tracing = self.tracing()?;
         let Benchmark {
             name,
             target,
@@ -133,16 +139,17 @@ impl LuciConfig {
             story_tags,
             arguments,
         } = &self.benchmark;
-        BenchmarkRun {
+        let run = BenchmarkRun {
             target,
             benchmark: name,
             browser: &self.machines.browser,
             story: story.as_deref(),
             story_tags: story_tags.as_deref(),
+            profiling: tracing.as_ref().map_or(&[], |tracing| &tracing.arguments),
             arguments: &[arguments, more].concat(),
             revision,
-        }
-        .command()
+        };
+        Ok(run.command()?)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::cas::CasError;
 use crate::google::{AddressError, ServiceError, TransportError};
 use crate::issue_tracker::IssueTracker;
 use crate::listed::listed;
+use crate::local::{LocalError, Profiler};
 use crate::swarming::{CommandError, TaskState};
 
 /// Why an action has no answer.
@@ -120,6 +121,34 @@ pub enum LuciError {
         /// What was asked for.
         aggregate: Aggregate,
     },
+    /// The benchmark fails when it is to write profiles.
+    #[error(
+        "the benchmark fails with what has it write profiles, {attempts} of {attempts} times at {commit}: {reason}"
+    )]
+    ProfiledFails {
+        /// The hash of the base.
+        commit: String,
+        /// The number of tasks.
+        attempts: usize,
+        /// Why the last one failed.
+        reason: String,
+    },
+    /// The benchmark writes no profiles.
+    #[error("the benchmark leaves no profile at {commit}: {reason}")]
+    NoProfiles {
+        /// The hash of the base.
+        commit: String,
+        /// What is there instead.
+        reason: String,
+    },
+    /// The profiler is one of this machine.
+    #[error(
+        "the profiler {0} can't be started on bots, where a benchmark writes profiles itself; take chrome or files:GLOB"
+    )]
+    Profiler(Profiler),
+    /// A profile can't be kept.
+    #[error(transparent)]
+    Kept(Box<LocalError>),
     /// An interval is out of its bounds.
     #[error(
         "intervals.{name} is {milliseconds}; it must be from {} to {} ms", .bounds.start(), .bounds.end()
@@ -184,6 +213,10 @@ impl LuciError {
             | Self::NoSuchChart { .. }
             | Self::ManyCharts { .. }
             | Self::NoAggregate { .. }
+            | Self::ProfiledFails { .. }
+            | Self::NoProfiles { .. }
+            | Self::Profiler(_)
+            | Self::Kept(_)
             | Self::Interval { .. }
             | Self::Table(_)
             | Self::IssueStatus(_)

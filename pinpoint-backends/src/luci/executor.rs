@@ -18,6 +18,7 @@ use super::config::LuciConfig;
 use super::error::LuciError;
 use super::handle::Handle;
 use super::poll::Poll;
+use super::profiles::Profiles;
 use super::services::LuciServices;
 use super::sources::Sources;
 use crate::cas::{Cas, CasOptions};
@@ -32,6 +33,8 @@ pub struct LuciExecutor {
     pub(super) sources: Sources,
     pub(super) bots: Bots,
     pub(super) poll: Poll,
+    /// Of a job whose runs are profiled.
+    pub(super) profiles: Option<Profiles>,
     /// Held while a build that is gone is looked for and asked for.
     pub(super) rebuilding: Mutex<()>,
     pub(super) clock: WallClock,
@@ -68,8 +71,8 @@ impl LuciExecutor {
     ///
     /// # Errors
     ///
-    /// When the target can't be run, the bucket has no name of the usual form, or an interval is
-    /// out of its bounds.
+    /// When the target can't be run or profiled, the bucket has no name of the usual form, or an
+    /// interval is out of its bounds.
     pub fn new(config: LuciConfig, services: LuciServices) -> Result<Self, LuciError> {
         config.settings.intervals.check()?;
         config.builder()?;
@@ -78,6 +81,7 @@ impl LuciExecutor {
             sources: Sources::new(services.gitiles.clone()),
             poll: Poll::new(config.settings.intervals.tasks()),
             bots: Bots::default(),
+            profiles: None,
             rebuilding: Mutex::default(),
             clock: WallClock::new(),
             config,

@@ -62,15 +62,26 @@ impl LuciExecutor {
             for task in &answers {
                 match self.charts_of(task).await? {
                     Ok(charts) if charts.is_empty() => reason = "it gives no values".into(),
-                    Ok(charts) => return metric_of(&self.config.charts, request, charts),
+                    Ok(charts) => {
+                        self.check_profiles(&run, task).await?;
+                        return metric_of(&self.config.charts, request, charts);
+                    }
                     Err(failure) => reason = failure,
                 }
             }
             if answers.len() >= MOST_TASKS {
-                return Err(LuciError::GoodFails {
-                    commit: commit.main.git_hash.clone(),
-                    attempts: answers.len(),
-                    reason,
+                let (commit, attempts) = (commit.main.git_hash.clone(), answers.len());
+                return Err(match self.config.profiling {
+                    Some(_) => LuciError::ProfiledFails {
+                        commit,
+                        attempts,
+                        reason,
+                    },
+                    None => LuciError::GoodFails {
+                        commit,
+                        attempts,
+                        reason,
+                    },
                 });
             }
             let id = match tasks.iter().find(|task| !task.state.is_final()) {

@@ -43,6 +43,7 @@
 //! | `metric.rs` | a run that shows the metric |
 //! | `bots.rs` | which bot is next |
 //! | `poll.rs` | one question about all tasks under way |
+//! | `profiles.rs` | profiles that tasks leave |
 //! | `outputs.rs` | what tasks leave |
 //! | `executor.rs` | the executor |
 //! | `result_source.rs` | names for the result of a job |
@@ -81,6 +82,7 @@ mod once;
 mod outputs;
 mod pairs;
 mod poll;
+mod profiles;
 mod reports;
 mod result_source;
 mod runs;
@@ -91,5 +93,6 @@ pub use config::{Benchmark, Intervals, LuciConfig, LuciSettings, WantedCharts};
 pub use error::LuciError;
 pub use executor::LuciExecutor;
 pub use outputs::{OutputError, TaskOutputs};
+pub use profiles::LuciProfiling;
 pub use reports::{ReportError, ReportSettings, Reported, Reports, Subject};
 pub use services::{Addresses, LuciServices};

@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use pinpoint_core::Series;
 
-use crate::cas::{Cas, CasError, DigestError};
+use crate::cas::{Cas, CasError, Digest, DigestError, Tree};
 use crate::swarming::CasReference;
+
+/// Paths that an error names, at most.
+const MOST_LISTED: usize = 3;
 
 /// Reads what tasks leave: [`Cas`], or a test.
 #[async_trait]
@@ -18,6 +22,20 @@ pub trait TaskOutputs: Send + Sync {
         root: &CasReference,
         benchmark: &str,
     ) -> Result<BTreeMap<String, Series>, OutputError>;
+
+    /// The files in this root whose paths match a pattern, never none: fetched into a folder, or
+    /// with none just found, and then without paths. Of files with the same content there is
+    /// one. Nothing is found by those that read charts alone.
+    async fn profiles(
+        &self,
+        root: &CasReference,
+        pattern: &str,
+        most_bytes: u64,
+        folder: Option<&Path>,
+    ) -> Result<Vec<PathBuf>, OutputError> {
+        let _ = (root, pattern, most_bytes, folder);
+        Err(OutputError::None("its files can't be read".into()))
+    }
 }
 
 /// There are no charts.
@@ -39,14 +57,110 @@ impl TaskOutputs for Cas {
         root: &CasReference,
         benchmark: &str,
     ) -> Result<BTreeMap<String, Series>, OutputError> {
-        let digest = root.digest.to_string().parse();
-        let digest = digest.map_err(|error: DigestError| OutputError::Trouble(Box::new(error)))?;
-        let charts = self.perf_results(&digest, benchmark).await;
+        let charts = self.perf_results(&digest_of(root)?, benchmark).await;
         charts.map_err(|error| match error {
             CasError::NoResults { .. } | CasError::Results { .. } => {
                 OutputError::None(error.to_string())
             }
-            error => OutputError::Trouble(Box::new(error)),
+            error => trouble(error),
         })
+    }
+
+    async fn profiles(
+        &self,
+        root: &CasReference,
+        pattern: &str,
+        most_bytes: u64,
+        folder: Option<&Path>,
+    ) -> Result<Vec<PathBuf>, OutputError> {
+        let tree = self.tree(&digest_of(root)?).await.map_err(trouble)?;
+        let files = matching(&tree, pattern);
+        if files.is_empty() {
+            let there = listed(tree.files.keys());
+            return Err(OutputError::None(format!(
+                "no file that it left matches {pattern}; there {there}"
+            )));
+        }
+        let bytes: u64 = files.iter().map(Digest::size).sum();
+        if bytes > most_bytes {
+            return Err(OutputError::None(format!(
+                "its profiles have {bytes} bytes, and at most {most_bytes} are read"
+            )));
+        }
+        match folder {
+            Some(folder) => self.download_files(&files, folder).await.map_err(trouble),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+fn digest_of(root: &CasReference) -> Result<Digest, OutputError> {
+    let digest = root.digest.to_string().parse();
+    digest.map_err(|error: DigestError| OutputError::Trouble(Box::new(error)))
+}
+
+fn trouble(error: CasError) -> OutputError {
+    OutputError::Trouble(Box::new(error))
+}
+
+/// The contents of the files that match, in the order of their paths.
+fn matching(tree: &Tree, pattern: &str) -> Vec<Digest> {
+    let options = glob::MatchOptions {
+        require_literal_separator: true,
+        ..glob::MatchOptions::default()
+    };
+    // It was checked when it was read.
+    let Ok(pattern) = glob::Pattern::new(pattern) else {
+        return Vec::new();
+    };
+    let mut files: Vec<Digest> = Vec::new();
+    for (path, file) in &tree.files {
+        if pattern.matches_with(path, options) && !files.contains(&file.digest) {
+            files.push(file.digest);
+        }
+    }
+    files
+}
+
+/// The first of these paths.
+fn listed<'a>(paths: impl ExactSizeIterator<Item = &'a String>) -> String {
+    let count = paths.len();
+    let first: Vec<&str> = paths.take(MOST_LISTED).map(String::as_str).collect();
+    match (count, count - first.len()) {
+        (0, _) => "is no file at all".into(),
+        (_, 0) => format!("is {}", first.join(", ")),
+        (_, more) => format!("is {}, and {more} more", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cas::File;
+
+    #[test]
+    fn files_match_by_their_whole_paths_once_each() {
+        let file = |content: &str| File {
+            digest: Digest::of(content.as_bytes()),
+            is_executable: false,
+        };
+        let files = [
+            ("b/output/1/trace.json", file("one")),
+            ("b/output/2/trace.json.gz", file("two")),
+            ("b/output/merged/trace.json", file("one")),
+            ("b/perf_results.json", file("values")),
+        ];
+        let tree = Tree {
+            files: files.map(|(path, file)| (path.to_owned(), file)).into(),
+            ..Tree::default()
+        };
+        let found = matching(&tree, "b/output/**/trace*.json*");
+        assert_eq!(found, [Digest::of(b"one"), Digest::of(b"two")]);
+        assert_eq!(matching(&tree, "*.json"), []);
+        let shown = listed(tree.files.keys());
+        assert_eq!(
+            shown,
+            "is b/output/1/trace.json, b/output/2/trace.json.gz, b/output/merged/trace.json, and 1 more"
+        );
     }
 }

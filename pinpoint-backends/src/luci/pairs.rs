@@ -219,15 +219,23 @@ impl LuciExecutor {
         )?;
         let charts: &Charts = &request.charts;
         let (first_build, second_build) = (build_of(&request.first)?, build_of(&request.second)?);
-        let report = PairReport {
+        let mut report = PairReport {
             first: self.judged_run(&first, &first_build, charts).await?,
             second: self.judged_run(&second, &second_build, charts).await?,
         };
-        match self.is_pair(&first, &second).await? {
-            true => Ok(report),
+        if !self.is_pair(&first, &second).await? {
             // It is found to be none when it is started again, and made again.
-            false => Err(LuciError::Lost),
+            return Err(LuciError::Lost);
         }
+        let sides = [
+            ("first", &first, &mut report.first),
+            ("second", &second, &mut report.second),
+        ];
+        for (side, task, report) in sides {
+            let run = format!("{}-{side}", request.key.action);
+            self.keep_profiles(task, run, report).await?;
+        }
+        Ok(report)
     }
 }
 

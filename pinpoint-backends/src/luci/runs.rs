@@ -11,6 +11,7 @@ use super::executor::{LuciExecutor, key_of};
 use super::handle::Handle;
 use super::once::Tries;
 use super::outputs::OutputError;
+use super::profiles::wall;
 use crate::google::{Code, ServiceError, unix_milliseconds};
 use crate::swarming::{
     BUILD_TAG, CasReference, PART_TAG, ResultOrError, TaskPlan, TaskResult, TaskState, build_tag,
@@ -249,6 +250,9 @@ impl LuciExecutor {
                 "task {} failed with exit code {code}",
                 task.task_id
             )));
+        }
+        if self.config.profiling.is_some() {
+            return Ok(Ok(wall(task)));
         }
         let Some(root) = &task.cas_output_root else {
             return Ok(Err(format!("task {} left no files", task.task_id)));

@@ -42,7 +42,7 @@ struct Tables {
 }
 
 #[derive(Deserialize)]
-struct Gtest {
+pub(super) struct Gtest {
     program: String,
     arguments: Vec<String>,
 }
@@ -51,6 +51,30 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     serde_json::from_str(include_str!("benchmarks.json"))
         .expect("the tables are readable, as a test makes sure")
 });
+
+/// What runs a benchmark.
+pub(super) enum Runner {
+    /// A program.
+    Gtest(&'static Gtest),
+    /// Crossbench, which has the benchmark by this name.
+    Crossbench(&'static str),
+    /// Telemetry.
+    Telemetry,
+}
+
+impl Runner {
+    /// The runner of a benchmark, by its name.
+    pub(super) fn of(benchmark: &str) -> Self {
+        let Tables {
+            gtests, crossbench, ..
+        } = &*TABLES;
+        match (crossbench.get(benchmark), gtests.get(benchmark)) {
+            (Some(mapped), _) => Self::Crossbench(mapped),
+            (None, Some(gtest)) => Self::Gtest(gtest),
+            (None, None) => Self::Telemetry,
+        }
+    }
+}
 
 /// A benchmark that can't be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,6 +90,9 @@ pub enum CommandError {
         /// The story, or tags of stories.
         story: String,
     },
+    /// It can't be asked for traces.
+    #[error("{0} is a program of GoogleTest, which writes no traces that Chrome's options ask for")]
+    NoTraces(String),
 }
 
 /// One execution of a benchmark.
@@ -79,6 +106,7 @@ pub enum CommandError {
 ///     browser: "release",
 ///     story: None,
 ///     story_tags: None,
+///     profiling: &[],
 ///     arguments: &[],
 ///     revision: "1f2e3d4c5b6a",
 /// };
@@ -98,6 +126,8 @@ pub struct BenchmarkRun<'a> {
     pub story: Option<&'a str>,
     /// The tags of the stories to run, separated by commas.
     pub story_tags: Option<&'a str>,
+    /// Arguments by which a run is profiled, all of them for the runner.
+    pub profiling: &'a [String],
     /// Arguments of the job.
     pub arguments: &'a [String],
     /// The full hash of the commit.
@@ -116,13 +146,13 @@ impl BenchmarkRun<'_> {
         }
         let mut command = words(&RUNNER);
         command.push(SCRIPT.into());
-        if let Some(mapped) = TABLES.crossbench.get(self.benchmark) {
-            self.crossbench(&mut command, mapped)?;
-            return Ok(command);
-        }
         let describes = self.story_tags.is_none();
-        match TABLES.gtests.get(self.benchmark) {
-            Some(gtest) => {
+        match Runner::of(self.benchmark) {
+            Runner::Crossbench(mapped) => {
+                self.crossbench(&mut command, mapped)?;
+                return Ok(command);
+            }
+            Runner::Gtest(gtest) => {
                 command.push(gtest.program.clone());
                 command.extend(describes.then(|| "-d".to_owned()));
                 let name = [
@@ -134,7 +164,7 @@ impl BenchmarkRun<'_> {
                 command.extend(words(&name));
                 command.extend(gtest.arguments.clone());
             }
-            None => {
+            Runner::Telemetry => {
                 command.push("../../tools/perf/run_benchmark".into());
                 command.extend(describes.then(|| "-d".to_owned()));
                 command.extend(words(&["--benchmarks", self.benchmark]));
@@ -161,7 +191,9 @@ impl BenchmarkRun<'_> {
         command.extend(words(&named));
         command.extend([format!("--browser={}", self.browser), "-v".into()]);
         command.extend(words(&OUTPUT));
-        command.extend(self.arguments.iter().cloned());
+        // Before those of the job, which may end with the browser's, after `--`.
+        command.extend_from_slice(self.profiling);
+        command.extend_from_slice(self.arguments);
         Ok(())
     }
 
@@ -183,6 +215,7 @@ impl BenchmarkRun<'_> {
         command.extend(words(&OUTPUT));
         let label = self.revision.get(..7).unwrap_or(self.revision);
         command.extend(words(&["--results-label", label]));
+        command.extend_from_slice(self.profiling);
         command.extend(runner_arguments(self.arguments));
     }
 }
@@ -237,6 +270,7 @@ mod tests {
         browser: "release",
         story: None,
         story_tags: None,
+        profiling: &[],
         arguments: &[],
         revision: "0123456789abcdef0123456789abcdef01234567",
     };
@@ -339,6 +373,24 @@ mod tests {
             let telemetry = "../../tools/perf/run_benchmark -d --benchmarks blink_perf.css";
             assert_command(run, &format!("{telemetry} {}", tail(expected)));
         }
+        let (profiling, arguments) = (["--trace".to_owned()], ["--enable-a".to_owned()]);
+        let run = BenchmarkRun {
+            profiling: &profiling,
+            arguments: &arguments,
+            ..RUN
+        };
+        let command = run.command().unwrap();
+        let last = "--trace --extra-browser-args=--enable-a";
+        assert!(command.join(" ").ends_with(last), "{command:?}");
+        let run = BenchmarkRun {
+            benchmark: "jetstream2.crossbench",
+            ..run
+        };
+        let command = run.command().unwrap().join(" ");
+        assert!(
+            command.ends_with("output.json --trace --enable-a"),
+            "{command}"
+        );
         let two = ["--enable-a", "--enable-b"].map(str::to_owned);
         let last = runner_arguments(&two);
         assert_eq!(last, ["--extra-browser-args=--enable-a --enable-b"]);

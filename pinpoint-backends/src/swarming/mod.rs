@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `messages.rs` | the messages, as its `.proto` file defines them |
 //! | `command.rs` | the command line of a benchmark; pure |
+//! | `tracing.rs` | what has a benchmark write traces; pure |
 //! | `task.rs` | the request of a task; pure |
 //! | `client.rs` | the calls |
 //!
@@ -13,6 +14,7 @@ mod client;
 mod command;
 mod messages;
 mod task;
+mod tracing;
 
 pub use client::Swarming;
 pub use command::{BenchmarkRun, CommandError};
@@ -23,3 +25,4 @@ pub use messages::{
 #[cfg(feature = "luci")]
 pub(crate) use task::{BUILD_TAG, PART_TAG, build_tag, uuid};
 pub use task::{TaskPlan, TaskSettings, key_tag};
+pub use tracing::Tracing;

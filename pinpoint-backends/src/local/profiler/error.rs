@@ -71,7 +71,7 @@ pub enum ProfilerError {
         source: io::Error,
     },
     /// The run ended and there is no profile.
-    #[error("{0} wrote no profile; {advice}", advice = advice(.0))]
+    #[error("{} wrote no profile; {}", .0.in_words(), advice(.0))]
     Nothing(Profiler),
 }
 

@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -24,16 +25,18 @@ const UNFINISHED: &str = ".unfinished";
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// The profiles of a job.
-pub(in crate::local) struct Kept {
+pub(crate) struct Kept {
     place: PathBuf,
     /// The most bytes.
     most: u64,
+    /// Held while one of several runs that end together finds its place.
+    placing: Mutex<()>,
 }
 
 impl Kept {
     /// Those of the job in this directory. What an earlier process did not finish is
     /// removed.
-    pub(in crate::local) fn open(job_dir: &Path, most: u64) -> Result<Self, LocalError> {
+    pub(crate) fn open(job_dir: &Path, most: u64) -> Result<Self, LocalError> {
         let place = job_dir.join(DIRECTORY);
         files::create_dir(&place)?;
         for entry in fs::read_dir(&place).map_err(LocalError::io("read", &place))? {
@@ -45,17 +48,22 @@ impl Kept {
                 files::remove(&path)?;
             }
         }
-        Ok(Self { place, most })
+        Ok(Self {
+            place,
+            most,
+            placing: Mutex::default(),
+        })
     }
 
     /// Keeps the profile of a run; false when there is no room for it.
-    pub(in crate::local) fn add(&self, run: &str, profile: &[PathBuf]) -> Result<bool, LocalError> {
+    pub(crate) fn add(&self, run: &str, profile: &[PathBuf]) -> Result<bool, LocalError> {
         let unfinished = self.place.join(format!("{run}{UNFINISHED}"));
         files::create_dir(&unfinished)?;
         for (number, path) in profile.iter().enumerate() {
             let target = unfinished.join(format!("{number}.gz"));
             compress(path, &target).map_err(LocalError::io("write", &target))?;
         }
+        let _alone = self.placing.lock().unwrap_or_else(PoisonError::into_inner);
         let read = LocalError::io("read", &self.place);
         if size(&self.place).map_err(read)? > self.most {
             files::remove(&unfinished)?;
@@ -171,6 +179,26 @@ mod tests {
         fs::create_dir(&unfinished).unwrap();
         Kept::open(job.path(), 100).unwrap();
         assert!(!unfinished.exists());
+    }
+
+    #[test]
+    fn runs_that_end_together_are_all_kept() {
+        let job = tempfile::tempdir().unwrap();
+        let written = job.path().join("x.txt");
+        fs::write(&written, "main;parse 3\n").unwrap();
+        let kept = Kept::open(job.path(), u64::MAX).unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..8 {
+                let (kept, written) = (&kept, std::slice::from_ref(&written));
+                scope.spawn(move || {
+                    for run in 0..20 {
+                        assert!(kept.add(&format!("{thread}-{run}"), written).unwrap());
+                    }
+                });
+            }
+        });
+        let runs = fs::read_dir(job.path().join(DIRECTORY)).unwrap();
+        assert_eq!(runs.count(), 160);
     }
 
     #[test]

@@ -42,8 +42,9 @@ use tempfile::TempDir;
 use self::choice::is_installed;
 pub use self::choice::{ProfilerFacts, choose_profiler, profiler_facts};
 pub use self::error::ProfilerError;
+pub(crate) use self::kept::Kept;
+pub(super) use self::kept::clean;
 pub use self::kept::kept_profiles;
-pub(super) use self::kept::{Kept, clean};
 use super::error::LocalError;
 
 /// Begins the names of directories for profiles of runs that are being made.
@@ -94,6 +95,20 @@ impl Profiler {
     /// Whether it counts, so that one pair of runs is enough.
     pub fn is_exact(&self) -> bool {
         *self == Self::Callgrind
+    }
+
+    /// Whether its profiles may say when each sample was taken, so that a part of their time
+    /// can be looked at.
+    pub fn has_times(&self) -> bool {
+        !matches!(self, Self::Callgrind | Self::Go)
+    }
+
+    /// As it is called in a sentence: a template may be long.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Command(_) => "the profiler's command".into(),
+            other => other.to_string(),
+        }
     }
 }
 
