@@ -10,22 +10,33 @@ const LONGEST_UNIT: usize = 24;
 
 /// A value with its unit, in the prefix that suits it: `12.34 ms`, `1.2 GiB`.
 pub fn quantity(value: f64, unit: Option<&str>) -> String {
-    match unit {
-        Some("s" | "sec" | "seconds") => scaled(
-            value,
-            &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
-        ),
-        Some("bytes" | "B") => scaled(
-            value,
-            &[
-                (1_073_741_824.0, "GiB"),
-                (1_048_576.0, "MiB"),
-                (1_024.0, "KiB"),
-                (1.0, "B"),
-            ],
-        ),
-        Some(unit) => format!("{} {}", digits(value), short_unit(unit)),
-        None => digits(value),
+    let (scale, unit) = scale(value, unit);
+    with_unit(digits(value / scale), &unit)
+}
+
+/// The prefix that suits a value: how much it stands for, and the unit with it.
+fn scale(value: f64, unit: Option<&str>) -> (f64, Cow<'_, str>) {
+    let scales: &[(f64, &str)] = match unit {
+        Some("s" | "sec" | "seconds") => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
+        Some("bytes" | "B") => &[
+            (1_073_741_824.0, "GiB"),
+            (1_048_576.0, "MiB"),
+            (1_024.0, "KiB"),
+            (1.0, "B"),
+        ],
+        Some(unit) => return (1.0, short_unit(unit)),
+        None => return (1.0, Cow::Borrowed("")),
+    };
+    let fits = scales.iter().find(|(scale, _)| value.abs() >= *scale);
+    let (scale, unit) = fits.or(scales.last()).copied().unwrap_or((1.0, ""));
+    (scale, Cow::Borrowed(unit))
+}
+
+fn with_unit(number: String, unit: &str) -> String {
+    if unit.is_empty() {
+        number
+    } else {
+        format!("{number} {unit}")
     }
 }
 
@@ -38,29 +49,58 @@ fn short_unit(unit: &str) -> Cow<'_, str> {
     Cow::Owned(plain(&start).replace(['\n', '\t'], "\u{fffd}") + "…")
 }
 
-/// As [`quantity`], with a sign.
+/// As [`quantity`], with a sign unless it is zero.
 pub fn change(value: f64, unit: Option<&str>) -> String {
-    let sign = if value >= 0.0 { "+" } else { "" };
-    format!("{sign}{}", quantity(value, unit))
+    let (scale, unit) = scale(value, unit);
+    with_unit(with_sign(digits(value / scale)), &unit)
 }
 
-fn scaled(value: f64, scales: &[(f64, &str)]) -> String {
-    let (scale, name) = scales
-        .iter()
-        .find(|(scale, _)| value.abs() >= *scale)
-        .or(scales.last())
-        .copied()
-        .unwrap_or((1.0, ""));
-    format!("{} {name}", digits(value / scale))
+/// A change and its interval, all in the prefix and with the decimals that suit the largest:
+/// `+12.10 ms` and `[+11.40, +12.70]`.
+pub fn change_and_interval(value: f64, [low, high]: [f64; 2], unit: Option<&str>) -> [String; 2] {
+    let largest = value.abs().max(low.abs()).max(high.abs());
+    let (scale, unit) = scale(largest, unit);
+    let decimals = decimals(largest / scale);
+    let number = |value: f64| match decimals {
+        Some(decimals) => with_sign(format!("{:.decimals$}", value / scale)),
+        None => with_sign(digits(value / scale)),
+    };
+    [
+        with_unit(number(value), &unit),
+        format!("[{}, {}]", number(low), number(high)),
+    ]
+}
+
+/// A change as a part of what there was before, in percent: `+11.0 %`.
+pub fn percent_change(part: f64) -> String {
+    format!("{} %", with_sign(format!("{:.1}", part * 100.0)))
+}
+
+/// A number with its sign; what is shown as zero has none.
+fn with_sign(number: String) -> String {
+    let is_zero = !number.contains(|c: char| matches!(c, '1'..='9') || c.is_alphabetic());
+    match number.strip_prefix('-') {
+        Some(number) if is_zero => number.to_owned(),
+        None if !is_zero => format!("+{number}"),
+        _ => number,
+    }
 }
 
 /// Four digits that count.
 pub fn digits(value: f64) -> String {
-    let size = value.abs();
-    if size != 0.0 && !(1e-4..1e7).contains(&size) {
-        return format!("{value:.3e}");
+    match decimals(value.abs()) {
+        Some(decimals) => format!("{value:.decimals$}"),
+        None => format!("{value:.3e}"),
     }
-    let decimals = match size {
+}
+
+/// The decimals with which a number of this size has four digits; none where it is written
+/// with an exponent.
+fn decimals(size: f64) -> Option<usize> {
+    if size != 0.0 && !(1e-4..1e7).contains(&size) {
+        return None;
+    }
+    Some(match size {
         s if s >= 1000.0 || s == 0.0 => 0,
         s if s >= 100.0 => 1,
         s if s >= 10.0 => 2,
@@ -69,8 +109,7 @@ pub fn digits(value: f64) -> String {
         s if s >= 0.01 => 5,
         s if s >= 0.001 => 6,
         _ => 7,
-    };
-    format!("{value:.decimals$}")
+    })
 }
 
 /// A p-value: never 0, and no more digits than mean something.
@@ -154,6 +193,39 @@ mod tests {
         }
         assert_eq!(change(0.002, Some("s")), "+2.000 ms");
         assert_eq!(change(-0.002, Some("s")), "-2.000 ms");
+        assert_eq!([change(0.0, Some("s")), change(-0.0, None)], ["0 ns", "0"]);
+        assert_eq!(change(1e9, Some("points")), "+1.000e9 points");
+    }
+
+    #[test]
+    fn a_change_and_its_interval_have_one_unit() {
+        let written = |value, interval| change_and_interval(value, interval, Some("s"));
+        assert_eq!(
+            written(-272.2e-6, [-465.5e-6, -78.82e-6]),
+            ["-272.2 µs", "[-465.5, -78.8]"]
+        );
+        assert_eq!(
+            written(0.9e-3, [-0.000_01e-3, 1.1e-3]),
+            ["+0.900 ms", "[0.000, +1.100]"]
+        );
+        assert_eq!(written(0.0, [0.0, 0.0]), ["0 ns", "[0, 0]"]);
+        assert_eq!(
+            change_and_interval(304.0, [298.0, 309.0], Some("samples")),
+            ["+304.0 samples", "[+298.0, +309.0]"]
+        );
+        assert_eq!(
+            change_and_interval(2e7, [1e7, 3e7], Some("instructions")),
+            ["+2.000e7 instructions", "[+1.000e7, +3.000e7]"]
+        );
+    }
+
+    #[test]
+    fn a_change_that_is_shown_as_zero_has_no_sign() {
+        let parts = [0.11, -0.0049, 0.0, -0.0, -0.0004, f64::INFINITY];
+        assert_eq!(
+            parts.map(percent_change),
+            ["+11.0 %", "-0.5 %", "0.0 %", "0.0 %", "0.0 %", "+inf %"]
+        );
     }
 
     #[test]

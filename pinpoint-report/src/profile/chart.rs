@@ -24,8 +24,12 @@ pub(super) struct Chart {
     pub(super) tracks: Vec<Track>,
     pub(super) kinds: Vec<Kind>,
     pub(super) marks: Vec<Mark>,
+    /// The stacks that events carry, the innermost call first, with its place.
+    pub(super) stacks: Vec<Vec<String>>,
     /// Entries that are shorter than this are left out, for want of room.
     pub(super) shortest: u64,
+    /// Begin and end of what counts, where that is not all.
+    pub(super) window: Option<[u64; 2]>,
     /// Of a timeline: what is needed to note something in its file.
     pub(super) trace: Option<Trace>,
 }
@@ -68,6 +72,15 @@ pub(super) struct Keys {
     /// V8's number of a call's node; -1 for events, -2 for what is made of two.
     pub(super) nodes: Vec<i64>,
     pub(super) scheduled: Scheduled,
+    pub(super) called: Called,
+}
+
+/// Entries whose events carry a stack, and its place among those of the chart.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Called {
+    /// Each as the difference to the one before.
+    pub(super) entry: Vec<usize>,
+    pub(super) stack: Vec<usize>,
 }
 
 /// Entries that begin a task, and what scheduled it.
@@ -118,6 +131,8 @@ pub(super) fn shown_run(runs: &[Profile]) -> Option<usize> {
 pub(super) struct Drawn<'a> {
     pub(super) timeline: &'a Timeline,
     pub(super) file: &'a str,
+    /// Begin and end of what counts, in microseconds of the file's own clock.
+    pub(super) window: Option<[f64; 2]>,
 }
 
 impl Chart {
@@ -165,7 +180,9 @@ impl Chart {
             tracks,
             kinds: kinds.listed,
             marks: marks(profile),
+            stacks: Vec::new(),
             shortest,
+            window: None,
             trace: None,
         }
     }

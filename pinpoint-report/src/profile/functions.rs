@@ -1,7 +1,10 @@
-//! The tables that need no script: functions, the path of the change, guesses.
+//! The tables that need no script: functions, threads, categories, the path of the change,
+//! guesses.
 
 use maud::{Markup, html};
-use pinpoint_core::profile::{Change, Explanation, FunctionChange, Verdict};
+use pinpoint_core::profile::{
+    Change, Explanation, FunctionChange, PartChange, ProfileUnit, Verdict,
+};
 
 use crate::foreign::Foreign;
 use crate::quantity::{count, p_value};
@@ -47,6 +50,46 @@ pub(super) fn section(explanation: &Explanation) -> Markup {
     }
 }
 
+/// Where the difference is, by thread and by what time goes into.
+pub(super) fn parts(explanation: &Explanation) -> Markup {
+    let tables = [
+        ("Thread", &explanation.threads),
+        ("Category", &explanation.categories),
+    ];
+    let tables = tables.map(|(what, parts)| (what, parts.as_slice()));
+    html! {
+        @if tables.iter().any(|(_, parts)| parts.len() > 1) {
+            section #parts {
+                h2 { "Threads and categories" }
+                @for (what, parts) in tables.into_iter().filter(|(_, parts)| parts.len() > 1) {
+                    div.wide { (table_of(what, parts, &explanation.unit)) }
+                }
+            }
+        }
+    }
+}
+
+fn table_of(what: &str, parts: &[PartChange], unit: &ProfileUnit) -> Markup {
+    html! {
+        table {
+            thead {
+                tr {
+                    th scope="col" { (what) }
+                    @for name in CELLS { th.number scope="col" { (name) } }
+                }
+            }
+            tbody {
+                @for part in parts {
+                    tr.(if part.is_certain { "certain" } else { "uncertain" }) {
+                        th scope="row" { (Foreign(&name(&part.name))) }
+                        (cells(&part.own, part.adjusted_p, unit))
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn path(explanation: &Explanation) -> Markup {
     html! {
         @if !explanation.path.is_empty() {
@@ -72,28 +115,52 @@ fn how(explanation: &Explanation) -> &'static str {
             "Own cost: without what a function calls. Counted, so that any difference is one of the builds."
         }
         (_, true) => {
-            "Own cost: without what a function calls; means of the runs. Certain is what has an adjusted p of at most 0.05."
+            "Own cost: without what a function calls. Before and after are means of the runs; the difference is their median shift (Hodges and Lehmann), which single outliers hardly move. Certain is what has an adjusted p of at most 0.05."
         }
         _ => {
-            "Own cost: without what a function calls; means of the runs. There are too few runs for p-values."
+            "Own cost: without what a function calls; means of the runs. There are too few runs for p-values and intervals."
         }
     }
 }
 
 fn head(explanation: &Explanation) -> Markup {
-    let has_calls = has_calls(explanation);
-    let mut names = vec!["Before", "After", "Difference", "95 % interval"];
-    names.extend(["Adjusted p", "With callees"]);
-    if has_calls {
-        names.push("Calls");
-    }
+    let calls = has_calls(explanation).then_some("Calls");
     html! {
         tr {
             th scope="col" { "Function" }
-            @for name in names { th.number scope="col" { (name) } }
+            @for name in CELLS.into_iter().chain(["With callees"]).chain(calls) {
+                th.number scope="col" { (name) }
+            }
             th scope="col" { "Finding" }
         }
     }
+}
+
+/// What `cells` has.
+const CELLS: [&str; 5] = [
+    "Before",
+    "After",
+    "Difference",
+    "95 % interval",
+    "Adjusted p",
+];
+
+fn cells(change: &Change, adjusted_p: Option<f64>, unit: &ProfileUnit) -> Markup {
+    let [difference, interval] = words::difference(change, unit);
+    html! {
+        (number(change.base, words::amount(change.base, unit)))
+        (number(change.experiment, words::amount(change.experiment, unit)))
+        (number(words::shown(change), difference))
+        td.number { (interval) }
+        @match adjusted_p {
+            Some(p) => (number(p, p_value(p))),
+            None => td.number { "–" },
+        }
+    }
+}
+
+fn number(value: f64, text: String) -> Markup {
+    html! { td.number data-value=(value) { (text) } }
 }
 
 fn has_calls(explanation: &Explanation) -> bool {
@@ -102,11 +169,7 @@ fn has_calls(explanation: &Explanation) -> bool {
 
 fn line(row: usize, function: &FunctionChange, explanation: &Explanation) -> Markup {
     let unit = &explanation.unit;
-    let Change {
-        base, experiment, ..
-    } = function.own;
-    let shown = words::shown(&function.own);
-    let number = |value: f64, text: String| html! { td.number data-value=(value) { (text) } };
+    let total = words::shown(&function.total);
     let place = words::place(&function.function);
     html! {
         tr.(if function.is_certain() { "certain" } else { "uncertain" }) data-row=(row) {
@@ -114,15 +177,8 @@ fn line(row: usize, function: &FunctionChange, explanation: &Explanation) -> Mar
                 (Foreign(&name(&function.function.name)))
                 @if !place.is_empty() { " " span.place { (Foreign(&place)) } }
             }
-            (number(base, words::amount(base, unit)))
-            (number(experiment, words::amount(experiment, unit)))
-            (number(shown, words::signed(shown, unit)))
-            td.number { (words::interval(&function.own, unit)) }
-            @match function.adjusted_p {
-                Some(p) => (number(p, p_value(p))),
-                None => td.number { "–" },
-            }
-            (number(function.total.difference, words::signed(function.total.difference, unit)))
+            (cells(&function.own, function.adjusted_p, unit))
+            (number(total, words::signed(total, unit)))
             @if has_calls(explanation) {
                 @match &function.calls {
                     Some(calls) => td.number data-value=(calls.difference) {

@@ -15,7 +15,9 @@ mod timeline_chart;
 use std::path::PathBuf;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use pinpoint_core::profile::{ExplainOptions, Explanation, Profile, Timeline, compare_stacks};
+use pinpoint_core::profile::{
+    ExplainOptions, Explanation, Profile, Timeline, Window, compare_stacks,
+};
 
 use crate::foreign::Foreign;
 use crate::page::policy_for;
@@ -35,6 +37,8 @@ pub struct Report<'a> {
     /// What happened when in the run of each side that is drawn ([`shown_run`]). Without it,
     /// what is drawn is made of samples alone.
     pub timelines: [Option<&'a Timeline>; 2],
+    /// What counts of the profiles, where that is not all of them.
+    pub window: Option<&'a Window>,
     /// The files of both sides.
     pub files: [&'a [PathBuf]; 2],
     /// The job that made the profiles, if one did.
@@ -102,7 +106,8 @@ pub fn report(report: &Report) -> Result<String, ReportError> {
                 }
                 main {
                     (functions::section(report.explanation))
-                    (pictures(&data))
+                    (functions::parts(report.explanation))
+                    (pictures(report, &data))
                     (files(report))
                 }
                 footer {
@@ -119,11 +124,18 @@ pub fn report(report: &Report) -> Result<String, ReportError> {
 /// The timeline of a side with the file that it is from.
 fn drawn<'a>(report: &Report<'a>, side: usize) -> Option<chart::Drawn<'a>> {
     let timeline = report.timelines[side]?;
-    let file = report.files[side].get(shown_run(report.profiles[side])?)?;
+    let run = shown_run(report.profiles[side])?;
+    let (profile, file) = (
+        report.profiles[side].get(run)?,
+        report.files[side].get(run)?,
+    );
+    let spans = report.window.and_then(|window| profile.spans(window).ok());
+    let span = spans.and_then(|spans| Some((spans.first()?.0, spans.last()?.1)));
     let file = file.file_name().and_then(|name| name.to_str());
     Some(chart::Drawn {
         timeline,
         file: file.unwrap_or_default(),
+        window: span.map(|(from, to)| [from, to].map(|time| (profile.begin + time) / 1e3)),
     })
 }
 
@@ -167,7 +179,7 @@ fn about(report: &Report) -> Markup {
 }
 
 /// The places for what scripts draw.
-fn pictures(data: &data::Data) -> Markup {
+fn pictures(report: &Report, data: &data::Data) -> Markup {
     html! {
         noscript { p.note { "The flame graph and the lists of callers need scripts. The tables on this page are whole without them." } }
         section #flame-graph hidden {
@@ -187,17 +199,26 @@ fn pictures(data: &data::Data) -> Markup {
             div.bar.tools {}
             div.columns {}
         }
-        @if data.has_charts() { (timeline()) }
+        @if data.has_charts() { (timeline(report)) }
     }
 }
 
 /// The flame charts of one run a side, and the trees of a track.
-fn timeline() -> Markup {
+fn timeline(report: &Report) -> Markup {
+    let is_whole = report.timelines.iter().any(Option::is_some);
+    let window = report.window.filter(|_| is_whole);
     html! {
         section #timeline hidden {
             h2 { "What ran when, in one run a side" }
             p.note { "These are the runs in the middle of their sides. How long a single call took is an estimate from samples: only what the tables above say of all runs is certain." }
+            @if let Some(window) = window {
+                p.note { "Everything above counts only the window " (Foreign(&window.to_string())) ". Below is the whole run, opened at that window." }
+            }
             div.bar.tools {}
+            p.legend {
+                span.key data-tone="-3" {} " costs less, " span.key data-tone="3" {} " costs more, for certain in all runs; "
+                span.key data-tone="many" {} " several calls that are too short to be drawn singly."
+            }
             nav.crumbs aria-label="Windows that were gone into" {}
             div.canvas { canvas.minimap role="application" tabindex="0" {} }
             @for side in ["Before", "After"] {

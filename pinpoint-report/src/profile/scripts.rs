@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 /// The modules, each after those that it imports from.
-const MODULES: [(&str, &str); 22] = [
+const MODULES: [(&str, &str); 25] = [
     ("numbers", include_str!("scripts/numbers.js")),
     ("flame_graph", include_str!("scripts/flame_graph.js")),
     ("trees", include_str!("trees.js")),
@@ -14,6 +14,7 @@ const MODULES: [(&str, &str); 22] = [
     ("json_members", include_str!("scripts/json_members.js")),
     ("annotations", include_str!("scripts/annotations.js")),
     ("tracks", include_str!("scripts/tracks.js")),
+    ("tiles", include_str!("scripts/tiles.js")),
     ("overlays", include_str!("scripts/overlays.js")),
     ("elements", include_str!("scripts/elements.js")),
     ("calls", include_str!("scripts/calls.js")),
@@ -29,6 +30,8 @@ const MODULES: [(&str, &str); 22] = [
         include_str!("scripts/annotations_view.js"),
     ),
     ("tracks_view", include_str!("scripts/tracks_view.js")),
+    ("entries_view", include_str!("scripts/entries_view.js")),
+    ("minimap_view", include_str!("scripts/minimap_view.js")),
     ("trees_view", include_str!("scripts/trees_view.js")),
     ("timeline_view", include_str!("scripts/timeline_view.js")),
     ("page", include_str!("scripts/page.js")),

@@ -19,6 +19,7 @@ fn page(base: &str, experiment: &str, notes: &[String]) -> String {
         profiles: [&base, &experiment],
         options: &options,
         timelines: [None, None],
+        window: None,
         files: [&files, &files],
         job: Some(Job {
             id: "01a1",
@@ -90,7 +91,8 @@ fn counted_calls_have_no_flame_graph_and_say_so() {
 /// animation that ends after the task. Notes are of entries that there are, and of others.
 const TRACE: &str = r#"{"traceEvents": [
     {"name": "thread_name", "ph": "M", "pid": 7, "tid": 1, "args": {"name": "Main </script>"}},
-    {"name": "Draw", "ph": "X", "cat": "cc", "pid": 7, "tid": 2, "ts": 1000, "dur": 500, "args": {}},
+    {"name": "Draw", "ph": "X", "cat": "cc", "pid": 7, "tid": 2, "ts": 1000, "dur": 500, "args": {"data": {"stackTrace": [
+      {"functionName": "show", "scriptId": "5", "url": "https://example.com/js/a.js", "lineNumber": 40, "columnNumber": 6}]}}},
     {"name": "RunTask", "ph": "X", "cat": "toplevel", "pid": 7, "tid": 1, "ts": 1000, "dur": 9000, "args": {}},
     {"name": "FunctionCall", "ph": "X", "cat": "v8", "pid": 7, "tid": 1, "ts": 1100, "dur": 8000, "args": {}},
     {"name": "Across", "ph": "X", "cat": "cc", "pid": 7, "tid": 1, "ts": 9900, "dur": 300, "args": {}},
@@ -104,19 +106,46 @@ const TRACE: &str = r#"{"traceEvents": [
       "samples": [1, 2, 2, 1]}, "timeDeltas": [1000, 1000, 1000, 1000]}}}],
   "metadata": {"modifications": {"annotations": {"entryLabels": [{"entry": "r-2", "label": "</script>"}]}}}}"#;
 
-#[test]
-fn a_trace_is_drawn_with_its_events_and_the_keys_of_devtools() {
-    let runs = vec![Profile::read(TRACE.as_bytes()).unwrap(); 6];
-    let timeline = Timeline::read(TRACE.as_bytes()).unwrap();
+/// The data of a page on six runs a side of one trace.
+fn data_of(trace: &str) -> Value {
+    let runs = vec![Profile::read(trace.as_bytes()).unwrap(); 6];
+    let timeline = Timeline::read(trace.as_bytes()).unwrap();
     let options = ExplainOptions::default();
     let explanation = explain(&runs, &runs, &options).unwrap();
     let stacks = compare_stacks(&runs, &runs, &options).unwrap();
     let drawn = chart::Drawn {
         timeline: &timeline,
         file: "a.json",
+        window: Some([3_000.0, f64::INFINITY]),
     };
     let data = data::Data::of(&explanation, &stacks, [&runs, &runs], [Some(drawn); 2]);
-    let data = serde_json::to_value(&data).unwrap();
+    serde_json::to_value(&data).unwrap()
+}
+
+/// V8 has functions begin where their names end.
+#[test]
+fn calls_that_a_source_map_names_are_those_of_the_tables() {
+    let map = r#"{"version": 3, "sources": ["lexer.ts"], "names": ["nextToken"], "mappings": ";;;AAAAA"}"#;
+    let maps = format!(
+        r#""metadata": {{"sourceMaps": [{{"url": "https://example.com/a.js", "sourceMap": {map}}}], "#
+    );
+    let trace = TRACE
+        .replace(r#""metadata": {"#, &maps)
+        .replace(r#""functionName": "parse""#, r#""functionName": "p""#);
+    let data = data_of(&trace);
+    let chart = &data["charts"][0];
+    let kind = &chart["kinds"][chart["tracks"][0]["kinds"][2].as_u64().unwrap() as usize];
+    assert_eq!(kind["name"], "nextToken");
+    let function = kind["function"].as_u64().unwrap() as usize;
+    assert_eq!(data["functions"]["name"][function], "nextToken");
+    assert_eq!(data["functions"]["row"][function], 0);
+    // Its key is that of the call as it ran.
+    assert_eq!(chart["tracks"][0]["nodes"][2], 2);
+}
+
+#[test]
+fn a_trace_is_drawn_with_its_events_and_the_keys_of_devtools() {
+    let data = data_of(TRACE);
     let chart = &data["charts"][0];
     let kind_of = |track: usize| -> Vec<&Value> {
         let kinds = chart["tracks"][track]["kinds"].as_array().unwrap();
@@ -142,7 +171,12 @@ fn a_trace_is_drawn_with_its_events_and_the_keys_of_devtools() {
     let parse = data["functions"]["name"].as_array().unwrap();
     let parse = parse.iter().position(|name| name == "parse").unwrap();
     assert_eq!(functions, [-1, -1, parse as i64, -1]);
+    // Where an event was called, counted from 1.
+    assert_eq!(chart["stacks"], json!([["show (a.js:41:7)"]]));
+    let called = json!({"entry": [0], "stack": [0]});
+    assert_eq!(chart["tracks"][1]["called"], called);
     assert_eq!(chart["marks"][0]["name"], "load");
+    assert_eq!(chart["window"][0], 20_000);
     assert_eq!(chart["trace"]["begin"], 1_000.0);
     let notes = &chart["trace"]["modifications"]["annotations"]["entryLabels"];
     assert_eq!(notes[0]["entry"], "r-2");

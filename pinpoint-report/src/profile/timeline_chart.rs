@@ -4,14 +4,14 @@
 //! All that DevTools counts in its trees is there. What it does not draw has no depth: the
 //! program and idle time, and what begins in an entry and ends after it.
 //!
-//! Calls are matched with the functions of the profile by name and place. Where source maps give
-//! these another name, they stay as they ran, and are not coloured by what moved.
+//! Calls are matched with the functions of the profile by name and place: of those that source
+//! maps name, by the name and place as they ran.
 
 use std::cmp::Ordering;
 
 use hashbrown::HashMap;
 use pinpoint_core::profile::{
-    Category, Entry, EntryId, KindId, Nesting, Owner, Profile, Source, Span, Timeline,
+    Category, Entry, EntryId, Frame, KindId, Nesting, Owner, Profile, Source, Span, Timeline,
     Track as Thread,
 };
 use serde_json::value::RawValue;
@@ -26,6 +26,9 @@ use crate::text::name;
 /// Entries further in are not drawn.
 const MOST_DEPTH: u32 = 1_000;
 
+/// Calls of a stack that an event carries.
+const MOST_CALLS: usize = 5;
+
 /// What stands for a call's node where there is none.
 const EVENT: i64 = -1;
 const TWO_EVENTS: i64 = -2;
@@ -33,7 +36,11 @@ const TWO_EVENTS: i64 = -2;
 impl Chart {
     /// The chart of a timeline; `functions` are those of the frames of its profile.
     pub(super) fn of_timeline(
-        Drawn { timeline, file }: Drawn,
+        Drawn {
+            timeline,
+            file,
+            window,
+        }: Drawn,
         profile: &Profile,
         functions: &[u32],
         known: &mut Known,
@@ -56,11 +63,14 @@ impl Chart {
             .map(|(at, places)| drawing.thread(*at, places, known))
             .collect();
         schedules(timeline, &order, &places, &mut tracks);
+        let stacks = calls(timeline, &order, &places, &mut tracks);
         tracks.extend(drawing.spans());
         Self {
             run: 0,
             tracks,
             marks: drawing.marks(),
+            stacks,
+            window: window.map(|times| times.map(|time| drawing.since(time))),
             kinds: drawing.kinds.listed,
             shortest: drawing.shortest,
             trace: Some(Trace {
@@ -263,6 +273,70 @@ fn schedules(timeline: &Timeline, order: &[usize], places: &[Vec<usize>], tracks
     }
 }
 
+/// Notes on the tracks of the page which entries carry a stack, and gives the stacks.
+fn calls(
+    timeline: &Timeline,
+    order: &[usize],
+    places: &[Vec<usize>],
+    tracks: &mut [Track],
+) -> Vec<Vec<String>> {
+    let mut stacks = Vec::new();
+    let mut known: HashMap<Vec<String>, usize> = HashMap::new();
+    for (at, track) in tracks.iter_mut().enumerate() {
+        let Some(keys) = &mut track.keys else {
+            continue;
+        };
+        let mut last = 0;
+        for (place, entry) in places[at].iter().enumerate() {
+            let id = EntryId {
+                track: order[at] as u32,
+                entry: *entry as u32,
+            };
+            let stack = calls_of(timeline, id);
+            if stack.is_empty() {
+                continue;
+            }
+            let number = *known.entry(stack).or_insert_with_key(|stack| {
+                stacks.push(stack.clone());
+                stacks.len() - 1
+            });
+            keys.called.entry.push(place - last);
+            keys.called.stack.push(number);
+            last = place;
+        }
+    }
+    stacks
+}
+
+/// The innermost calls of the stack that an event carries. That of `FunctionCall` is the function
+/// itself.
+fn calls_of(timeline: &Timeline, id: EntryId) -> Vec<String> {
+    let kind = timeline.entry(id).map(|entry| entry.kind);
+    let kind = kind.and_then(|kind| timeline.kinds.get(kind.index()));
+    if kind.is_none_or(|kind| timeline.names.get(kind.name) == "FunctionCall") {
+        return Vec::new();
+    }
+    let text = |id| timeline.names.get(id);
+    let functions = timeline.payload_stack(id).iter().take(MOST_CALLS);
+    let functions = functions.filter_map(|id| timeline.function(*id));
+    functions
+        .map(|function| {
+            let called = match text(function.name) {
+                "" => "(anonymous)",
+                called => called,
+            };
+            let file = text(function.url).rsplit('/').next().unwrap_or_default();
+            // Counted from 1, as people do.
+            let place = match (file, function.line) {
+                ("", _) => String::new(),
+                (file, ..0) => format!(" ({file})"),
+                (file, line) => format!(" ({file}:{}:{})", line + 1, function.column + 1),
+            };
+            clean(&name(&format!("{called}{place}"))).into_owned()
+        })
+        .collect()
+}
+
 /// Name, URL, line and column of a function, as a profile has them.
 type Described<'a> = (&'a str, &'a str, u32, u32);
 
@@ -278,13 +352,21 @@ struct Kinds<'a> {
 
 impl<'a> Kinds<'a> {
     fn of(timeline: &'a Timeline, profile: &'a Profile, functions: &[u32]) -> Self {
-        let described = profile.frames.iter().map(|frame| {
+        let described = |frame: &Frame| {
             let text = |id| profile.names.get(id);
             (text(frame.name), text(frame.file), frame.line, frame.column)
-        });
+        };
+        let frames = profile.frames.iter().map(described);
+        let mut functions: HashMap<Described, u32> =
+            frames.zip(functions.iter().copied()).collect();
+        for (ran, original) in &profile.source_mapped {
+            if let Some(function) = functions.get(&described(original)) {
+                functions.insert(described(ran), *function);
+            }
+        }
         Self {
             timeline,
-            functions: described.zip(functions.iter().copied()).collect(),
+            functions,
             places: HashMap::new(),
             by_id: HashMap::new(),
             listed: Vec::new(),

@@ -5,16 +5,17 @@ use pinpoint_core::profile::{
     RenameGuess, Verdict,
 };
 
-use crate::quantity::{change, count, quantity};
-use crate::text::name;
+use crate::command_line::quoted;
+use crate::quantity::{change, change_and_interval, count, percent_change, quantity};
+use crate::text::{name, plain};
 
 /// The whole difference, in the unit and in percent: `+14.20 ms (+11.0 %)`.
 pub fn whole(explanation: &Explanation) -> String {
     let whole = &explanation.whole;
     let difference = signed(whole.difference, &explanation.unit);
-    let relative = whole.difference / whole.base * 100.0;
+    let relative = whole.difference / whole.base;
     if relative.is_finite() {
-        format!("{difference} ({relative:+.1} %)")
+        format!("{difference} ({})", percent_change(relative))
     } else {
         difference
     }
@@ -28,7 +29,7 @@ pub fn runs(explanation: &Explanation) -> String {
         Design::Groups if base == experiment => {
             format!("{} a side", count(base as u64, "run"))
         }
-        Design::Groups => format!("{base} runs against {experiment}"),
+        Design::Groups => format!("{} against {experiment}", count(base as u64, "run")),
     }
 }
 
@@ -91,7 +92,18 @@ pub fn shown(change: &Change) -> f64 {
     change.estimate.unwrap_or(change.difference)
 }
 
-/// The interval of a difference; empty without one.
+/// What is shown of a difference, and its interval in the same unit: `+12.10 ms` and
+/// `[+11.40, +12.70]`. The interval is empty without one.
+pub fn difference(change: &Change, unit: &ProfileUnit) -> [String; 2] {
+    let Some(interval) = change.interval else {
+        return [signed(shown(change), unit), String::new()];
+    };
+    let ends = [interval.low, interval.high].map(|end| in_unit(end, unit).0);
+    let (value, unit) = in_unit(shown(change), unit);
+    change_and_interval(value, ends, Some(&unit))
+}
+
+/// The interval of a difference by itself; empty without one.
 pub fn interval(change: &Change, unit: &ProfileUnit) -> String {
     change.interval.map_or_else(String::new, |interval| {
         let [low, high] = [interval.low, interval.high].map(|end| signed(end, unit));
@@ -191,32 +203,78 @@ pub fn parts(parts: &[PartChange], unit: &ProfileUnit) -> Option<String> {
 }
 
 /// A guess that a function has another name, and the two names in the form that settles it,
-/// `OLD=NEW`.
+/// `OLD=NEW`, whole and quoted for a shell.
 pub fn renamed(guess: &RenameGuess) -> [String; 2] {
     let (old, new) = (name(&guess.base), name(&guess.experiment));
     let alike = part(guess.alike);
     [
         format!("{old} is now {new} (callers and callees are {alike} alike)"),
-        format!("{old}={new}"),
+        quoted(&[plain(&format!("{}={}", guess.base, guess.experiment)).into_owned()]),
     ]
 }
+
+/// Why these functions are not certain; to be read after "the greatest differences".
+pub fn uncertain(explanation: &Explanation, functions: &[&FunctionChange]) -> &'static str {
+    if !explanation.exact {
+        return "may be chance";
+    }
+    let whole = explanation.whole.base.max(explanation.whole.experiment);
+    let is_small =
+        |function: &&&FunctionChange| function.own.difference.abs() < LEAST_SHARE * whole;
+    match functions.iter().filter(is_small).count() {
+        0 => "where the runs of the two sides overlap",
+        small if small == functions.len() => "smaller than 0.1 %",
+        _ => "smaller than 0.1 %, or where the runs of the two sides overlap",
+    }
+}
+
+/// A smaller difference, as a part of the whole, is never certain.
+const LEAST_SHARE: f64 = 0.001;
 
 /// What could have been seen, where no function is certain.
 pub fn detectable(explanation: &Explanation) -> Option<String> {
     let detectable = explanation.detectable?;
+    let several = detectable.functions > 1;
     let (what, each) = match explanation.design {
         Design::Pairs => ("pair", ""),
         Design::Groups => ("run", " of each side"),
     };
-    let functions = count(detectable.functions as u64, "function");
     let needed = count(detectable.runs_needed as u64, what);
-    Some(match detectable.smallest {
-        Some(smallest) => format!(
-            "{} or more in any of the {functions} compared would have been seen; {needed}{each} would show half of that",
-            amount(smallest, &explanation.unit)
-        ),
-        None => format!(
-            "so few runs can't be certain of one among {functions}, however large its difference: record {needed}{each}"
-        ),
-    })
+    let Some(smallest) = detectable.smallest else {
+        let runs = runs(explanation);
+        let is_one = explanation.base_runs == 1 && explanation.experiment_runs == 1;
+        let are = if is_one { "is" } else { "are" };
+        let about = if several {
+            format!(" about any one of {} functions", detectable.functions)
+        } else {
+            String::new()
+        };
+        return Some(format!(
+            "{runs} {are} too few to be certain{about}, however large the difference; record at least {needed}{each}"
+        ));
+    };
+    if smallest <= explanation.whole.base.abs() * ROUNDING {
+        return are_equal(explanation).then(|| match explanation.design {
+            Design::Pairs => "Both runs of each pair are equal".into(),
+            Design::Groups => "All runs are equal".into(),
+        });
+    }
+    let compared = if several {
+        format!("any of the {} functions", detectable.functions)
+    } else {
+        "the one function".into()
+    };
+    Some(format!(
+        "{} or more in {compared} compared would have been seen; {needed}{each} would show half of that",
+        amount(smallest, &explanation.unit)
+    ))
+}
+
+/// Means of equal values differ by no larger part than this.
+const ROUNDING: f64 = 1e-12;
+
+fn are_equal(explanation: &Explanation) -> bool {
+    let differences = explanation.functions.iter().map(|it| it.own.difference);
+    let mut differences = differences.chain([explanation.whole.difference]);
+    differences.all(|difference| difference.abs() <= explanation.whole.base.abs() * ROUNDING)
 }

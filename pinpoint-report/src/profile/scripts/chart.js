@@ -13,16 +13,19 @@ const EVENT = -1;
 const TWO_EVENTS = -2;
 
 // A chart with its tracks as trees and flame charts want them; times in µs since the run began.
-export function decode({ tracks, kinds, marks, ...rest }) {
+export function decode({ tracks, kinds, marks, window, stacks, ...rest }) {
   const decoded = tracks.map((track) => {
+    // Loops: to map half a million numbers by a function takes several times as long.
+    const count = track.starts.length;
+    const [starts, durations] = [new Float64Array(count), new Float64Array(count)];
     let last = 0;
-    const starts = Float64Array.from(track.starts, (since) => {
-      last += since;
-      return last / TENTH;
-    });
-    const durations = Float64Array.from(track.durations, (duration) => duration / TENTH);
+    for (let entry = 0; entry < count; entry += 1) {
+      last += track.starts[entry];
+      starts[entry] = last / TENTH;
+      durations[entry] = track.durations[entry] / TENTH;
+    }
     const made = {
-      ...track, starts, durations, kinds: Uint32Array.from(track.kinds), depths: Int32Array.from(track.depths), ...keysOf(track),
+      ...track, starts, durations, kinds: new Uint32Array(track.kinds), depths: new Int32Array(track.depths), ...keysOf(track, stacks),
     };
     return { ...made, rows: rowsOf(made) };
   });
@@ -32,23 +35,37 @@ export function decode({ tracks, kinds, marks, ...rest }) {
   }
   const begin = decoded.reduce((least, { starts }) => Math.min(least, starts[0] ?? least), end);
   return {
-    ...rest, kinds, tracks: decoded, bounds: { min: begin, max: end },
+    ...rest, kinds, tracks: decoded, bounds: { min: begin, max: end }, window: windowIn(window, begin, end),
     marks: marks.map(({ name, start, duration }) => ({ name, start: start / TENTH, duration: duration / TENTH })),
   };
 }
 
-// The columns of which keys are made, and a Map of the entries that another one scheduled.
-function keysOf({ sources, nodes, scheduled }) {
+// The part of the window that counts in what was recorded; null where that is all or nothing.
+function windowIn(window, begin, end) {
+  if (!window) return null;
+  const [min, max] = [Math.max(begin, window[0] / TENTH), Math.min(end, window[1] / TENTH)];
+  return min < max ? { min, max } : null;
+}
+
+// The columns of which keys are made, a Map of the entries that another one scheduled, and one of
+// those whose events carry a stack.
+function keysOf({ sources, nodes, scheduled, called }, stacks) {
   if (!sources) return {};
   const last = [0, 0];
-  const from = Int32Array.from(sources, (since, entry) => {
+  const from = new Int32Array(sources.length);
+  for (let entry = 0; entry < sources.length; entry += 1) {
     const of = nodes[entry] >= 0 ? 1 : 0;
-    last[of] += since;
-    return last[of];
-  });
+    last[of] += sources[entry];
+    from[entry] = last[of];
+  }
   const parents = scheduled?.entry.map((entry, at) => (
     [entry, { task: scheduled.task[at], track: scheduled.track[at], entry: scheduled.by[at] }]));
-  return { sources: from, nodes: Float64Array.from(nodes), scheduled: new Map(parents) };
+  let entry = 0;
+  const carried = called?.entry.map((since, at) => {
+    entry += since;
+    return [entry, stacks[called.stack[at]]];
+  });
+  return { sources: from, nodes: new Float64Array(nodes), scheduled: new Map(parents), called: new Map(carried) };
 }
 
 // The key of an entry; null where the file has no events.
@@ -83,8 +100,18 @@ export function entryOfKey({ tracks }, key) {
 }
 
 // Where an entry was called from, the innermost first: [{ task, track, entry }, …]. What
-// scheduled a task comes before what called it, with the name of the task. Cycles end.
-export function callersOf({ tracks }, { track, entry }) {
+// scheduled a task comes before what called it, with the name of the task. Cycles end. The stack
+// that an event carries, [{ call }, …], says which lines called it: it stands for all entries
+// around it, as far as what scheduled the task.
+export function callersOf(chart, place) {
+  const around = entriesAround(chart, place);
+  const carried = chart.tracks[place.track].called?.get(place.entry);
+  if (!carried) return around;
+  const scheduler = around.findIndex(({ task }) => task !== undefined);
+  return [...carried.map((call) => ({ call })), ...(scheduler < 0 ? [] : around.slice(scheduler))];
+}
+
+function entriesAround({ tracks }, { track, entry }) {
   const found = [];
   const seen = new Set();
   let at = { track, entry };

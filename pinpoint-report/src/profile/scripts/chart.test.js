@@ -16,6 +16,14 @@ test("times are µs since the run began", () => {
   assert.deepEqual(chart.tracks[0].rows.map((row) => [...row]), [[0, 2], [1]]);
 });
 
+test("the window that counts is within what was recorded", () => {
+  const of = (window) => decode({ run: 1, shortest: 0, kinds: [], marks: [], window, tracks: [{ name: "", starts: [100], durations: [500], kinds: [0], depths: [0] }] }).window;
+  assert.deepEqual(of([200, 2 ** 64]), { min: 20, max: 60 });
+  assert.deepEqual(of([0, 300]), { min: 10, max: 30 });
+  assert.equal(of([900, 950]), null);
+  assert.equal(of(null), null);
+});
+
 test("marks belong together by their names", () => {
   const side = (...marks) => ({ marks: marks.map(([name, start]) => ({ name, start })) });
   assert.deepEqual(commonMarks([side(["a", 1], ["b", 2], ["a", 3]), side(["c", 5], ["a", 7], ["a", 9])]),
@@ -58,6 +66,18 @@ test("what scheduled a task comes before what called it, and a cycle ends", () =
   assert.deepEqual(places, [[0, 2, "setTimeout"], [0, 1, undefined], [0, 0, undefined]]);
   assert.deepEqual(callersOf(chart, { track: 0, entry: 2 }), []);
   assert.deepEqual(callersOf(chart, { track: 0, entry: 1 }), [{ track: 0, entry: 0 }]);
+});
+
+test("the stack that an event carries stands for the entries around it", () => {
+  const [track] = [{
+    name: "main", process: 7, thread: 1, starts: [0, 10, 10], durations: [500, 400, 200], kinds: [0, 0, 0], depths: [0, 1, 2],
+    sources: [5, 1, 1], nodes: [-1, -1, -1], scheduled: { entry: [1], task: ["setTimeout"], track: [0], by: [0] },
+    called: { entry: [0, 2], stack: [1, 0] },
+  }];
+  const carrying = decode({ run: 1, shortest: 0, kinds: [], marks: [], stacks: [["inner (a.js:4:1)", "outer (a.js:9:1)"], ["show (b.js:1:1)"]], tracks: [track] });
+  assert.deepEqual(callersOf(carrying, { track: 0, entry: 2 }),
+    [{ call: "inner (a.js:4:1)" }, { call: "outer (a.js:9:1)" }, { task: "setTimeout", track: 0, entry: 0 }]);
+  assert.deepEqual(callersOf(carrying, { track: 0, entry: 0 }), [{ call: "show (b.js:1:1)" }]);
 });
 
 test("what has no depth is in no row", () => {

@@ -71,12 +71,13 @@ export function colours(names) {
   return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
 
-// Makes a canvas so large on the screen, sharp on every screen, and gives what draws on it.
+// Makes a canvas so large on the screen, sharp on every screen, and gives what draws on it. One
+// that is so large already is only cleared: another size costs memory.
 export function prepare(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
-  canvas.style.height = `${height}px`;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
+  const sizes = { width: Math.round(width * ratio), height: Math.round(height * ratio) };
+  for (const [name, size] of Object.entries(sizes)) if (canvas[name] !== size) canvas[name] = size;
+  if (canvas.style.height !== `${height}px`) canvas.style.height = `${height}px`;
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);

@@ -58,22 +58,24 @@ const NARROW = 3;
 // `looks` has a number for each kind: kinds of one number look alike.
 //
 // Entries narrower than a pixel are one rectangle with those that follow in the same pixel: it has
-// `isMany`, and the look of the first. `count` says how many entries may be in a rectangle. So the
-// cost is that of the pixels and rows, however many entries there are.
+// `isMany`, and the look of the first. `count` says how many entries may be in a rectangle, and
+// `isCut` whether it goes on after the window. So the cost is that of the pixels and rows, however
+// many entries there are.
 export function layout(track, rows, window, width, looks) {
   const scale = width / (window.max - window.min);
   const { starts, durations, kinds } = track;
   const rectangles = [];
   let last = null;
-  const add = (entry, row, x, wide, count, isMany) => {
+  const add = (entry, row, x, wide, count, isMany, isCut) => {
     const look = looks[kinds[entry]];
     if (last && wide < NARROW && last.isNarrow && last.look === look && last.isMany === isMany && last.row === row
       && x - last.x - last.width < 0.5) {
       last.width = x + wide - last.x;
       last.count += count;
+      last.isCut = isCut;
       return;
     }
-    last = { entry, row, x, width: wide, count, isMany, look, isNarrow: wide < NARROW };
+    last = { entry, row, x, width: wide, count, isMany, isCut, look, isNarrow: wide < NARROW };
     rectangles.push(last);
   };
   rows.forEach((row, depth) => {
@@ -82,15 +84,16 @@ export function layout(track, rows, window, width, looks) {
     while (place < row.length && starts[row[place]] <= window.max) {
       const entry = row[place];
       const from = Math.max(0, (starts[entry] - window.min) * scale);
-      const to = Math.min(width, (starts[entry] + durations[entry] - window.min) * scale);
+      const end = (starts[entry] + durations[entry] - window.min) * scale;
+      const to = Math.min(width, end);
       if (to - from >= 1) {
-        add(entry, depth, from, to - from, 1, false);
+        add(entry, depth, from, to - from, 1, false, end > width);
         place += 1;
         continue;
       }
       const pixel = Math.floor(from) + 1;
       const next = firstFrom(row, starts, place + 1, window.min + pixel / scale);
-      add(entry, depth, pixel - 1, 1, next - place, next - place > 1);
+      add(entry, depth, pixel - 1, 1, next - place, next - place > 1, end > width);
       place = next;
     }
   });
@@ -124,12 +127,23 @@ export function neighbour(track, rows, entry, key) {
   }
 }
 
-// The moments of a ruler: round ones, at least so many pixels apart.
-export function ticks(window, width, apart = 90) {
+// How far the moments of a ruler are apart: a round time, and at least so many pixels.
+export function step(window, width, apart = 90) {
   const least = (window.max - window.min) * apart / width;
   const power = 10 ** Math.floor(Math.log10(least));
-  const step = [1, 2, 5, 10].find((it) => it * power >= least) * power;
-  const first = Math.ceil(window.min / step);
-  const count = Math.floor(window.max / step) - first + 1;
-  return Array.from({ length: Math.max(0, count) }, (_, place) => (first + place) * step);
+  return [1, 2, 5, 10].find((it) => it * power >= least) * power;
+}
+
+// The moments of a ruler in a window.
+export function ticks(window, apart) {
+  const first = Math.ceil(window.min / apart);
+  const count = Math.floor(window.max / apart) - first + 1;
+  return Array.from({ length: Math.max(0, count) }, (_, place) => (first + place) * apart);
+}
+
+// A moment of a ruler, with the digits by which it differs from the ones beside it.
+export function momentText(moment, apart) {
+  const [unit, name] = [[1e6, "s"], [1e3, "ms"], [1, "µs"]].find(([least]) => Math.max(Math.abs(moment), apart) >= least) ?? [1, "µs"];
+  const digits = Math.max(0, Math.ceil(-Math.log10(apart / unit) - 1e-9));
+  return `${(moment / unit).toFixed(digits)} ${name}`;
 }

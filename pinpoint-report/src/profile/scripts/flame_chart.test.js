@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { entryAt, layout, neighbour, rowsOf, ticks } from "./flame_chart.js";
+import { entryAt, layout, momentText, neighbour, rowsOf, step, ticks } from "./flame_chart.js";
 
 // a 0–100 with b 10–40 in it, c 20–30 in that, and d 60–90; then e 200–300.
 const TRACK = {
@@ -18,6 +18,11 @@ test("entries are where they ran, cut at the ends of the window", () => {
   ]);
   assert.deepEqual(shown({ min: 25, max: 75 }, 100), [[0, 0, 0, 100], [1, 1, 0, 30], [3, 1, 70, 30], [2, 2, 0, 10]]);
   assert.deepEqual(shown({ min: 110, max: 190 }, 100), []);
+});
+
+test("what goes on after the window is known", () => {
+  const cut = layout(TRACK, ROWS, { min: 25, max: 75 }, 100, LOOKS).map(({ entry, isCut }) => [entry, isCut]);
+  assert.deepEqual(cut, [[0, true], [1, false], [3, true], [2, false]]);
 });
 
 test("what is narrower than a pixel shares it, and what touches and looks alike is one", () => {
@@ -57,7 +62,16 @@ test("keys lead along, out and in", () => {
 });
 
 test("a ruler has round moments, far enough apart", () => {
-  assert.deepEqual(ticks({ min: 0, max: 1000 }, 450), [0, 200, 400, 600, 800, 1000]);
-  assert.deepEqual(ticks({ min: 950, max: 1450 }, 100, 100), [1000]);
-  assert.deepEqual(ticks({ min: 0, max: 0.4 }, 200, 100), [0, 0.2, 0.4]);
+  const of = (window, width, apart) => ticks(window, step(window, width, apart));
+  assert.deepEqual(of({ min: 0, max: 1000 }, 450), [0, 200, 400, 600, 800, 1000]);
+  assert.deepEqual(of({ min: 950, max: 1450 }, 100, 100), [1000]);
+  assert.deepEqual(of({ min: 0, max: 0.4 }, 200, 100), [0, 0.2, 0.4]);
+});
+
+test("moments that are close together differ in words", () => {
+  assert.deepEqual([0, 200, 400].map((moment) => momentText(moment, 200)), ["0 µs", "200 µs", "400 µs"]);
+  assert.deepEqual([16_790_000, 16_790_500].map((moment) => momentText(moment, 500)), ["16.7900 s", "16.7905 s"]);
+  assert.deepEqual([500, 1000, 1500].map((moment) => momentText(moment, 500)), ["500 µs", "1.0 ms", "1.5 ms"]);
+  assert.equal(momentText(0.4, 0.2), "0.4 µs");
+  assert.equal(momentText(-2e6, 1e6), "-2 s");
 });

@@ -3,9 +3,11 @@
 import { button, colours, element, foreign, once, prepare, search, tick } from "./elements.js";
 import { list } from "./breadcrumbs.js";
 import { annotationsView } from "./annotations_view.js";
-import { busy, callersOf, commonMarks, decode } from "./chart.js";
-import { finder, fit } from "./flame_graph.js";
-import { entryAt, layout, neighbour, ticks } from "./flame_chart.js";
+import { callersOf, commonMarks, decode } from "./chart.js";
+import { LOOKS, SIZES, entriesView } from "./entries_view.js";
+import { finder } from "./flame_graph.js";
+import { entryAt, momentText, neighbour, step, ticks } from "./flame_chart.js";
+import { minimapView } from "./minimap_view.js";
 import { amount, signed } from "./numbers.js";
 import { Overlays, shapes } from "./overlays.js";
 import { drawShape } from "./shapes_view.js";
@@ -15,15 +17,9 @@ import { treesView } from "./trees_view.js";
 import { Windows, length, shifted, stretched } from "./windows.js";
 
 const RULER = 20;
-const SIZES = { head: 18, row: 16, most: 60 };
-const INKS = ["tone-3", "tone-1", "tone0", "tone1", "tone3", "paper", "ink", "dark-ink", "light-ink", "soft", "line", "card", "link"];
-const MINIMAP = 28;
-// The width of a character, more or less, in pixels.
-const CHARACTER = 6.8;
+const INKS = ["tone-3", "tone0", "tone3", "many", "paper", "ink", "dark-ink", "light-ink", "soft", "line", "card", "link"];
 // Functions that are pointed out.
 const MOST_FOUND = 5;
-// How entries look: by the difference of their function, and dim where they are not searched.
-const LOOKS = [false, true].flatMap((isDim) => [-3, 0, 3].map((tone) => ({ tone, isDim })));
 // Callers that are named.
 const MOST_CALLERS = 30;
 
@@ -41,6 +37,8 @@ export function timelineView(section, data, choose) {
   let arranged = charts.map(({ tracks }) => untouched(tracks));
   const places = [null, null];
   const state = { track: charts.map(() => 0), selected: null, hits: null, isDragged: false };
+  const drawEntries = charts.map(entriesView);
+  const drawMinimap = minimapView(minimap, charts, windows, (side) => state.track[side]);
   section.hidden = false;
 
   const kindOf = (side, { track, entry }) => charts[side].kinds[charts[side].tracks[track].kinds[entry]];
@@ -57,8 +55,8 @@ export function timelineView(section, data, choose) {
   // From where an entry was called, in words.
   const callersInWords = (side, entry) => {
     const callers = callersOf(charts[side], entry);
-    const named = callers.slice(0, MOST_CALLERS).map(({ task, ...caller }) => (
-      `${task === undefined ? "" : `${task || "a task"} of `}${kindOf(side, caller).name || "(anonymous)"}`));
+    const named = callers.slice(0, MOST_CALLERS).map(({ task, call, ...caller }) => (
+      call ?? `${task === undefined ? "" : `${task || "a task"} of `}${kindOf(side, caller).name || "(anonymous)"}`));
     if (callers.length > MOST_CALLERS) named.push("…");
     return named.length === 0 ? "" : `; called from ${named.join(" ‹ ")}`;
   };
@@ -85,16 +83,16 @@ export function timelineView(section, data, choose) {
   });
   let looks = charts.map((_, side) => looksOf(side));
 
-  function drawSide(side) {
+  function drawSide(side, ink) {
     places[side] = arrangement(arranged[side], charts[side].tracks.map(({ rows }) => rows.length), SIZES);
     const canvas = canvases[side];
     const { window, width, height } = view(side);
     const context = prepare(canvas, width, height);
-    const ink = colours(INKS);
     context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
     context.textBaseline = "middle";
     drawRuler(context, window, width, height, ink, charts[side].bounds.min);
-    for (const place of places[side].placed) drawTrack(context, side, place, window, width, ink);
+    for (const place of places[side].placed) drawHead(context, side, place, width, ink);
+    drawEntries[side](context, { ...places[side], window, width, top: RULER, looks: looks[side], ink, ratio: devicePixelRatio });
     for (const shape of shapes(overlays.all, side, view(side))) drawShape(context, shape, ink);
     const selected = state.selected?.side === side ? ` Selected: ${describe(side, state.selected.entry)}` : "";
     canvas.setAttribute("aria-label", `Flame chart ${["before", "after"][side]}, ${time(length(window))} are seen.${selected}`);
@@ -103,73 +101,21 @@ export function timelineView(section, data, choose) {
   function drawRuler(context, window, width, height, ink, begin) {
     context.fillStyle = ink.soft;
     const since = { min: window.min - begin, max: window.max - begin };
-    for (const moment of ticks(since, width)) {
+    const apart = step(since, width);
+    for (const moment of ticks(since, apart)) {
       const x = (moment - since.min) * width / length(window);
-      context.fillText(time(moment), x + 3, RULER / 2);
+      context.fillText(momentText(moment, apart), x + 3, RULER / 2);
       context.fillStyle = ink.line;
       context.fillRect(x, 0, 1, height);
       context.fillStyle = ink.soft;
     }
   }
 
-  function drawTrack(context, side, place, window, width, ink) {
-    const track = charts[side].tracks[place.track];
+  function drawHead(context, side, place, width, ink) {
     context.fillStyle = ink.card;
     context.fillRect(0, RULER + place.top, width, SIZES.head);
     context.fillStyle = state.track[side] === place.track ? ink.link : ink.ink;
-    context.fillText(`${place.expanded ? "▾" : "▸"} ${track.name || "thread"}`, 4, RULER + place.top + SIZES.head / 2);
-    // Measuring thousands of texts would take longer than drawing them.
-    const widthOf = (text) => text.length * CHARACTER;
-    for (const { entry, row, x, width: wide, isMany, look } of layout(track, track.rows.slice(0, place.rows), window, width, looks[side])) {
-      const { tone, isDim } = LOOKS[look];
-      const y = RULER + place.bodyTop + row * SIZES.row;
-      context.globalAlpha = isDim ? 0.3 : 1;
-      context.fillStyle = isMany ? ink["tone-1"] : ink[`tone${tone}`];
-      context.fillRect(x, y, Math.max(1, wide - (wide > 3 ? 1 : 0)), SIZES.row - 1);
-      context.globalAlpha = 1;
-      if (wide < 24 || isMany) continue;
-      const { name } = charts[side].kinds[track.kinds[entry]];
-      context.fillStyle = tone === 0 ? ink["dark-ink"] : ink["light-ink"];
-      context.fillText(fit(name || "(anonymous)", wide - 6, widthOf), x + 3, y + SIZES.row / 2);
-    }
-  }
-
-  // How busy the selected track of a side is in what the handles can reach: it is asked for in
-  // every picture, and is seldom another.
-  const known = charts.map(() => null);
-  function busyOf(side, width) {
-    const [track, reach] = [state.track[side], windows.minimap(side)];
-    const is = known[side];
-    if (!is || is.track !== track || is.width !== width || is.reach.min !== reach.min || is.reach.max !== reach.max) {
-      known[side] = { track, reach, width, parts: busy(charts[side].tracks[track], reach, Math.max(1, Math.floor(width))) };
-    }
-    return known[side].parts;
-  }
-
-  // Both sides' first tracks over what the handles can reach, and what is seen of it.
-  function drawMinimap() {
-    const width = minimap.parentElement.clientWidth;
-    const context = prepare(minimap, width, 2 * MINIMAP);
-    const ink = colours(INKS);
-    charts.forEach((_, side) => {
-      const reach = windows.minimap(side);
-      busyOf(side, width).forEach((part, x) => {
-        context.fillStyle = side === 0 ? ink["tone-3"] : ink.tone3;
-        context.fillRect(x, (side + 1) * MINIMAP - part * (MINIMAP - 3), 1, part * (MINIMAP - 3));
-      });
-      const seen = windows.timeline(side);
-      const across = (moment) => (moment - reach.min) * width / length(reach);
-      context.fillStyle = ink.paper;
-      context.globalAlpha = 0.7;
-      context.fillRect(0, side * MINIMAP, across(seen.min), MINIMAP);
-      context.fillRect(across(seen.max), side * MINIMAP, width, MINIMAP);
-      context.globalAlpha = 1;
-    });
-    const [from, to] = ["min", "max"].map((end) => (windows.timeline(0)[end] - windows.minimap(0).min) * width / length(windows.minimap(0)));
-    context.strokeStyle = ink.link;
-    context.lineWidth = 2;
-    context.strokeRect(Math.max(1, from), 1, Math.max(2, to - from - 2), 2 * MINIMAP - 2);
-    minimap.setAttribute("aria-label", `All that can be reached: ${time(length(windows.minimap(0)))}. Arrows move what is seen, plus and minus zoom.`);
+    context.fillText(`${place.expanded ? "▾" : "▸"} ${charts[side].tracks[place.track].name || "thread"}`, 4, RULER + place.top + SIZES.head / 2);
   }
 
   const showTrees = treesView(section, data, () => charts.map((chart, side) => ({
@@ -177,9 +123,11 @@ export function timelineView(section, data, choose) {
   })));
   let treesAsked = 0;
   const draw = once(() => {
-    drawSide(0);
-    drawSide(1);
-    drawMinimap();
+    const ink = colours(INKS);
+    drawSide(0, ink);
+    drawSide(1, ink);
+    drawMinimap(ink);
+    minimap.setAttribute("aria-label", `All that can be reached: ${time(length(windows.minimap(0)))}. Arrows move what is seen, plus and minus zoom.`);
   });
   // Trees are built when they are opened, and when the window rests.
   const trees = section.querySelector(".trees");
@@ -311,19 +259,6 @@ export function timelineView(section, data, choose) {
     const names = { ArrowLeft: "a", ArrowRight: "d" };
     key(0, { key: names[event.key] ?? event.key, preventDefault: () => event.preventDefault() });
   });
-  let brushed = null;
-  const reached = (event) => {
-    const box = minimap.getBoundingClientRect();
-    const reach = windows.minimap(0);
-    return reach.min + (event.clientX - box.left) * length(reach) / box.width;
-  };
-  minimap.addEventListener("pointerdown", (event) => { brushed = reached(event); minimap.setPointerCapture(event.pointerId); });
-  minimap.addEventListener("pointermove", (event) => {
-    if (brushed === null) return;
-    const now = reached(event);
-    if (now !== brushed) windows.show(0, { min: Math.min(brushed, now), max: Math.max(brushed, now) });
-  });
-  minimap.addEventListener("pointerup", () => { brushed = null; });
 
   function showCrumbs() {
     const all = list(windows.breadcrumbs);
@@ -335,18 +270,21 @@ export function timelineView(section, data, choose) {
 
   const enter = button("Go into this window", () => windows.addBreadcrumb());
   const found = element("span", { role: "status" });
-  const aligns = [["begin", "at the begins"], ...commonMarks(charts).map(({ name }, at) => [`mark ${at}`, `at ${name}`]), ["hand", "by hand: drag the lower one"]];
+  const counted = charts.map(({ window }) => window);
+  const isCounted = counted.every((window) => window);
+  const aligns = [["begin", "aligned at the start"], ...(isCounted ? [["window", "aligned at the window that counts"]] : []), ...commonMarks(charts).map(({ name }, at) => [`mark ${at}`, `aligned at ${name}`]), ["hand", "aligned by hand: drag the lower one"]];
   const align = element("select", {}, ...aligns.map(([value, textContent]) => element("option", { value, textContent })));
   align.addEventListener("change", () => {
     state.isDragged = align.value === "hand";
     if (align.value === "begin") windows.alignBegins();
+    if (align.value === "window") windows.alignMarks(...counted.map(({ min }) => min));
     if (align.value.startsWith("mark")) windows.alignMarks(...commonMarks(charts)[Number(align.value.slice(5))].times);
   });
-  const linked = tick("moved together", (isLinked) => windows.link(isLinked));
+  const linked = tick("move together", (isLinked) => windows.link(isLinked));
   linked.querySelector("input").checked = true;
   const whole = button("Show all", () => windows.show(0, windows.minimap(0)));
   section.querySelector(".tools").append(
-    linked, element("label", {}, "Side by side ", align), whole, enter,
+    linked, element("label", {}, "Both sides ", align), whole, enter,
     search("Search", (text) => {
       const find = finder(text);
       state.hits = find && charts.map(({ kinds }) => kinds.map(({ name }) => find(name)));
@@ -378,9 +316,22 @@ export function timelineView(section, data, choose) {
   });
   windows.load(charts.map(({ bounds }) => bounds));
   restore();
+  showCounted();
   for (const canvas of [...canvases, minimap]) new ResizeObserver(draw).observe(canvas.parentElement);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   addEventListener("beforeprint", draw);
+
+  // The window that counts is seen first, of both sides as long as the longer one.
+  function showCounted() {
+    const side = counted.findIndex((window) => window);
+    if (side < 0) return;
+    const { min } = counted[side];
+    if (isCounted) {
+      windows.alignMarks(...counted.map((window) => window.min));
+      align.value = "window";
+    }
+    windows.show(side, { min, max: min + Math.max(...counted.filter((window) => window).map(length)) });
+  }
 
   // The longest call of each function whose difference is certain, where it takes more.
   function pointOut() {
