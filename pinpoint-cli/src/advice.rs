@@ -11,7 +11,10 @@ use pinpoint_backends::local::{LocalError, MirrorError, ProfilerError, Repositor
 #[cfg(feature = "luci")]
 use pinpoint_backends::luci::LuciError;
 use pinpoint_backends::store::{LockError, StoreError};
+#[cfg(feature = "luci")]
+use pinpoint_backends::swarming::CommandError;
 use pinpoint_core::bots::UnknownBot;
+use pinpoint_core::profile::ReadProfileError;
 use pinpoint_core::{DriveError, ExecutorError, JournalError};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 
@@ -19,6 +22,9 @@ use crate::error::CliError;
 
 const STATE_DIR: &str = "--state-dir DIR";
 const RESUME: &str = "pinpoint jobs resume";
+#[cfg(feature = "luci")]
+const PROFILES: &str =
+    "--profiler files:GLOB names the files, and arguments after `--` have the benchmark write them";
 
 /// Advice on the first error, from the outermost inwards, for which there is some.
 pub(crate) fn on(error: &(dyn Error + 'static)) -> Option<String> {
@@ -29,6 +35,7 @@ pub(crate) fn on(error: &(dyn Error + 'static)) -> Option<String> {
             .or_else(|| error.downcast_ref().and_then(on_local))
             .or_else(|| error.downcast_ref().and_then(on_profiler))
             .or_else(|| error.downcast_ref().and_then(on_not_explicable))
+            .or_else(|| error.downcast_ref().and_then(on_profile))
             .or_else(|| error.downcast_ref().and_then(on_mirror))
             .or_else(|| error.downcast_ref().and_then(on_repository))
             .or_else(|| error.downcast_ref().and_then(on_history))
@@ -58,6 +65,7 @@ fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
             CliError::Measurement(error) => error,
             CliError::Profiler(error) => error,
             CliError::NotExplicable(error) => error,
+            CliError::Profile { source, .. } => &**source,
             CliError::Stopped { error, .. } => &**error,
             #[cfg(feature = "temporal")]
             CliError::Temporal(error) => error,
@@ -107,6 +115,14 @@ fn on_luci(error: &(dyn Error + 'static)) -> Option<String> {
     if let Some(LuciError::NoSuchChart { .. } | LuciError::ManyCharts { .. }) = error.downcast_ref()
     {
         return Some("--chart NAME".into());
+    }
+    if let Some(LuciError::NoProfiles { .. } | LuciError::ProfiledFails { .. }) =
+        error.downcast_ref()
+    {
+        return Some(PROFILES.into());
+    }
+    if let Some(LuciError::Command(CommandError::NoTraces(_))) = error.downcast_ref() {
+        return Some(PROFILES.into());
     }
     if error.is::<UnknownTokenSource>() {
         return Some("--luci-tokens SOURCE".into());
@@ -167,6 +183,11 @@ fn on_local(error: &LocalError) -> Option<String> {
         },
         _ => return None,
     })
+}
+
+fn on_profile(error: &ReadProfileError) -> Option<String> {
+    matches!(error, ReadProfileError::TwoSides)
+        .then(|| "--side base or --side experiment beside --export".into())
 }
 
 fn on_profiler(error: &ProfilerError) -> Option<String> {

@@ -8,7 +8,7 @@ use pinpoint_core::job::JobResult;
 use pinpoint_core::{BisectionSpec, Direction, FindMetric, JobMachine, JobSpec, Range};
 use pinpoint_report::command_line::with_ends;
 
-use crate::arguments::{Bisect, Display};
+use crate::arguments::{Bisect, Display, LuciTokens};
 use crate::command_line;
 use crate::error::CliError;
 use crate::explain::job::end_explained;
@@ -29,7 +29,9 @@ pub(crate) async fn run(arguments: Bisect, display: Display) -> Result<u8, CliEr
     let spec = search.spec.clone();
     let result = search.run(spec, &display).await?;
     match (profiler, &result) {
-        (Some(profiler), Some(result)) => end_explained(result, profiler, &display).await,
+        (Some(profiler), Some(result)) => {
+            end_explained(result, profiler, &LuciTokens::default(), &display).await
+        }
         _ => Ok(end(result.as_ref(), &display)),
     }
 }
@@ -50,6 +52,11 @@ pub(crate) struct Search {
 
 impl Search {
     pub(crate) fn new(arguments: Bisect, command_line: CommandLine) -> Result<Self, CliError> {
+        if arguments.explain && arguments.job.assignment.bot.is_some() {
+            return Err(CliError::Input(
+                "--explain has no profiler on workers: leave it out, and explain the job with `pinpoint explain` on a machine that can run its commands".into(),
+            ));
+        }
         let repository = Repository::discover(&arguments.benchmark.repo)?;
         let good = repository.resolve_revision(&arguments.good)?;
         let bad = repository.resolve_revision(&arguments.bad)?;

@@ -2,7 +2,7 @@
 
 use pinpoint_core::{CULPRIT_FINDER_SPEC_VERSION, CulpritFinderSpec};
 
-use crate::arguments::{Culprit, Display};
+use crate::arguments::{Culprit, Display, LuciTokens};
 use crate::bisect::Search;
 use crate::command_line;
 use crate::error::CliError;
@@ -26,7 +26,9 @@ pub(crate) async fn run(arguments: Culprit, display: Display) -> Result<u8, CliE
     };
     let result = search.run(spec, &display).await?;
     match (profiler, &result) {
-        (Some(profiler), Some(result)) => end_explained(result, profiler, &display).await,
+        (Some(profiler), Some(result)) => {
+            end_explained(result, profiler, &LuciTokens::default(), &display).await
+        }
         _ => Ok(end(result.as_ref(), &display)),
     }
 }

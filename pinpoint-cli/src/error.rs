@@ -96,12 +96,6 @@ pub(crate) enum CliError {
         path: PathBuf,
         source: Box<pinpoint_core::profile::ReadProfileError>,
     },
-    /// The profiles of a run's processes can't be put together.
-    #[error("the profiles of {run}: {source}")]
-    RunProfiles {
-        run: String,
-        source: Box<pinpoint_core::profile::ReadProfileError>,
-    },
     #[error(transparent)]
     Profiler(#[from] ProfilerError),
     #[error(transparent)]
@@ -109,6 +103,16 @@ pub(crate) enum CliError {
     /// An explanation whose runs left nothing to compare.
     #[error("{0}")]
     NoProfiles(String),
+    /// Options that the profiles of an explanation do not fit, which others may.
+    #[error(
+        "{reason}\n\nthe profiles of job {job} are kept; read them with other options:  {command}"
+    )]
+    UnfitOptions {
+        job: String,
+        reason: String,
+        /// The beginning of such a command.
+        command: String,
+    },
     #[error("can't {action} {}: {source}", path.display())]
     File {
         action: &'static str,
@@ -157,6 +161,8 @@ pub(crate) enum CliError {
         document: Option<Value>,
         /// What else a command that resumes it needs.
         resume_options: Vec<String>,
+        /// The command that does, when the job has ended, what this one did not come to.
+        afterwards: Option<String>,
     },
 }
 
@@ -198,6 +204,7 @@ fn is_wrong_for_luci(error: &LuciError) -> bool {
             | LuciError::NoSuchChart { .. }
             | LuciError::ManyCharts { .. }
             | LuciError::NoAggregate { .. }
+            | LuciError::Profiler(_)
             | LuciError::Interval { .. }
             | LuciError::Table(_)
             | LuciError::IssueStatus(_)
@@ -240,6 +247,15 @@ impl CliError {
         }
     }
 
+    /// With the command that does, when a job that stopped has ended, what this one did not
+    /// come to.
+    pub(crate) fn with_afterwards(mut self, command: String) -> Self {
+        if let Self::Stopped { afterwards, .. } = &mut self {
+            *afterwards = Some(command);
+        }
+        self
+    }
+
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Repository(RepositoryError::Git { .. } | RepositoryError::Answer { .. })
@@ -257,7 +273,7 @@ impl CliError {
             | Self::Key(_)
             | Self::Results { .. }
             | Self::Profile { .. }
-            | Self::RunProfiles { .. }
+            | Self::UnfitOptions { .. }
             | Self::Profiler(_)
             | Self::NotExplicable(_) => WRONG_INPUT,
             Self::Store(
@@ -319,6 +335,7 @@ impl CliError {
             job,
             error,
             resume_options,
+            afterwards,
             ..
         } = self
         {
@@ -329,6 +346,9 @@ impl CliError {
             }
             if !is_wrong_input(error) {
                 resume(job, resume_options);
+                if let Some(command) = afterwards {
+                    errln!("then:  {command}");
+                }
             }
         } else if let Self::Left { job } = self {
             errln!(
@@ -349,8 +369,8 @@ impl CliError {
 
     fn message(&self) -> String {
         match self {
-            // Ends with a command to copy.
-            Self::Reversed { .. } => self.to_string(),
+            // They end with a command to copy.
+            Self::Reversed { .. } | Self::UnfitOptions { .. } => self.to_string(),
             _ => with_advice(self),
         }
     }
@@ -367,7 +387,9 @@ impl CliError {
             }
             Self::Interrupted => without_result(None, true, &self.message()),
             Self::Left { job } => without_result(Some(job), true, &self.message()),
-            Self::Ended { job, .. } => without_result(Some(job), false, &self.message()),
+            Self::Ended { job, .. } | Self::UnfitOptions { job, .. } => {
+                without_result(Some(job), false, &self.message())
+            }
             _ => without_result(None, false, &self.message()),
         }
     }
@@ -416,6 +438,7 @@ mod tests {
             error: Box::new(JobError::Interrupted),
             document,
             resume_options: Vec::new(),
+            afterwards: None,
         };
         let document = interrupted(None).document();
         assert_eq!(document["status"], "interrupted");

@@ -2,14 +2,18 @@
 
 pub(crate) mod job;
 mod kept;
+mod made;
+mod pairs;
+mod problems;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use pinpoint_core::profile::{
-    ExplainOptions, Explanation, ExportFormat, Exported, Profile, ProfileFormat, ReadProfileError,
-    Timeline, Window, explain, export,
+    ExplainOptions, Explanation, ExportError, ExportFormat, Exported, FormatsDiffer, Profile,
+    ProfileFormat, ReadProfileError, Timeline, Window, explain, export,
 };
 use pinpoint_report::profile;
 use pinpoint_report::text::name;
@@ -20,7 +24,7 @@ use self::job::About;
 use crate::arguments::{Display, Explain, Output};
 use crate::error::{CliError, FOUND, NO_DIFFERENCE, UNDECIDED, with_advice};
 use crate::explanation_text;
-use crate::output::{errln, print, print_bytes, print_json};
+use crate::output::{errln, is_shown, print, print_bytes, print_json};
 use crate::text::FOUND as WARNING;
 use crate::{report, worker_list};
 
@@ -37,6 +41,9 @@ pub(crate) struct Document<'a> {
     pub(crate) status: Status,
     /// Absent where the profiles are files.
     pub(crate) job: Option<Cow<'a, About>>,
+    /// What makes the answer doubtful.
+    #[serde(default)]
+    pub(crate) warnings: Cow<'a, [String]>,
     pub(crate) base: Cow<'a, [PathBuf]>,
     pub(crate) experiment: Cow<'a, [PathBuf]>,
     #[serde(flatten)]
@@ -84,9 +91,11 @@ pub(crate) struct Answer {
     files: [Vec<PathBuf>; 2],
     /// None where the answer was kept, and they were removed.
     profiles: [Vec<Profile>; 2],
-    /// Whether the profiles are parts of what the files have.
-    is_cut: bool,
+    /// What the profiles have of the files, where that is not all.
+    window: Option<Window>,
     explanation: Explanation,
+    /// What makes it doubtful.
+    warnings: Vec<String>,
     /// Of the job that made the profiles.
     about: Option<About>,
 }
@@ -118,9 +127,17 @@ impl Written {
 }
 
 pub(crate) async fn run(arguments: Explain, display: &Display) -> Result<u8, CliError> {
+    check_export(&arguments, display)?;
     if arguments.job.is_some() {
         return job::run(arguments, display).await;
     }
+    if arguments.base.is_empty() {
+        return Err(CliError::Input(
+            "there is nothing to explain; name a finished job:  pinpoint explain JOB\nor profiles of two builds:  pinpoint explain --base FILES --experiment FILES\n`pinpoint explain --help` shows the options".into(),
+        ));
+    }
+    distinct("base", &arguments.base)?;
+    distinct("experiment", &arguments.experiment)?;
     let written = Written::of(&arguments)?;
     let read = |paths: &[PathBuf]| -> Result<Vec<Profile>, CliError> {
         let window = arguments.window.as_ref();
@@ -132,14 +149,61 @@ pub(crate) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
         same: arguments.same.clone(),
     };
     let answer = Answer {
+        warnings: warnings(&profiles),
         explanation: explained(&profiles, &options)?,
         profiles,
-        is_cut: arguments.window.is_some(),
         about: None,
         files: [arguments.base.clone(), arguments.experiment.clone()],
+        window: arguments.window,
         options,
     };
     answer.print(&written, display)
+}
+
+/// Refuses an export that standard output can't take.
+fn check_export(arguments: &Explain, display: &Display) -> Result<(), CliError> {
+    let problem = match arguments.export {
+        Some(_) if display.output == Output::Json => {
+            "--export writes a profile instead of the answer, and --output json is a form of the answer; leave out one of them"
+        }
+        Some(ExportFormat::Pprof) if is_shown() => {
+            "a pprof profile is binary, which a terminal can't show; send it to a file: > FILE"
+        }
+        _ => return Ok(()),
+    };
+    Err(CliError::Input(problem.into()))
+}
+
+/// The error with the option that helps.
+fn on_export(error: &ExportError, side: Exported) -> String {
+    let advice = match (error, side) {
+        (ExportError::Negative(_) | ExportError::NoTime(_), Exported::Difference) => {
+            " (--side base or --side experiment)"
+        }
+        _ => "",
+    };
+    format!("{error}{advice}")
+}
+
+/// Refuses a run that would be counted as several.
+fn distinct(side: &str, paths: &[PathBuf]) -> Result<(), CliError> {
+    let mut seen = HashSet::new();
+    for path in paths {
+        // A file that can't be found is refused when it is read.
+        if !seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())) {
+            return Err(CliError::Input(format!(
+                "{} is given twice for the {side}; give each run once, and record more runs to be certain",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What makes a comparison of these profiles doubtful.
+fn warnings([base, experiment]: &[Vec<Profile>; 2]) -> Vec<String> {
+    let differ = FormatsDiffer::between(base, experiment);
+    differ.iter().map(ToString::to_string).collect()
 }
 
 /// Problems of the profiles are the same, whatever is done with them.
@@ -153,10 +217,13 @@ fn explained(
 impl Answer {
     /// Prints it, or what is to be written instead, and returns the exit code.
     fn print(&self, written: &Written, display: &Display) -> Result<u8, CliError> {
+        for warning in &self.warnings {
+            errln!("{WARNING}warning:{WARNING:#} {warning}");
+        }
         if let Some((format, side)) = written.export {
             let [base, experiment] = &self.profiles;
             let written = self::export(base, experiment, side, format)
-                .map_err(|error| CliError::Input(error.to_string()))?;
+                .map_err(|error| CliError::Input(on_export(&error, side)))?;
             print_bytes(&written);
             return Ok(FOUND);
         }
@@ -190,6 +257,7 @@ impl Answer {
             .as_ref()
             .map(|about| explanation_text::notes(&self.explanation, about));
         let mut notes = notes.unwrap_or_default();
+        notes.extend(self.warnings.iter().cloned());
         let mut timelines = [None, None];
         for (side, timeline) in timelines.iter_mut().enumerate() {
             match self.timeline(side) {
@@ -205,6 +273,7 @@ impl Answer {
             profiles: [base, experiment],
             options: &self.options,
             timelines: timelines.each_ref().map(Option::as_ref),
+            window: self.window.as_ref(),
             files: [&self.files[0], &self.files[1]],
             job: self.about.as_ref().map(|about| profile::Job {
                 id: &about.job_id,
@@ -217,11 +286,11 @@ impl Answer {
         Ok(profile::report(&report)?)
     }
 
-    /// The timeline of the run of a side that a report draws; none where the file has none, a
-    /// run has several files, or a part of it is looked at.
+    /// The timeline of the run of a side that a report draws; none where the file has none, or a
+    /// run has several files.
     fn timeline(&self, side: usize) -> Result<Option<Timeline>, CliError> {
         let (runs, files) = (&self.profiles[side], &self.files[side]);
-        let run = profile::shown_run(runs).filter(|_| !self.is_cut && runs.len() == files.len());
+        let run = profile::shown_run(runs).filter(|_| runs.len() == files.len());
         let Some((run, path)) = run.and_then(|run| Some((runs.get(run)?, files.get(run)?))) else {
             return Ok(None);
         };
@@ -244,6 +313,7 @@ impl Answer {
             version: VERSION,
             status: Status::of(&self.explanation),
             job: self.about.as_ref().map(Cow::Borrowed),
+            warnings: Cow::Borrowed(&self.warnings),
             base: Cow::Borrowed(base),
             experiment: Cow::Borrowed(experiment),
             explanation: Cow::Borrowed(&self.explanation),
@@ -256,9 +326,10 @@ impl From<Document<'_>> for Answer {
         Self {
             files: [document.base.into_owned(), document.experiment.into_owned()],
             profiles: [Vec::new(), Vec::new()],
-            is_cut: false,
+            window: None,
             options: ExplainOptions::default(),
             explanation: document.explanation.into_owned(),
+            warnings: document.warnings.into_owned(),
             about: document.job.map(Cow::into_owned),
         }
     }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anstyle::Style;
 use pinpoint_core::profile::{Explanation, FunctionChange, Verdict};
-use pinpoint_report::quantity::count;
+use pinpoint_report::quantity::{count, percent_change};
 use pinpoint_report::text::name;
 use pinpoint_report::words::explanation as words;
 
@@ -45,11 +45,7 @@ fn write(text: &mut Text, explanation: &Explanation, about: Option<&About>) -> s
         }
         let uncertain = greatest(explanation);
         if !uncertain.is_empty() {
-            let note = if explanation.exact {
-                "smaller than 0.1 %"
-            } else {
-                "may be chance"
-            };
+            let note = words::uncertain(explanation, &uncertain);
             writeln!(text, "\nThe greatest differences, {note}:")?;
             write_functions(text, explanation, &uncertain)?;
         }
@@ -66,7 +62,7 @@ fn write(text: &mut Text, explanation: &Explanation, about: Option<&About>) -> s
     write_moved(text, explanation)?;
     for guess in &explanation.renamed {
         let [guess, names] = words::renamed(guess);
-        let advice = format!("if so, compare them with --same '{names}'");
+        let advice = format!("if so, compare them with --same {names}");
         writeln!(text, "\nprobably renamed: {guess}\n{DIM}{advice}{DIM:#}")?;
     }
     match about {
@@ -106,11 +102,11 @@ fn not_in_profiles(explanation: &Explanation, about: &About) -> Option<[String; 
     Some([
         "the difference is not in these profiles".into(),
         format!(
-            "job {} measured {:+.1} %, and under {} the whole moved by {:+.1} %; waiting, and what is too short to be sampled, may be what changed. Look with --profiler {}",
+            "job {} measured {}, and under {} the whole moved by {}; waiting, and what is too short to be sampled, may be what changed. Look with --profiler {}",
             about.explains,
-            measured * 100.0,
+            percent_change(measured),
             name(&about.profiler),
-            relative * 100.0,
+            percent_change(relative),
             about.alternative
         ),
     ])
@@ -132,11 +128,12 @@ fn write_functions(
     let rows: Vec<[String; 4]> = functions
         .iter()
         .map(|function| {
+            let [difference, interval] = words::difference(&function.own, &explanation.unit);
             [
                 name(&function.function.name),
                 words::place(&function.function),
-                words::signed(words::shown(&function.own), &explanation.unit),
-                words::interval(&function.own, &explanation.unit),
+                difference,
+                interval,
             ]
         })
         .collect();
@@ -152,11 +149,17 @@ fn write_functions(
             "  {name:0$}  {place:1$}  {difference:>2$}",
             widths[0], widths[1], widths[2]
         )?;
-        if widths[3] > 0 {
-            write!(text, "  {interval:0$}", widths[3])?;
+        let verdict = words::verdict(&function.verdict);
+        // No row ends in blanks.
+        let is_last = verdict.is_none() && function.in_diff.is_none();
+        match (widths[3], is_last) {
+            (0, _) => {}
+            (_, true) if interval.is_empty() => {}
+            (_, true) => write!(text, "  {interval}")?,
+            (width, false) => write!(text, "  {interval:width$}")?,
         }
         let style = style(&function.verdict);
-        if let Some(verdict) = words::verdict(&function.verdict) {
+        if let Some(verdict) = verdict {
             write!(
                 text,
                 "  {style}{verdict}{style:#}{}",

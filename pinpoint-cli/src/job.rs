@@ -141,6 +141,7 @@ impl Session {
                     error: Box::new(error),
                     document,
                     resume_options: self.resume_options.clone(),
+                    afterwards: None,
                 })
             }
         };
@@ -160,7 +161,9 @@ impl Session {
         display: &Display,
         interrupt: Interrupt,
     ) -> Result<JobResult, JobError> {
-        let opened = luci::open(&self.config, &self.tokens, &self.storage.state_dir);
+        let job_dir = self.storage.job_dir(&self.job().id);
+        let state_dir = &self.storage.state_dir;
+        let opened = luci::open(&self.config, &self.tokens, state_dir, Some(&job_dir));
         let executor = match opened {
             Ok(executor) => executor,
             Err(error) => return Err(self.failed(error).await),

@@ -317,7 +317,7 @@ async fn cancel(
     let executor = match &config {
         // The addresses of an imported job get no token of a user who has not confirmed them.
         Ok(config) if config.luci.is_some() && !job.imported => {
-            Some(luci::open(config, tokens, directory)?)
+            Some(luci::open(config, tokens, directory, None)?)
         }
         _ => None,
     };

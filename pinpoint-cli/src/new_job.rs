@@ -155,13 +155,14 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Of a job on this machine that runs the benchmark of another.
-    pub(crate) fn like(job: &Job) -> Self {
+    /// Of a job that runs the benchmark of another, where that one does.
+    pub(crate) fn like(job: &Job, config: &JobConfig) -> Self {
+        let in_luci = config.luci.is_some();
         Self {
             job: String::new(),
             benchmark: job.benchmark.clone(),
-            bot: host(),
-            repository: None,
+            bot: if in_luci { job.bot.clone() } else { host() },
+            repository: in_luci.then(|| job.repository.clone()),
         }
     }
 

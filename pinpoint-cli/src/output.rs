@@ -77,6 +77,12 @@ pub(crate) fn print_bytes(bytes: &[u8]) {
     print_to(&mut io::stdout(), &mut failed(), bytes);
 }
 
+/// True when standard output is shown to somebody.
+#[expect(clippy::disallowed_methods, reason = "this is the output module")]
+pub(crate) fn is_shown() -> bool {
+    io::stdout().is_terminal()
+}
+
 /// JSON Lines on standard output, where any amount of them is written. Errors are
 /// given back, so that the caller stops, and remembered.
 pub(crate) fn json_lines() -> impl Write + Send {

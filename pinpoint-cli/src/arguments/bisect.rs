@@ -103,7 +103,7 @@ pub(crate) struct Bisect {
     pub(crate) bug: Option<u64>,
     /// When a culprit is found, run it and its parent under a profiler, and say which
     /// functions' time moved; as `pinpoint explain JOB` does later.
-    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["bot", "executor"])]
+    #[arg(long, help_heading = OUTPUT, conflicts_with = "dry_run")]
     pub(crate) explain: bool,
     /// What profiles the runs for --explain: see `pinpoint explain --help` [default: what
     /// fits the benchmark and is installed].

@@ -9,6 +9,8 @@ use clap::{Args, ValueEnum};
 use pinpoint_backends::local::{Profiler, ProfilerError};
 use pinpoint_core::profile::{ExportFormat, Exported, Window};
 
+use super::LuciTokens;
+
 /// Say which functions' time moved between two builds.
 ///
 /// The builds are those of JOB: a culprit and its parent, or the two sides of a comparison
@@ -32,6 +34,11 @@ use pinpoint_core::profile::{ExportFormat, Exported, Window};
 /// PINPOINT_CHROME_FLAGS, one in each line), command:TEMPLATE, a shell command that has a
 /// profile written to {profile} and may hold {command} for the benchmark, and files:GLOB,
 /// profiles that the benchmark itself writes to its work tree.
+///
+/// Of a job in LUCI, the two builds run on the bots of the job, and profiles are what the
+/// benchmark leaves there. chrome, the default, has Telemetry or Crossbench write Chrome's
+/// traces. With files:GLOB, arguments after `--` have the runner write profiles, and GLOB names
+/// them in the directory whose content the tasks leave.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -39,6 +46,8 @@ Examples:
   pinpoint explain 019a --profiler callgrind
   pinpoint explain 019a --report why.html
   pinpoint explain 019a --profiler 'command:./bench -cpuprofile {profile}'
+  pinpoint explain 019a --luci-tokens metadata
+  pinpoint explain 019a --profiler 'files:*/output/**/trace.json' -- '--probe=tracing:{preset:\"devtools\",record_format:\"json\"}'
   pinpoint explain --base a1.json a2.json a3.json a4.json --experiment b1.json b2.json b3.json b4.json
   pinpoint explain --paired --base before/*.txt --experiment after/*.txt
   pinpoint explain --base callgrind.out.base --experiment callgrind.out.new --same 'parse=parse_line'
@@ -46,21 +55,24 @@ Examples:
   pinpoint explain --base a*.txt --experiment b*.txt --export folded | inferno-flamegraph > difference.svg")]
 pub(crate) struct Explain {
     /// The finished job whose result to explain. Or an explanation, whose profiles are
-    /// read again.
-    #[arg(required_unless_present = "base", conflicts_with_all = ["base", "experiment", "paired"])]
+    /// read again; --same and --window replace those that it was made with.
+    #[arg(conflicts_with_all = ["base", "experiment", "paired"])]
     pub(crate) job: Option<String>,
     /// What profiles the runs [default: what fits the benchmark and is installed].
     #[arg(long, value_name = "PROFILER", default_value = "auto", hide_default_value = true, conflicts_with_all = ["base", "experiment"])]
     pub(crate) profiler: ProfilerArgument,
-    /// The number of pairs of runs [default: 10, and 1 with callgrind].
+    /// The number of pairs of runs [default: 14, and 1 with callgrind].
     #[arg(long, value_name = "N", conflicts_with_all = ["base", "experiment"])]
     pub(crate) pairs: Option<u32>,
     /// The culprit to explain, by the beginning of its hash [default: the first].
     #[arg(long, value_name = "HASH", conflicts_with_all = ["base", "experiment"])]
     pub(crate) culprit: Option<String>,
-    /// The disk space for the profiles of the job. `pinpoint clean` removes them.
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", conflicts_with_all = ["base", "experiment"])]
-    pub(crate) keep_profiles: ByteSize,
+    /// The disk space for the profiles of the job [default: 1GiB]. `pinpoint clean` removes
+    /// them.
+    #[arg(long, value_name = "SIZE", conflicts_with_all = ["base", "experiment"])]
+    pub(crate) keep_profiles: Option<ByteSize>,
+    #[command(flatten)]
+    pub(crate) tokens: LuciTokens,
     /// Run the commands of an imported job without asking.
     #[arg(long, conflicts_with_all = ["base", "experiment"])]
     pub(crate) yes: bool,
@@ -80,7 +92,7 @@ pub(crate) struct Explain {
     /// Count only what happened in this window: every span of this name
     /// (`performance.measure`, `console.time`), or FROM..TO in milliseconds since the
     /// profile began.
-    #[arg(long, value_name = "NAME or FROM..TO")]
+    #[arg(long, value_name = "NAME or FROM..TO", allow_hyphen_values = true)]
     pub(crate) window: Option<Window>,
     /// Write a report: one HTML file with the answer, all functions, a flame graph of both
     /// sides, what calls what, and, where profiles have times, what ran when.
@@ -93,6 +105,9 @@ pub(crate) struct Explain {
     /// What to export.
     #[arg(long, value_enum, default_value_t = SideArgument::Difference, requires = "export")]
     pub(crate) side: SideArgument,
+    /// Arguments that have the benchmark of a job in LUCI write profiles, for its runner.
+    #[arg(last = true, value_name = "ARGUMENTS", requires = "job")]
+    pub(crate) arguments: Vec<String>,
 }
 
 /// `auto`, or a profiler.

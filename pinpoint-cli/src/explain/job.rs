@@ -1,41 +1,36 @@
 //! The result of a job explained: its two builds under a profiler, as a job of its own.
 
-use std::fs;
-use std::path::PathBuf;
-
-use pinpoint_backends::job::{
-    Changes, CommandLine, Explained, JobConfig, ProfilePair, explain_job, machine_of, profile_pairs,
-};
-use pinpoint_backends::local::{
-    LocalConfig, Profiler, Profiling, Repository, choose_profiler, profiler_facts,
-};
+use bytesize::ByteSize;
+use pinpoint_backends::job::{CommandLine, Explained, JobConfig, explain_job};
+use pinpoint_backends::local::{Profiler, Profiling, Provisions, choose_profiler, profiler_facts};
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::JobResult;
-use pinpoint_core::profile::{
-    ExplainOptions, Profile, ReadProfileError, SourceDiff, Window, shows_difference,
-};
-use pinpoint_core::{Answers, JobState, Journal, PairwiseStatus};
+use pinpoint_core::profile::Window;
+use pinpoint_core::{JobState, PairwiseStatus};
 use pinpoint_report::results::stored;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Answer, Written, explained, kept, read};
-use crate::arguments::{Display, Explain, Output, ProfilerArgument};
+use super::made::{KEEP, alternative_to, keep, made, made_again, made_or_kept};
+use super::problems::{explain_command, runs_are_over};
+use super::{Answer, Written};
+use crate::arguments::{Display, Explain, LuciTokens, Output, ProfilerArgument};
+use crate::command_line;
 use crate::error::{CliError, with_advice};
 use crate::job::Session;
 use crate::job_result::{exit_code, print_result};
 use crate::jobs::trust::{self, Asked};
+use crate::luci;
 use crate::new_job::{Names, store_job, values_of};
 use crate::output::{errln, outln, print_json};
-use crate::storage::{Storage, job_command, resume_command};
+use crate::storage::{Storage, resume_command};
 use crate::text::{ERROR, FOUND as WARNING};
 
-/// Pairs of runs of a profiler that samples, and of one that counts.
-const PAIRS: u32 = 10;
+/// Pairs of runs of a profiler that samples, and of one that counts. Pairs that all have one sign
+/// have a p-value of 2 in 2¹⁴, which is enough for one function among 400: real programs have
+/// hundreds that take 0.1 %.
+const PAIRS: u32 = 14;
 const PAIRS_COUNTED: u32 = 1;
-
-/// The default of `--keep-profiles`.
-const KEEP: u64 = 1 << 30;
 
 /// An explanation among the jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -63,24 +58,61 @@ pub(crate) struct About {
 struct Wanted {
     profiler: Option<Profiler>,
     pairs: Option<u32>,
-    keep: u64,
+    keep: Option<ByteSize>,
     culprit: Option<String>,
     same: Vec<(String, String)>,
     window: Option<Window>,
+    /// Of the benchmark's runner in LUCI.
+    arguments: Vec<String>,
+    tokens: LuciTokens,
+    /// As it was given; absent where another command has the job explained.
+    command: Option<CommandLine>,
+}
+
+impl Wanted {
+    /// The options that only runs can follow.
+    fn words_of_runs(&self) -> Vec<String> {
+        let options = [
+            (
+                "--profiler",
+                self.profiler.as_ref().map(Profiler::to_string),
+            ),
+            ("--pairs", self.pairs.map(|pairs| pairs.to_string())),
+            ("--culprit", self.culprit.clone()),
+            ("--keep-profiles", self.keep.map(|keep| keep.to_string())),
+        ];
+        let given = options
+            .into_iter()
+            .filter_map(|(name, value)| Some([name.into(), value?]));
+        let mut words: Vec<String> = given.flatten().collect();
+        if !self.arguments.is_empty() {
+            words.push("--".into());
+            words.extend_from_slice(&self.arguments);
+        }
+        words
+    }
 }
 
 pub(super) async fn run(arguments: Explain, display: &Display) -> Result<u8, CliError> {
     let storage = Storage::open(display).await?;
     let written = Written::of(&arguments)?;
+    let report = arguments.report.as_deref();
+    let report: Vec<String> = report.map_or_else(Vec::new, |file| {
+        vec!["--report".into(), file.display().to_string()]
+    });
     // Required where there are no files.
-    let job = storage.jobs.get(&arguments.job.unwrap_or_default()).await?;
+    let name = arguments.job.unwrap_or_default();
+    let job = storage.jobs.get(&name).await?;
     let wanted = Wanted {
         profiler: arguments.profiler.0,
         pairs: arguments.pairs,
-        keep: arguments.keep_profiles.as_u64(),
+        keep: arguments.keep_profiles,
         culprit: arguments.culprit,
         same: arguments.same,
         window: arguments.window,
+        arguments: arguments.arguments,
+        tokens: arguments.tokens,
+        command: Some(command_of(&name, &job)),
     };
     if let Some(explains) = JobConfig::of(&job)?.explains {
         return read_again(&storage, &job, explains, wanted, &written, display).await;
@@ -88,9 +120,24 @@ pub(super) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
     if job.imported {
         trust::ask(&job, Asked::Imported, arguments.yes).await?;
     }
+    let tokens = wanted.tokens.clone();
     let id = store(&storage, &job, wanted).await?;
-    let result = Session::take(&storage, &id).await?.run(display).await?;
-    end_with(&storage, &id, &result, &written, display).await
+    let result = carried_out(&storage, &id, tokens, display).await;
+    let result = result.map_err(|error| match report.is_empty() {
+        true => error,
+        false => error.with_afterwards(explain_command(display, id.as_str(), &report)),
+    })?;
+    end_with(&storage, &id, &result, &written, Stored::Asked, display).await
+}
+
+/// The command of this process, with the whole id of the job: its beginning may be that of
+/// another one day.
+fn command_of(name: &str, job: &Job) -> CommandLine {
+    let mut command = command_line::without_ends();
+    if let Some(word) = command.words.iter_mut().find(|word| *word == name) {
+        *word = job.id.to_string();
+    }
+    command
 }
 
 /// The answer of an explanation once more, perhaps with other options.
@@ -109,17 +156,31 @@ async fn read_again(
             resume_command(display, job.id.as_str())
         )));
     }
+    let of_runs = wanted.words_of_runs();
+    if !of_runs.is_empty() {
+        return Err(runs_are_over(job, &explains, &of_runs, display));
+    }
     let is_as_made = wanted.same.is_empty() && wanted.window.is_none() && !written.needs_profiles();
-    let explains = Explained {
-        same: [explains.same, wanted.same].concat(),
-        window: wanted.window.map(|it| it.to_string()).or(explains.window),
-        ..explains
-    };
     let answer = match is_as_made {
         true => made_or_kept(storage, job, &explains, display).await?,
-        false => made(storage, job, &explains, display).await?,
+        false => {
+            let window = wanted.window.map(|it| it.to_string());
+            made_again(storage, job, &explains, wanted.same, window, display).await?
+        }
     };
     answer.print(written, display)
+}
+
+async fn carried_out(
+    storage: &Storage,
+    id: &JobId,
+    tokens: LuciTokens,
+    display: &Display,
+) -> Result<JobResult, CliError> {
+    let mut session = Session::take(storage, id).await?;
+    let options = tokens.words();
+    session.provide(Provisions::default(), tokens, options);
+    session.run(display).await
 }
 
 /// Makes the job.
@@ -130,33 +191,51 @@ async fn store(storage: &Storage, job: &Job, wanted: Wanted) -> Result<JobId, Cl
         ))
     };
     let result = stored(job).ok_or_else(not_ended)?;
-    let local = JobConfig::of(job)?.local;
-    let profiler = match (wanted.profiler, &local) {
+    let explained = JobConfig::of(job)?;
+    let profiler = match (wanted.profiler, &explained.local) {
         (Some(profiler), _) => profiler,
         (None, Some(local)) => choose_profiler(&profiler_facts(local))?,
-        // Refused below.
-        (None, None) => Profiler::Perf,
+        // Bots run browsers. What is run by functions is refused below.
+        (None, None) => Profiler::Chrome,
     };
     let pairs = wanted.pairs.unwrap_or(match profiler.is_exact() {
         true => PAIRS_COUNTED,
         false => PAIRS,
     });
+    if let Some(window) = wanted.window.as_ref().filter(|_| !profiler.has_times()) {
+        return Err(CliError::Input(format!(
+            "{profiler} does not say when what it counts happened, so that no window ({window}) can be cut out of its profiles; leave out --window, or take --profiler {}",
+            alternative_to(Some(&profiler))
+        )));
+    }
     let profiling = Profiling {
         profiler: profiler.clone(),
-        keep: wanted.keep,
+        keep: wanted.keep.map_or(KEEP, |keep| keep.as_u64()),
     };
     let culprit = wanted.culprit.as_deref();
-    let (spec, config) = explain_job(job, &result, culprit, profiling, pairs)?;
-    let words = ["pinpoint", "explain", job.id.as_str(), "--profiler"];
-    let words = words.into_iter().map(str::to_owned);
-    let command = CommandLine {
-        words: words.chain([profiler.to_string()]).collect(),
-        ends: None,
+    let (spec, config) = explain_job(job, &result, culprit, profiling.clone(), pairs)?;
+    let command = wanted.command.unwrap_or_else(|| {
+        let words = ["pinpoint", "explain", job.id.as_str(), "--profiler"];
+        let words = words.into_iter().map(str::to_owned);
+        CommandLine {
+            words: words.chain([profiler.to_string()]).collect(),
+            ends: None,
+        }
+    });
+    let config = match &config.local {
+        None => luci::profiled(config, profiling, wanted.arguments)?,
+        Some(local) if wanted.arguments.is_empty() => {
+            values_of(&config.inherited_env)?;
+            profiler.check(&local.command)?;
+            config
+        }
+        Some(_) => {
+            return Err(CliError::Input(format!(
+                "job {} ran on this machine, and its benchmark keeps the arguments that it had; leave out what is after `--`",
+                job.id
+            )));
+        }
     };
-    values_of(&config.inherited_env)?;
-    let benchmark = config.local.as_ref();
-    let benchmark = benchmark.map(|local: &LocalConfig| &*local.command);
-    profiler.check(benchmark.unwrap_or_default())?;
     let config = JobConfig {
         explains: config.explains.map(|explains| Explained {
             same: wanted.same,
@@ -166,7 +245,8 @@ async fn store(storage: &Storage, job: &Job, wanted: Wanted) -> Result<JobId, Cl
         command_line: Some(command),
         ..config
     };
-    store_job(storage, spec, &config, Names::like(job), None, None).await
+    let names = Names::like(job, &config);
+    store_job(storage, spec, &config, names, None, None).await
 }
 
 /// Prints what came of a job, which may be an explanation, and returns the exit code.
@@ -176,7 +256,24 @@ pub(crate) async fn end(
     result: &JobResult,
     display: &Display,
 ) -> Result<u8, CliError> {
-    end_with(storage, id, result, &Written::default(), display).await
+    end_with(
+        storage,
+        id,
+        result,
+        &Written::default(),
+        Stored::Known,
+        display,
+    )
+    .await
+}
+
+/// What becomes of the options that a job was made with where its profiles do not fit them.
+#[derive(Clone, Copy)]
+enum Stored {
+    /// This command asks for them: that is an error.
+    Asked,
+    /// An earlier one did: the answer leaves them out.
+    Known,
 }
 
 async fn end_with(
@@ -184,6 +281,7 @@ async fn end_with(
     id: &JobId,
     result: &JobResult,
     written: &Written,
+    stored: Stored,
     display: &Display,
 ) -> Result<u8, CliError> {
     let job = storage.jobs.get(id.as_str()).await?;
@@ -194,9 +292,13 @@ async fn end_with(
         print_result(result, display);
         return Ok(exit_code(result));
     };
-    let answer = match written.needs_profiles() {
-        true => made(storage, &job, &explains, display).await?,
-        false => made_or_kept(storage, &job, &explains, display).await?,
+    let answer = match stored {
+        Stored::Asked => {
+            let answer = made(storage, &job, &explains, display).await?;
+            keep(storage, &job, &answer);
+            answer
+        }
+        Stored::Known => made_or_kept(storage, &job, &explains, display).await?,
     };
     answer.print(written, display)
 }
@@ -245,12 +347,13 @@ pub(crate) async fn document(
 pub(crate) async fn end_explained(
     result: &JobResult,
     profiler: ProfilerArgument,
+    tokens: &LuciTokens,
     display: &Display,
 ) -> Result<u8, CliError> {
     if display.output == Output::Text {
         print_result(result, display);
     }
-    let explained = after(result, profiler, display).await;
+    let explained = after(result, profiler, tokens, display).await;
     match (display.output, explained) {
         (Output::Text, Ok(None)) => {}
         (Output::Text, Ok(Some(answer))) => {
@@ -277,6 +380,7 @@ pub(crate) async fn end_explained(
 async fn after(
     result: &JobResult,
     profiler: ProfilerArgument,
+    tokens: &LuciTokens,
     display: &Display,
 ) -> Result<Option<Answer>, CliError> {
     let search = match result {
@@ -292,190 +396,16 @@ async fn after(
     let wanted = Wanted {
         profiler: profiler.0,
         pairs: None,
-        keep: KEEP,
+        keep: None,
         culprit: None,
         same: Vec::new(),
         window: None,
+        arguments: Vec::new(),
+        tokens: tokens.clone(),
+        command: None,
     };
     let id = store(&storage, &job, wanted).await?;
-    let result = Session::take(&storage, &id).await?.run(display).await?;
+    let result = carried_out(&storage, &id, tokens.clone(), display).await?;
     let job = storage.jobs.get(id.as_str()).await?;
     of_stored(&storage, &job, &result, display).await
-}
-
-/// The answer as it was kept, or made and kept.
-async fn made_or_kept(
-    storage: &Storage,
-    job: &Job,
-    explains: &Explained,
-    display: &Display,
-) -> Result<Answer, CliError> {
-    let directory = storage.job_dir(&job.id);
-    if let Some(answer) = kept::read(&directory)? {
-        return Ok(answer);
-    }
-    let answer = made(storage, job, explains, display).await?;
-    if let Err(error) = kept::keep(&directory, &answer) {
-        errln!(
-            "{WARNING}warning:{WARNING:#} the answer can't be shown once its profiles are removed: {}",
-            with_advice(&error)
-        );
-    }
-    Ok(answer)
-}
-
-/// Reads the profiles of an explanation, and says what moved.
-async fn made(
-    storage: &Storage,
-    job: &Job,
-    explains: &Explained,
-    display: &Display,
-) -> Result<Answer, CliError> {
-    let mut journal = storage.jobs.journal(&job.id).await?;
-    let records = journal.records().await.map_err(|error| {
-        CliError::NoProfiles(format!(
-            "the journal of job {} can't be read: {error}",
-            job.id
-        ))
-    })?;
-    let answers = Answers::of(journal.job(), machine_of(job, false)?, records).answers;
-    let pairs = profile_pairs(&answers, &storage.job_dir(&job.id))?;
-    let whole: Vec<&ProfilePair> = pairs.iter().filter(|pair| pair.is_whole()).collect();
-    let missing = pairs.iter().find_map(|pair| pair.missing.clone());
-    if whole.is_empty() {
-        return Err(CliError::NoProfiles(match &missing {
-            Some(reason) => format!(
-                "no pair of runs left profiles of both sides: {reason}; try another profiler:  {} --profiler {}",
-                explain_command(display, &explains.job),
-                alternative(job)
-            ),
-            None => format!(
-                "the profiles of job {} are not on this machine, or `pinpoint clean` removed them; make them again:  {}",
-                job.id,
-                explain_command(display, &explains.job)
-            ),
-        }));
-    }
-    let window = explains.window.as_deref().map(str::parse).transpose();
-    let window: Option<Window> = window
-        .map_err(|error: pinpoint_core::profile::WindowError| CliError::Input(error.to_string()))?;
-    let mut profiles = [Vec::new(), Vec::new()];
-    let mut files = [Vec::new(), Vec::new()];
-    for pair in &whole {
-        for (side, run) in [&pair.base, &pair.experiment].into_iter().enumerate() {
-            profiles[side].push(read_run(run, window.as_ref())?);
-            files[side].extend(run.iter().cloned());
-        }
-    }
-    let options = ExplainOptions {
-        paired: true,
-        same: explains.same.clone(),
-    };
-    let mut explanation = explained(&profiles, &options)?;
-    if let Some(diff) = explains.changes.as_ref().and_then(diff_of) {
-        diff.mark(&mut explanation);
-    }
-    let about = About {
-        job_id: job.id.to_string(),
-        explains: explains.job.clone(),
-        profiler: profiler_of(job),
-        measured: explains.difference,
-        shown: (explains.difference).map(|measured| shows_difference(measured, &explanation.whole)),
-        alternative: alternative(job).into(),
-        pairs_without_profiles: pairs.len() - whole.len(),
-        missing,
-    };
-    Ok(Answer {
-        files,
-        profiles,
-        is_cut: window.is_some(),
-        explanation,
-        about: Some(about),
-        options,
-    })
-}
-
-fn profiling_of(job: &Job) -> Option<Profiler> {
-    let local = JobConfig::of(job).ok()?.local?;
-    Some(local.profiling?.profiler)
-}
-
-fn profiler_of(job: &Job) -> String {
-    profiling_of(job).map_or_else(String::new, |profiler| profiler.to_string())
-}
-
-/// A profiler that sees what this one may not: of languages of their own, what runs below
-/// them; of samples, what is too short for them.
-fn alternative(job: &Job) -> &'static str {
-    match profiling_of(job) {
-        Some(Profiler::Perf | Profiler::PerfDwarf) => "callgrind",
-        _ => "perf",
-    }
-}
-
-fn explain_command(display: &Display, job: &str) -> String {
-    let command = job_command(display, "explain", job);
-    command.replacen("pinpoint jobs explain", "pinpoint explain", 1)
-}
-
-/// The profile of one run: of all its processes. A process may have done too little to be
-/// sampled.
-fn read_run(files: &[PathBuf], window: Option<&Window>) -> Result<Profile, CliError> {
-    let (mut profiles, mut empty) = (Vec::new(), None);
-    for file in files {
-        match read(file, window) {
-            Ok(profile) => profiles.push(profile),
-            Err(CliError::Profile { path, source }) if has_nothing(&source) => {
-                empty = Some(CliError::Profile { path, source });
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    let merged = Profile::merged(profiles).map_err(|source| CliError::RunProfiles {
-        run: files
-            .first()
-            .map_or_else(String::new, |file| file.display().to_string()),
-        source: Box::new(source),
-    })?;
-    match (merged, empty) {
-        (Some(profile), _) => Ok(profile),
-        (None, Some(error)) => Err(error),
-        (None, None) => Err(CliError::NoProfiles("a run has no profile".into())),
-    }
-}
-
-fn has_nothing(error: &ReadProfileError) -> bool {
-    matches!(
-        error,
-        ReadProfileError::NoSamples { .. }
-            | ReadProfileError::NoSymbols { .. }
-            | ReadProfileError::NoMark { .. }
-            | ReadProfileError::Empty
-    )
-}
-
-/// The lines that were changed. Without them the answer is the same, but for its marks.
-fn diff_of(changes: &Changes) -> Option<SourceDiff> {
-    let text = match changes {
-        Changes::Patch(path) => fs::read(path)
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-            .map_err(CliError::file("read", path)),
-        Changes::Commits {
-            repository,
-            from,
-            to,
-        } => Repository::discover(repository)
-            .and_then(|repository| repository.changed_lines(from.as_deref(), to))
-            .map_err(CliError::from),
-    };
-    match text {
-        Ok(text) => Some(SourceDiff::parse(&text)),
-        Err(error) => {
-            errln!(
-                "{WARNING}warning:{WARNING:#} the changes can't be read: {}",
-                with_advice(&error)
-            );
-            None
-        }
-    }
 }

@@ -84,7 +84,7 @@ fn lines(config: &JobConfig) -> Vec<(&'static str, String)> {
 
 /// What is sent to others, and where.
 fn lines_of_luci(luci: &Value) -> Vec<(&'static str, String)> {
-    let parts = ["machines", "benchmark", "settings"];
+    let parts = ["machines", "benchmark", "profiling", "settings"];
     let parts = parts.map(|part| (part, luci[part].clone()));
     let reported = [
         ("comments on", luci["issue"].clone()),

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use pinpoint_backends::gitiles::{GitilesHistory, RepositoryUrl, is_full_hash};
 use pinpoint_backends::google::{TokenSource, UnknownTokenSource};
 use pinpoint_backends::job::{CommandLine, JobConfig, JobError};
-use pinpoint_backends::local::RepositoryError;
-use pinpoint_backends::luci::{Benchmark, LuciConfig, LuciExecutor, LuciSettings, WantedCharts};
+use pinpoint_backends::local::{Profiling, RepositoryError};
+use pinpoint_backends::luci::{
+    Benchmark, LuciConfig, LuciExecutor, LuciProfiling, LuciSettings, WantedCharts,
+};
 use pinpoint_core::bots::Workers;
 use pinpoint_core::{
     BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CombinedCommit, Commit, CulpritFinderSpec,
@@ -19,8 +21,11 @@ use serde_json::json;
 use super::Elsewhere;
 use super::patch::at_gerrit;
 use super::reports::{report, reports};
-use crate::arguments::{Assignment, Bisect, Display, JobOptions, LuciTokens, Output, Pairwise};
+use crate::arguments::{
+    Assignment, Bisect, Display, JobOptions, LuciTokens, Output, Pairwise, ProfilerArgument,
+};
 use crate::error::{CliError, FOUND};
+use crate::explain::job::end_explained;
 use crate::job::refused;
 use crate::new_job::{CarriedOut, Names, end, milliseconds, store_job};
 use crate::output::{errln, outln, print_json};
@@ -34,15 +39,36 @@ const TOKENS: &str = "command:luci-auth token -scopes {scopes}";
 /// The job in whose name requests are shown.
 const DRY_RUN: &str = "dry-run";
 
-/// The executor of a job.
+/// The executor of a job; of one that is worked on, with its directory for profiles.
 pub(crate) fn open(
     config: &JobConfig,
     tokens: &LuciTokens,
     state_dir: &Path,
+    job_dir: Option<&Path>,
 ) -> Result<Box<dyn Elsewhere>, JobError> {
     let source = source_of(tokens).map_err(refused)?;
     let executor = LuciExecutor::open(config_of(config)?, &source, &cache_of(state_dir));
+    let executor = executor.and_then(|executor| match job_dir {
+        Some(job_dir) => executor.keeping_profiles(job_dir),
+        None => Ok(executor),
+    });
     Ok(Box::new(executor.map_err(refused)?))
+}
+
+/// The configuration of an explanation in LUCI: that of its job, with its runs profiled.
+pub(crate) fn profiled(
+    config: JobConfig,
+    profiling: Profiling,
+    arguments: Vec<String>,
+) -> Result<JobConfig, CliError> {
+    let luci = config_of(&config)?.profiled(LuciProfiling {
+        profiling,
+        arguments,
+    })?;
+    Ok(JobConfig {
+        luci: Some(json!(luci)),
+        ..config
+    })
 }
 
 pub(super) fn config_of(config: &JobConfig) -> Result<LuciConfig, JobError> {
@@ -116,7 +142,9 @@ pub(crate) async fn bisect(
     job.check_range([&good, &bad], names, &command_line).await?;
     let find = job.find_metric(arguments.chart.is_none());
     let spec = spec(ends);
-    job.run(&storage, spec, find, command_line, &display).await
+    let explain = arguments.explain.then_some(arguments.profiler);
+    job.run(&storage, spec, find, command_line, explain, &display)
+        .await
 }
 
 /// `pinpoint pairwise`.
@@ -167,7 +195,8 @@ pub(crate) async fn pairwise(arguments: Pairwise, display: Display) -> Result<u8
     let find = job.find_metric(arguments.chart.is_some());
     let spec = spec([base, experiment]).into();
     let command_line = command_line::without_ends();
-    job.run(&storage, spec, find, command_line, &display).await
+    job.run(&storage, spec, find, command_line, None, &display)
+        .await
 }
 
 /// A job that the arguments ask for.
@@ -353,6 +382,7 @@ impl NewJob {
         spec: JobSpec,
         find_metric: Option<FindMetric>,
         command_line: CommandLine,
+        explain: Option<ProfilerArgument>,
         display: &Display,
     ) -> Result<u8, CliError> {
         let config = JobConfig {
@@ -372,17 +402,27 @@ impl NewJob {
         let result = by
             .run(storage, &id, self.report.as_deref(), display)
             .await?;
-        let code = end(result.as_ref(), display);
-        if let Some(result) = &result {
-            let tokens = &self.options.assignment.luci.tokens;
-            let display = &Display {
-                resume_options: tokens.words(),
-                ..display.clone()
-            };
-            let missing = report(storage, &id, tokens, result, display).await;
-            return Ok(missing.unwrap_or(code));
-        }
-        Ok(code)
+        let Some(result) = &result else {
+            return Ok(end(None, display));
+        };
+        let tokens = &self.options.assignment.luci.tokens;
+        let resumed = &Display {
+            resume_options: tokens.words(),
+            ..display.clone()
+        };
+        let (code, missing) = match explain {
+            // Others need not wait for the explanation, which takes as long as a comparison.
+            Some(profiler) => {
+                let missing = report(storage, &id, tokens, result, resumed).await;
+                let explained = end_explained(result, profiler, tokens, resumed);
+                (explained.await?, missing)
+            }
+            None => {
+                let code = end(Some(result), display);
+                (code, report(storage, &id, tokens, result, resumed).await)
+            }
+        };
+        Ok(missing.unwrap_or(code))
     }
 }
 

@@ -11,11 +11,11 @@ use pinpoint_core::Executor;
 use pinpoint_core::job::ResultSource;
 
 #[cfg(feature = "luci")]
-pub(crate) use self::job::{bisect, open, pairwise};
+pub(crate) use self::job::{bisect, open, pairwise, profiled};
 #[cfg(feature = "luci")]
 pub(crate) use self::reports::report;
 #[cfg(not(feature = "luci"))]
-pub(crate) use self::without::{bisect, open, pairwise, report};
+pub(crate) use self::without::{bisect, open, pairwise, profiled, report};
 
 /// Lists, builds and runs the commits of a job, and names them.
 pub(crate) trait Elsewhere: Executor + ResultSource {}
@@ -27,6 +27,7 @@ mod without {
     use std::path::Path;
 
     use pinpoint_backends::job::{JobConfig, JobError};
+    use pinpoint_backends::local::Profiling;
     use pinpoint_backends::store::JobId;
     use pinpoint_core::job::JobResult;
 
@@ -48,8 +49,17 @@ mod without {
         _: &JobConfig,
         _: &LuciTokens,
         _: &Path,
+        _: Option<&Path>,
     ) -> Result<Box<dyn Elsewhere>, JobError> {
         Err(refused(NOT_BUILT_IN))
+    }
+
+    pub(crate) fn profiled(
+        _: JobConfig,
+        _: Profiling,
+        _: Vec<String>,
+    ) -> Result<JobConfig, CliError> {
+        Err(not_built_in())
     }
 
     /// Such a job has no result here that it could report.

@@ -85,6 +85,7 @@ fn explanations() -> Vec<(&'static str, Explanation)> {
         ("main;parse;Lexer::next", 70.4),
         ("main;print", 30.0),
     ];
+    let equal = vec![runs(1, &BEFORE).remove(0); 6];
     vec![
         (
             "certain",
@@ -117,6 +118,23 @@ fn explanations() -> Vec<(&'static str, Explanation)> {
         (
             "called_more_often",
             between(&counted(10, 100), &counted(10, 150), false),
+        ),
+        (
+            "counts_overlap",
+            between(
+                &[counted(10, 100), counted(12, 100)].concat(),
+                &[counted(11, 100), counted(20, 100)].concat(),
+                false,
+            ),
+        ),
+        ("equal", between(&equal, &equal, false)),
+        (
+            "equal_pairs",
+            between(&runs(8, &BEFORE), &runs(8, &BEFORE), true),
+        ),
+        (
+            "one_run_of_one_function",
+            between(&runs(1, &BEFORE[..1]), &runs(1, &AFTER[..1]), false),
         ),
         (
             "nothing_counted",
@@ -184,12 +202,14 @@ fn documents_fit_their_schema() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/explain.schema.json");
     let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let files = [PathBuf::from("a.json")];
+    let warnings = ["the formats of the two sides differ".to_owned()];
     for (name, explanation) in explanations() {
         let of_job = about(&explanation);
         let document = Document {
             version: 1,
             status: Status::of(&explanation),
             job: Some(Cow::Borrowed(&of_job)).filter(|_| name == "certain"),
+            warnings: Cow::Borrowed(&warnings),
             base: Cow::Borrowed(&files),
             experiment: Cow::Borrowed(&files),
             explanation: Cow::Borrowed(&explanation),

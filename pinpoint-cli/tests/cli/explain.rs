@@ -126,8 +126,31 @@ fn errors_name_the_file_and_what_to_do() {
         text.contains("counts instructions, and the first of the base nanoseconds"),
         "{text}"
     );
-    let text = error(&["--base", &sound, &sound, "--experiment", &sound, "--paired"]);
+    let copy = world.repository.join("copy.txt");
+    fs::copy(&sound, &copy).unwrap();
+    let copy = copy.display().to_string();
+    let text = error(&["--base", &sound, &copy, "--experiment", &sound, "--paired"]);
     assert!(text.contains("pairs need as many profiles"), "{text}");
+    let again = copy.replace("copy.txt", "./copy.txt");
+    let text = error(&["--base", &sound, "--experiment", &copy, &again]);
+    assert!(
+        text.contains("copy.txt is given twice for the experiment"),
+        "{text}"
+    );
+    let text = error(&[]);
+    assert!(
+        text.contains("pinpoint explain --base FILES --experiment FILES"),
+        "{text}"
+    );
+    let text = error(&[
+        "--base",
+        &sound,
+        "--experiment",
+        &copy,
+        "--window",
+        "-100..50",
+    ]);
+    assert!(text.contains("\"-100..50\" is no window; give"), "{text}");
     let text = error(&[
         "--base",
         &sound,
@@ -142,4 +165,57 @@ fn errors_name_the_file_and_what_to_do() {
     );
     let text = error(&["--base", &sound, "--experiment", &sound, "--window", "load"]);
     assert!(text.contains("there is no mark \"load\""), "{text}");
+}
+
+#[test]
+fn sides_of_two_profilers_are_compared_with_a_warning() {
+    let world = World::new();
+    let (perf, node) = (profile("perf-6.1.txt"), profile("node-20.cpuprofile"));
+    let files = ["--base", &perf, "--experiment", &node];
+    let warning = "the formats of the two sides differ (perf-script of the base, cpu-profile of";
+    let text = explain(&world, &files, 4);
+    text.tells(warning);
+    let json = explain(&world, &[&files[..], &["--output", "json"]].concat(), 4).document();
+    assert!(
+        json["warnings"][0].as_str().unwrap().starts_with(warning),
+        "{json}"
+    );
+    let one = ["--base", &perf, "--experiment", &perf, "--output", "json"];
+    assert_eq!(
+        explain(&world, &one, 4).document()["warnings"],
+        serde_json::json!([])
+    );
+}
+
+#[test]
+fn exports_go_where_they_can_be_read() {
+    let world = World::new();
+    let counted = profile("callgrind-3.19.out");
+    let both = ["--base", &counted, "--experiment", &counted];
+    let export = |format: &str, options: &[&str], code: i32| {
+        let arguments = [&both[..], &["--export", format], options].concat();
+        explain(&world, &arguments, code)
+    };
+    export("folded", &["--output", "json"], 2).tells("leave out one of them");
+    export("cpuprofile", &[], 2).tells("one side as speedscope (--side base or --side experiment)");
+    export("speedscope", &["--side", "base"], 0).says("\"profiles\"");
+    // The difference is no profile of a run.
+    let difference = world.path("difference.folded");
+    fs::write(&difference, export("folded", &[], 0).stdout).unwrap();
+    let path = difference.to_str().unwrap();
+    let refused = explain(&world, &["--base", path, "--experiment", &counted], 2);
+    refused.tells("difference.folded: these folded stacks are of two sides");
+    refused.tells("--side base or --side experiment beside --export");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_terminal_gets_no_pprof() {
+    let world = World::new();
+    let counted = profile("callgrind-3.19.out");
+    let explain = world.pinpoint(&["explain", "--export", "pprof", "--base"]);
+    let explain = explain.and(&[&counted, "--experiment", &counted]);
+    let terminal = fs::File::options().read(true).write(true).open("/dev/ptmx");
+    let refused = explain.start_into(terminal.unwrap()).ends_with(2);
+    refused.tells("send it to a file: > FILE");
 }

@@ -1,6 +1,7 @@
 //! Jobs in LUCI: the command against services on loopback that are those of the crate
 //! `fake-luci`, over real git, in time that runs faster.
 
+mod explain;
 mod reports;
 
 use std::fs;

@@ -140,6 +140,11 @@ function compareThread(data, thread, track) {
     equal("depths", idOf(entry), node.depth, track.depths[place]);
     const stack = Extras.StackTraceForEvent.get(entry, data);
     equal("stacks", `${idOf(entry)} at ${entry.ts}`, stackText(stack), track.stacks[place]);
+    const payload = Types.Events.isProfileCall(entry)
+      ? null : Helpers.Trace.getZeroIndexedStackTraceInEventPayload(entry);
+    if (payload || track.payloads[place]) {
+      equal("payload stacks", `${idOf(entry)} at ${entry.ts}`, framesText(payload ?? []), track.payloads[place]);
+    }
     if (stack?.parent) compared["asynchronous stacks"] = (compared["asynchronous stacks"] ?? 0) + 1;
   }
   compareTrees(entries, track, (entry) => Helpers.Trace.VISIBLE_TRACE_EVENT_TYPES.has(entry.name));
@@ -149,11 +154,13 @@ function compareThread(data, thread, track) {
 function stackText(stack) {
   const parts = [];
   for (let part = stack; part; part = part.parent) {
-    const frames = part.callFrames.map((frame) =>
-      `${frame.functionName}@${frame.scriptId}:${frame.lineNumber}:${frame.columnNumber}`);
-    parts.push(`${part === stack ? "" : part.description ?? ""}[${frames.join(" ")}]`);
+    parts.push(`${part === stack ? "" : part.description ?? ""}[${framesText(part.callFrames)}]`);
   }
   return parts.join(" ");
+}
+
+function framesText(frames) {
+  return frames.map((frame) => `${frame.functionName}@${frame.scriptId}:${frame.lineNumber}:${frame.columnNumber}`).join(" ");
 }
 
 function compareSpans(data) {

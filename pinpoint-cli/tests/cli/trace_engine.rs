@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use pinpoint_core::profile::{EntryId, Nesting, Timeline, Track};
+use pinpoint_core::profile::{EntryId, FunctionId, Nesting, Timeline, Track};
 use serde_json::{Value, json};
 
 use crate::chromium::Chromium;
@@ -148,6 +148,7 @@ fn a_trace_of_chromium_is_drawn_as_in_devtools() {
                 ("event log", 50),
                 ("third party", 10),
                 ("asynchronous stacks", 20),
+                ("payload stacks", 20),
                 ("spans", 4),
             ],
         );
@@ -326,6 +327,7 @@ fn of_track(timeline: &Timeline, place: usize, track: &Track) -> Value {
         }),
         "keys": column(&|at| json!(timeline.key(id(at)).unwrap().to_string())),
         "stacks": column(&|at| json!(stack(timeline, id(at)))),
+        "payloads": column(&|at| json!(frames(timeline, timeline.payload_stack(id(at))))),
     })
 }
 
@@ -333,14 +335,18 @@ fn of_track(timeline: &Timeline, place: usize, track: &Track) -> Value {
 fn stack(timeline: &Timeline, id: EntryId) -> String {
     let parts = timeline.stack(id);
     let parts = parts.iter().map(|part| {
-        let functions = part.functions.iter().map(|id| {
-            let function = timeline.function(*id).unwrap();
-            let name = |id| timeline.names.get(id);
-            let (name, script) = (name(function.name), name(function.script));
-            format!("{name}@{script}:{}:{}", function.line, function.column)
-        });
-        let functions: Vec<String> = functions.collect();
-        format!("{}[{}]", timeline.names.get(part.task), functions.join(" "))
+        let task = timeline.names.get(part.task);
+        format!("{task}[{}]", frames(timeline, &part.functions))
     });
     parts.collect::<Vec<_>>().join(" ")
+}
+
+fn frames(timeline: &Timeline, functions: &[FunctionId]) -> String {
+    let functions = functions.iter().map(|id| {
+        let function = timeline.function(*id).unwrap();
+        let name = |id| timeline.names.get(id);
+        let (name, script) = (name(function.name), name(function.script));
+        format!("{name}@{script}:{}:{}", function.line, function.column)
+    });
+    functions.collect::<Vec<_>>().join(" ")
 }

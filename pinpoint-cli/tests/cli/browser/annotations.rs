@@ -84,6 +84,15 @@ fn unpacked(file: &Path) -> String {
 
 /// The report on six traces a side. Those after are packed, and objects.
 fn reported(world: &World, base: &[PathBuf], experiment: &[PathBuf]) -> PathBuf {
+    reported_with(world, base, experiment, &[])
+}
+
+fn reported_with(
+    world: &World,
+    base: &[PathBuf],
+    experiment: &[PathBuf],
+    options: &[&str],
+) -> PathBuf {
     let file = world.path("traces.html");
     let report = file.display().to_string();
     let paths = |files: &[PathBuf]| -> Vec<String> {
@@ -97,6 +106,7 @@ fn reported(world: &World, base: &[PathBuf], experiment: &[PathBuf]) -> PathBuf 
     arguments.extend(base.iter().map(String::as_str));
     arguments.push("--experiment");
     arguments.extend(experiment.iter().map(String::as_str));
+    arguments.extend(options);
     world.pinpoint(&arguments).ends_with(0);
     file
 }
@@ -292,4 +302,43 @@ fn annotations_are_saved_into_traces_and_shown_again() {
         2
     );
     assert_eq!(browser.complaints(&page), [] as [Value; 0]);
+}
+
+#[test]
+#[ignore = "needs Chromium"]
+fn annotations_of_a_window_are_saved_with_the_keys_of_the_whole_trace() {
+    let world = World::new();
+    let [base, experiment] = traces(&world);
+    let page = reported_with(&world, &base, &experiment, &["--window", "load"]);
+    let mut browser = Chromium::start();
+    browser.call(
+        "Browser.setDownloadBehavior",
+        json!({ "behavior": "allow", "downloadPath": world.path("") }),
+    );
+    browser.open(&page);
+    is_drawn(&mut browser, "#timeline .chart canvas");
+    // The span of 49.5 ms is seen, of a run that is to be seen whole.
+    let note = text(&mut browser, "#timeline .note:nth-of-type(2)");
+    assert!(note.contains("only the window load"), "{note}");
+    let seen = "document.querySelector('#timeline .chart canvas').ariaLabel";
+    let seen = browser.evaluate(seen);
+    assert!(seen.as_str().unwrap().contains("49.50 ms"), "{seen}");
+    let aligned = "document.querySelector('#timeline select').value";
+    assert_eq!(browser.evaluate(aligned), "window");
+
+    browser.evaluate("document.querySelector('.annotate').open = true");
+    browser.evaluate("document.querySelector('#timeline .chart canvas').focus()");
+    for key in ["ArrowDown", "d"] {
+        browser.press(key);
+    }
+    type_into(&mut browser, ".annotate input[type=text]", "the first");
+    click(&mut browser, ".annotate", "Label the selected entry");
+    let drawn = text(&mut browser, ".annotate .files label bdi");
+    let file = base.iter().find(|file| file.ends_with(&drawn)).unwrap();
+    choose(&mut browser, 0, file);
+    let annotated = file.with_extension("").display().to_string() + "-annotated.json";
+    let saved: Value = serde_json::from_str(&saved(&mut browser, Path::new(&annotated))).unwrap();
+    let labels = &saved["metadata"]["modifications"]["annotations"]["entryLabels"];
+    assert_eq!(*labels, json!([{ "entry": "r-2", "label": "the first" }]));
+    assert_eq!(browser.console(), [] as [Value; 0]);
 }

@@ -1,0 +1,169 @@
+//! Options of explanations that do not fit, runs whose profiles can't be read, and what is said
+//! of both.
+
+use libc::SIGINT;
+
+use super::{explain, of_script, world};
+use crate::world::{World, until};
+
+/// The profile of a run is a file of the commit.
+const STACKS: &str = "command:{command}; cat stacks >{profile}";
+
+/// Two commits with a profile each, and a comparison of them.
+fn profiled() -> (World, String) {
+    let world = world(
+        "stacks",
+        &["main;parse 10\n".into(), "main;parse 20\n".into()],
+    );
+    let job = of_script(&world, &["true"]);
+    (world, job)
+}
+
+/// The id of the job made last.
+fn newest(world: &World) -> String {
+    world.jobs()[0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn options_that_do_not_fit_cost_no_second_run() {
+    let (world, job) = profiled();
+    let made = ["--profiler", STACKS, "--pairs", "1"];
+    for (option, reason) in [
+        (
+            ["--same", "nosuch=parse"],
+            "no function of the base is called \"nosuch\"",
+        ),
+        (["--window", "1..2"], "so no window can be cut out"),
+    ] {
+        let wrong = explain(&world, &job, &[&made[..], &option].concat(), 2);
+        assert!(wrong.stderr.contains(reason), "{wrong}");
+        let id = newest(&world);
+        let advice = format!("the profiles of job {id} are kept");
+        assert!(wrong.stderr.contains(&advice), "{wrong}");
+        let command = wrong.stderr.split_once("options:  ").unwrap().1.trim();
+
+        // Other options count in the place of the first ones.
+        let fit = world.paste(&format!("{command} --same parse=parse"));
+        let fit = fit.ends_with(4);
+        assert_eq!(fit.stderr.contains(reason), option[0] == "--window");
+        // Nothing is given: the answer goes without those of the job, and stays.
+        let first = world.pinpoint(&["jobs", "show", &id]).ends_with(0);
+        first.says("parse");
+        let warned = [reason, "leaves out the --same and --window of the job"];
+        assert!(warned.iter().all(|it| first.stderr.contains(it)), "{first}");
+        let second = world.paste(command).ends_with(4);
+        second.says("parse");
+        assert!(!second.stderr.contains(reason), "{second}");
+        // What is given must fit.
+        let again = world.paste(command).and(&option).ends_with(2);
+        assert!(again.stderr.contains(&advice), "{again}");
+    }
+    assert_eq!(world.jobs().len(), 3);
+}
+
+#[test]
+fn a_window_of_what_has_no_times_is_refused_before_anything_runs() {
+    let (world, job) = profiled();
+    let options = ["--profiler", "callgrind", "--window", "parse"];
+    let refused = explain(&world, &job, &options, 2);
+    let advice = "leave out --window, or take --profiler perf";
+    assert!(refused.stderr.contains(advice), "{refused}");
+    assert_eq!(world.jobs().len(), 1);
+}
+
+#[test]
+fn a_profile_that_can_not_be_read_costs_its_pair() {
+    let (world, job) = profiled();
+    let broken = |runs: &str| {
+        format!("{STACKS}; case $PINPOINT_RUN in {runs}) echo no profile >{{profile}};; esac")
+    };
+    let options = |profiler: &str| -> Vec<String> {
+        ["--profiler", profiler, "--pairs", "3"]
+            .map(String::from)
+            .into()
+    };
+    let some = world
+        .pinpoint(&["explain", &job])
+        .and(&options(&broken("1")));
+    let some = some.ends_with(4);
+    some.says("without profiles: 1 pair, the base's run of pair 2 under the profiler's command");
+    some.says("it is of no known format");
+    let id = newest(&world);
+    let shown = world.pinpoint(&["jobs", "show", &id, "--output", "json"]);
+    let shown = shown.ends_with(0).document();
+    assert_eq!(shown["explanation"]["base_runs"], 2, "{shown:#}");
+
+    let none = world
+        .pinpoint(&["explain", &job])
+        .and(&options(&broken("*")));
+    let none = none.ends_with(1);
+    for said in [
+        "the base's run of pair 1 under the profiler's command left no profile that can be read",
+        &format!("try another profiler:  pinpoint explain {job}"),
+    ] {
+        assert!(none.stderr.contains(said), "{none}");
+    }
+    let nothing = explain(&world, &job, &["--profiler", "command:true {profile}"], 1);
+    let advice = "the profiler's command wrote no profile; check that the template writes one";
+    assert!(nothing.stderr.contains(advice), "{nothing}");
+}
+
+#[test]
+fn options_that_would_change_nothing_are_refused() {
+    let (world, job) = profiled();
+    let made = ["--profiler", STACKS, "--pairs", "1"];
+    explain(&world, &job, &made, 4);
+    let id = newest(&world);
+    let options = ["--profiler", "callgrind", "--pairs", "3", "--culprit", "zz"];
+    let refused = explain(&world, &id, &options, 2);
+    for said in [
+        "--profiler and --pairs and --culprit can't change them",
+        &format!("explain job {job} once more:  pinpoint explain {job}"),
+        "--profiler callgrind --pairs 3 --culprit zz",
+    ] {
+        assert!(refused.stderr.contains(said), "{refused}");
+    }
+    let refused = explain(&world, &job, &["--culprit", "abc"], 2);
+    let advice = "compares two builds and has no culprits to choose from";
+    assert!(refused.stderr.contains(advice), "{refused}");
+    assert_eq!(world.jobs().len(), 2);
+}
+
+#[test]
+fn the_command_is_kept_as_it_was_given() {
+    let (world, job) = profiled();
+    let options = [
+        "--profiler",
+        STACKS,
+        "--pairs",
+        "1",
+        "--same",
+        "parse=parse",
+        "--keep-profiles",
+        "1MiB",
+    ];
+    explain(&world, &job[..12], &options, 4);
+    let listed = world.jobs()[0]["title"].as_str().unwrap().to_owned();
+    let words = shlex::split(&listed).unwrap();
+    let given = [&["pinpoint", "explain", &job][..], &options].concat();
+    assert_eq!(words, given);
+}
+
+#[test]
+fn an_interruption_names_the_report_that_is_still_to_be_written() {
+    let (world, job) = profiled();
+    let started = world.path("started");
+    let profiler = format!("command:touch {}; sleep 60; {{profile}}", started.display());
+    let running = world.pinpoint(&["explain", &job, "--report", "why.html"]);
+    let running = running.and(&["--profiler", &profiler]).start();
+    until("a run", || started.exists());
+    let id = running.job();
+    running.signal(SIGINT);
+    let stopped = running.ends_with(130);
+    let then = stopped.stderr.split_once("then:  ").unwrap().1.trim();
+    assert!(
+        then.starts_with(&format!("pinpoint explain {id}")),
+        "{then}"
+    );
+    assert!(then.ends_with("--report why.html"), "{then}");
+}
