@@ -5,8 +5,8 @@
     python benches/python/explain_jobs.py target/release/pinpoint [--only WORD] [--same N]
 
 Each job is a repository of two commits with a small program in C, Rust, Python, JavaScript
-or Go, or a page in Chromium, compared in pairs and then explained by the profiler that `auto` takes, or the one
-named. The right function must come first in all of them. With `--same N`, the same build is
+or Go, or a page in Chromium, compared in pairs and then explained by the profiler that `auto`
+takes, or the one named. The right function must come first in all of them. With `--same N`, the same build is
 profiled on both sides, and N comparisons of 8 pairs each may name a function in 5 % at
 most. Needs a C compiler, rustc, node, go, chromium, perf, valgrind and py-spy. Exit code 1 when a
 target is missed.
@@ -46,6 +46,14 @@ C_DEPENDENCY = """unsigned hash_word(unsigned word) {
     return word;
 }
 """
+# A hundred functions of which each takes a hundredth, as in a program of some size.
+C_LARGE = "\n".join([
+    *(f"__attribute__((noinline)) unsigned work_{number}(unsigned word) {{\n"
+      f"    for (int round = 0; round < 8; round++) word = word * {2 * number + 3} ^ round;\n    return word;\n}}"
+      for number in range(100)),
+    "int main(void) {\n    unsigned sum = 0;\n    for (unsigned word = 0; word < 1000000; word++) {",
+    *(f"        sum += work_{number}(word);" for number in range(100)),
+    "    }\n    return sum == 42;\n}\n"])
 RUST = """use std::hint::black_box;
 #[inline(never)]
 fn hash_word(mut word: u32) -> u32 {
@@ -203,6 +211,9 @@ def jobs():
     yield Job("C, in a dependency", {"bench.c": using, "words.c": C_DEPENDENCY}, [("words.c", *slower)], {"hash_word"},
               build="cc -g -O1 -fno-omit-frame-pointer -shared -fPIC -o libwords.so words.c"
                     f" && {BUILD_C} -L. -lwords '-Wl,-rpath,$ORIGIN'", verdict="slower")
+    yield Job("C, slower among a hundred", {"bench.c": C_LARGE},
+              [("bench.c", "round < 8; round++) word = word * 103 ", "round < 64; round++) word = word * 103 ")],
+              {"work_50"}, verdict="slower", **in_c)
 
     yield Job("Rust, slower", rust, [("bench.rs", "0..40", "0..60")], {"bench::hash_word"}, verdict="slower", **in_rust)
     yield Job("Rust, called more often", rust, [("bench.rs", *more_of_c)], {"bench::hash_word"}, profiler="callgrind",

@@ -87,7 +87,7 @@ def test_what_is_no_profile_is_refused_with_its_name(tmp_path: Any) -> None:
         pinpoint.read_profile(tmp_path / "none.json")
     wrong = tmp_path / "wrong.json"
     wrong.write_text('{"traceEvents": [{"ph": ')
-    with pytest.raises(ValueError, match=r"wrong\.json: the Chrome trace is cut short"):
+    with pytest.raises(ValueError, match=r"wrong\.json: the profile is cut short: it ends at .* of the Chrome trace"):
         pinpoint.read_profile(wrong)
     with pytest.raises(ValueError, match="no window"):
         pinpoint.read_profile(PROFILES / "chrome-156.json", window="9..3")
@@ -105,7 +105,8 @@ def test_what_moved_is_said_with_its_certainty(runs: Any) -> None:
     assert parse.adjusted_p_value is not None and parse.adjusted_p_value <= 0.05
     name, difference = found.path[-1]
     assert (name, round(difference, 9)) == ("parse", 20)
-    assert found.detectable is not None and found.detectable.functions == len(found.functions)
+    # What is the same in all runs could not have been certain, and does not count.
+    assert found.detectable is not None and found.detectable.functions == 1
     assert pickle.loads(pickle.dumps(found)) == found and hash(found)
     assert "parse" in found._repr_html_()
 
@@ -163,7 +164,7 @@ def test_sides_that_do_not_fit_are_refused(runs: Any) -> None:
         (([], experiment), {}, "no profile of the base"),
         ((base, experiment[1:]), {"paired": True}, "5 of the base and 4 of the experiment"),
         ((base, experiment), {"same": {"pars": "parse"}}, "no function of the base is called \"pars\""),
-        ((base, experiment), {"window": "1..2"}, "does not say when"),
+        ((base, experiment), {"window": "1..2"}, "says when"),
         ((base, PROFILES / "callgrind-3.19.out"), {}, "counts instructions"),
     ]
     for arguments, options, message in cases:
