@@ -162,7 +162,7 @@ def test_sides_that_do_not_fit_are_refused(runs: Any) -> None:
     base, experiment = runs
     cases: list[tuple[tuple[Any, Any], dict[str, Any], str]] = [
         (([], experiment), {}, "no profile of the base"),
-        ((base, experiment[1:]), {"paired": True}, "5 of the base and 4 of the experiment"),
+        ((base, experiment[1:]), {"paired": True}, "the base has 5 and the experiment 4"),
         ((base, experiment), {"same": {"pars": "parse"}}, "no function of the base is called \"pars\""),
         ((base, experiment), {"window": "1..2"}, "says when"),
         ((base, PROFILES / "callgrind-3.19.out"), {}, "counts instructions"),
