@@ -401,8 +401,10 @@ fn node_is_profiled_however_it_is_started() {
 
 #[test]
 fn garbage_is_the_collectors_or_that_of_the_function_that_makes_it() {
+    // Node's profiler samples waiting too: what is added outweighs that of a busy machine.
     let more = JAVASCRIPT
         .replace("function hashWords", "const kept = [];\nfunction hashWords")
+        .replace("hashWords(4e6)", "hashWords(48e6)")
         .replace(
             "total = (total * 31 + word) % 1000003;",
             "kept[word % 9999] = { total: [total = (total * 31 + word) % 1000003] };",
