@@ -25,6 +25,9 @@ const STATUS: &str = "status";
 const ABOVE: &str = r#"{ "$@" 4>&1 >&2 | cat; } 3>&1 >&2"#;
 const BELOW: &str = r#""$@" >&3 3>&- 4>&-; echo $? >"$0""#;
 
+/// Starts the shell below, and does not become it, since something is left to be done.
+const STARTED: &str = r#"sh -c "$@"; :"#;
+
 pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) -> Command {
     let mut command = Command::new("sh");
     command
@@ -34,7 +37,7 @@ pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) ->
         .args(["--function", "--full-filenames", "--subprocesses"])
         .arg("-o")
         .arg(place.join(FILE))
-        .args(["--", "sh", "-c", BELOW])
+        .args(["--", "sh", "-c", STARTED, "sh", BELOW])
         .arg(place.join(STATUS))
         .arg(program)
         .args(arguments);
@@ -100,20 +103,28 @@ mod tests {
         );
     }
 
-    /// A stand-in that ends while the benchmark is still on.
+    /// A stand-in that ends while the benchmark is still on, and kills what it has started.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test waits for it")]
     fn the_end_of_the_benchmark_is_waited_for() {
         let place = tempfile::tempdir().unwrap();
         let stand_in = place.path().join(PROGRAM);
-        let script = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\n\"$@\" &\n";
+        let script = "#!/bin/sh
+            while [ \"$1\" != -- ]; do shift; done
+            shift
+            \"$@\" &
+            until test -e begun; do sleep 0.01; done
+            kill -9 $!
+            touch killed";
         fs::write(&stand_in, script).unwrap();
         let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(&stand_in, executable).unwrap();
-        let benchmark = ["-c", "sleep 0.3; echo 5 ms; exit 3"].map(OsString::from);
+        let waits = "touch begun; until test -e killed; do sleep 0.01; done; echo 5 ms; exit 3";
+        let benchmark = ["-c", waits].map(OsString::from);
         let path = format!("{}:/usr/bin:/bin", place.path().display());
         let ended = command(place.path(), Path::new("sh"), benchmark.into())
             .env("PATH", path)
+            .current_dir(place.path())
             .output()
             .unwrap();
         assert_eq!(ended.stdout, b"5 ms\n");
