@@ -9,6 +9,7 @@
 // It is what this program is for.
 #![allow(clippy::print_stdout)]
 
+use std::cell::Cell;
 use std::fmt::Write;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -165,28 +166,39 @@ fn read(name: &str, text: &str, limit: &str) {
     );
 }
 
-/// The timeline of a trace, beside DevTools' own engine.
+/// The timeline of a trace, beside DevTools' own engine. Its memory depends on the entries, of
+/// which samples make many, and not on the text.
 fn timeline(text: &str) {
     let bytes = text.as_bytes();
-    let (time, memory) = measure(REPETITIONS, || Timeline::read(bytes).expect("it is sound"));
-    let limit = match engine(text) {
-        Some(peer) => format!(
-            "DevTools' engine {}, {:.1} x; limit 5 x",
-            milliseconds(peer),
-            peer.as_secs_f64() / time.as_secs_f64()
-        ),
-        None => "DevTools' engine is not installed".to_owned(),
-    };
+    let entries = Cell::new(0);
+    let (time, memory) = measure(REPETITIONS, || {
+        let timeline = Timeline::read(bytes).expect("it is sound");
+        entries.set(timeline.tracks.iter().map(|it| it.entries.len()).sum());
+        timeline
+    });
     println!(
-        "{:34} {:>9}  memory {:.2} x  limits 2000 ms, 1 x; {limit}",
+        "{:34} {:>9}  memory {:.0} MB, {:.0} bytes an entry  limit 2000 ms",
         "timeline of it",
         milliseconds(time),
-        memory as f64 / bytes.len() as f64
+        memory as f64 / 1e6,
+        memory as f64 / entries.get() as f64
     );
+    match engine(text) {
+        Some((peer, held)) => println!(
+            "{:34} {:>9}  memory {:.0} MB  {:.1} x the time, limit 5 x; {:.1} x the memory",
+            "the same by DevTools' engine",
+            milliseconds(peer),
+            held / 1e6,
+            peer.as_secs_f64() / time.as_secs_f64(),
+            held / memory as f64
+        ),
+        None => println!("DevTools' engine is not installed"),
+    }
 }
 
-/// The time of the engine, which it takes itself: the start of Node.js is not in it.
-fn engine(text: &str) -> Option<Duration> {
+/// The time of the engine, which it takes itself, without the start of Node.js; and the bytes
+/// that its process held at most.
+fn engine(text: &str) -> Option<(Duration, f64)> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let installed = std::env::var_os("PINPOINT_TEST_TRACE_ENGINE")
         .map_or_else(|| here.join("../target/trace-engine"), PathBuf::from);
@@ -204,12 +216,10 @@ fn engine(text: &str) -> Option<Duration> {
         .args([&folder, &file])
         .output();
     let _ = std::fs::remove_file(&file);
-    let took: f64 = String::from_utf8(output.ok()?.stdout)
-        .ok()?
-        .trim()
-        .parse()
-        .ok()?;
-    Some(Duration::from_secs_f64(took / 1e3))
+    let said = String::from_utf8(output.ok()?.stdout).ok()?;
+    let (took, held) = said.trim().split_once(' ')?;
+    let took = Duration::from_secs_f64(took.parse::<f64>().ok()? / 1e3);
+    Some((took, held.parse().ok()?))
 }
 
 /// The best time of the peer, if there is one.
