@@ -47,6 +47,26 @@ fn nothing_of_others_is_more_than_text() {
 }
 
 #[test]
+fn a_page_says_why_it_has_no_flame_charts() {
+    let timed = r#"{"shared": {"frames": [{"name": "main"}]}, "profiles": [{"type": "sampled",
+        "unit": "none", "startValue": 0, "samples": [[0], [0]], "weights": [3, 4]}]}"#;
+    let folded = "main 7\n";
+    let says = |base, experiment| {
+        let page = page(base, experiment, &[]);
+        let sentence = page.split("There are no flame charts: ").nth(1);
+        sentence.map(|it| it.split('<').next().unwrap().to_owned())
+    };
+    let only = |side| Some(format!("only the runs {side} have times."));
+    assert_eq!(says(timed, folded), only("before"));
+    assert_eq!(says(folded, timed), only("after"));
+    assert_eq!(says(timed, timed), None);
+    assert_eq!(says(folded, folded), None);
+    let sentence = "There are no stacks in these profiles";
+    assert!(page(folded, folded, &[]).contains(sentence));
+    assert!(!page("main;parse 7\n", "main;parse 7\n", &[]).contains(sentence));
+}
+
+#[test]
 fn the_answer_is_that_of_the_terminal_and_the_table_needs_no_script() {
     let page = page(
         "main;parse 40\nmain;print 50\n",
