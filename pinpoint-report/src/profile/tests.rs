@@ -8,9 +8,9 @@ use super::*;
 /// Text that would be a script, end one, leave an attribute, hide, or turn what is around it.
 const HOSTILE: &str = "</script></title></style><img src=x onerror=alert(1)>\" autofocus onfocus='alert(2)' &lt;\u{202e}\u{1b}]0;x\u{7}";
 
-fn page(base: &str, experiment: &str, notes: &[String]) -> String {
-    let [base, experiment] =
-        [base, experiment].map(|text| vec![Profile::read(text.as_bytes()).unwrap(); 6]);
+fn page(base: impl AsRef<[u8]>, experiment: impl AsRef<[u8]>, notes: &[String]) -> String {
+    let runs = |content: &[u8]| vec![Profile::read(content).unwrap(); 6];
+    let (base, experiment) = (runs(base.as_ref()), runs(experiment.as_ref()));
     let options = ExplainOptions::default();
     let explanation = explain(&base, &experiment, &options).unwrap();
     let files = [PathBuf::from(format!("{HOSTILE}.txt"))];
@@ -48,21 +48,20 @@ fn nothing_of_others_is_more_than_text() {
 
 #[test]
 fn a_page_says_why_it_has_no_flame_charts() {
-    let timed = r#"{"shared": {"frames": [{"name": "main"}]}, "profiles": [{"type": "sampled",
-        "unit": "none", "startValue": 0, "samples": [[0], [0]], "weights": [3, 4]}]}"#;
-    let folded = "main 7\n";
-    let says = |base, experiment| {
+    let timed: &[u8] = include_bytes!("../../../pinpoint-core/tests/profiles/node-20.cpuprofile");
+    let untimed: &[u8] = include_bytes!("../../../pinpoint-core/tests/profiles/go-1.26.pprof");
+    let says = |base: &[u8], experiment: &[u8]| {
         let page = page(base, experiment, &[]);
         let sentence = page.split("There are no flame charts: ").nth(1);
         sentence.map(|it| it.split('<').next().unwrap().to_owned())
     };
     let only = |side| Some(format!("only the runs {side} have times."));
-    assert_eq!(says(timed, folded), only("before"));
-    assert_eq!(says(folded, timed), only("after"));
+    assert_eq!(says(timed, untimed), only("before"));
+    assert_eq!(says(untimed, timed), only("after"));
     assert_eq!(says(timed, timed), None);
-    assert_eq!(says(folded, folded), None);
+    assert_eq!(says(untimed, untimed), None);
     let sentence = "There are no stacks in these profiles";
-    assert!(page(folded, folded, &[]).contains(sentence));
+    assert!(page("main 7\n", "main 7\n", &[]).contains(sentence));
     assert!(!page("main;parse 7\n", "main;parse 7\n", &[]).contains(sentence));
 }
 
