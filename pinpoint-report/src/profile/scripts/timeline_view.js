@@ -146,6 +146,7 @@ export function timelineView(section, data, choose) {
 
   // The track of both sides whose trees are shown.
   function selectTrack(side, track) {
+    if (state.track[side] === track) return;
     state.track[side] = track;
     state.track[1 - side] = counterpart(charts[side].tracks, track, charts[1 - side].tracks);
     tracks.show();

@@ -85,8 +85,10 @@ export function treesView(section, { functions, groups, unit }, look) {
     return joined(...sides.map(({ track, kinds, window }) => callers(track, kinds, plain(window), ids)));
   }
 
-  // The own difference of a function, or of a group of them, in all runs; null where nothing is known.
+  // The own difference of a function, or of a group of them, in all runs; null where nothing is known:
+  // what has no group has events among it.
   function ofAllRuns(id, kind) {
+    if (!kind && id === "") return null;
     const of = kind ? functions : groups[groupingOf()];
     const at = kind ? kind.function : of?.name.indexOf(id) ?? -1;
     if (at < 0 || (kind && of.row[at] < 0)) return null;
