@@ -35,7 +35,7 @@ fn page(base: impl AsRef<[u8]>, experiment: impl AsRef<[u8]>, notes: &[String]) 
 #[test]
 fn nothing_of_others_is_more_than_text() {
     let stacks = |own: u32| format!("main;{HOSTILE} {own}\nmain;calm 50\n");
-    let page = page(&stacks(40), &stacks(60), &[HOSTILE.to_owned()]);
+    let page = page(stacks(40), stacks(60), &[HOSTILE.to_owned()]);
     let shown = page.matches("&lt;img src=x onerror=alert(1)&gt;").count();
     assert!(shown > 3, "{shown}");
     for unsafe_text in ["<img", "\" autofocus", "\u{202e}", "\u{1b}", "\u{7}"] {
@@ -101,7 +101,7 @@ fn counted_calls_have_no_flame_graph_and_say_so() {
             10 + inside
         )
     };
-    let page = page(&counted(100), &counted(120), &[]);
+    let page = page(counted(100), counted(120), &[]);
     assert!(page.contains("keeps no stacks"));
     assert!(!page.contains("<canvas"));
 }

@@ -37,7 +37,7 @@ impl Grouping {
     /// The group of a function; empty where it has none.
     pub fn of(self, function: &Function) -> String {
         let file = function.file.as_deref().unwrap_or_default();
-        let url = file.contains("://").then_some(file).unwrap_or_default();
+        let url = if file.contains("://") { file } else { "" };
         match self {
             Self::Domain => host(url).to_owned(),
             Self::Url => url.to_owned(),
