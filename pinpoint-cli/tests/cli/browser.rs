@@ -9,6 +9,7 @@
 mod annotations;
 mod explanation;
 mod screenshots;
+mod tracks;
 
 use std::fs;
 use std::io::Write;

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use pinpoint_core::profile::{EntryId, FunctionId, Nesting, Timeline, Track};
+use pinpoint_core::profile::{EntryId, EventKey, FunctionId, Nesting, Span, Timeline, Track};
 use serde_json::{Value, json};
 
 use crate::chromium::Chromium;
@@ -66,6 +66,23 @@ function start() {
   return new Promise((done) => {
     document.body.addEventListener("click", function clicked() { layout(); work(done); });
     requestAnimationFrame(function frame() { layout(); document.body.click(); });
+  });
+}
+// Frames, some of which take long, and one after a pause.
+function animate() {
+  const text = document.getElementById("text");
+  return new Promise((done) => {
+    let left = 12;
+    const asked = [];
+    requestAnimationFrame(function step() {
+      text.style.marginLeft = `${left}px`;
+      spin(left % 4 === 0 ? 60 : 3);
+      left -= 1;
+      if (left % 4 === 0) asked.push(fetch(location.href).catch(() => 0));
+      if (left === 0) Promise.all(asked).then(() => done(0));
+      else if (left === 2) setTimeout(() => requestAnimationFrame(step), 100);
+      else requestAnimationFrame(step);
+    });
   });
 }
 </script>
@@ -124,7 +141,11 @@ fn a_trace_of_chromium_is_drawn_as_in_devtools() {
     fs::write(&page, format!("<script>{PROGRAM}</script>{PAGE}")).unwrap();
     let mut browser = Chromium::start();
     browser.open(&page);
-    let events = browser.traced("start()");
+    // Promises are tasks only for a debugger that asks for their stacks.
+    browser.call("Debugger.enable", json!({}));
+    let depth = json!({ "maxDepth": 32 });
+    browser.call("Debugger.setAsyncCallStackDepth", depth);
+    let events = browser.traced("start()", "disabled-by-default-v8.inspector");
     for (name, trace) in [
         ("object", json!({ "traceEvents": events })),
         ("array", json!(events)),
@@ -155,26 +176,46 @@ fn a_trace_of_chromium_is_drawn_as_in_devtools() {
     }
 }
 
+#[test]
+#[ignore = "needs Chromium and the engine of DevTools"]
+fn frames_and_requests_of_chromium_are_those_of_devtools() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    fs::write(&page, format!("<script>{PROGRAM}</script>{PAGE}")).unwrap();
+    let mut browser = Chromium::start();
+    browser.open(&page);
+    let events = browser.traced("animate()", "disabled-by-default-devtools.timeline.frame");
+    let file = folder.path().join("frames");
+    fs::write(&file, json!({ "traceEvents": events }).to_string()).unwrap();
+    let compared = compare_with(&file, Some(&page_on(&file)));
+    at_least(
+        &compared,
+        &[
+            ("frames", 19),
+            ("saved labels of frames", 3),
+            ("requests", 13),
+            ("saved labels of requests", 3),
+            ("saved links", 50),
+        ],
+    );
+}
+
 impl Chromium {
-    /// The events of a trace, recorded while an expression is evaluated.
-    fn traced(&mut self, expression: &str) -> Vec<Value> {
+    /// The events of a trace, recorded while an expression is evaluated, with one more category.
+    fn traced(&mut self, expression: &str, category: &str) -> Vec<Value> {
         let categories = [
             "devtools.timeline",
             "disabled-by-default-devtools.timeline",
             "disabled-by-default-devtools.timeline.stack",
             "disabled-by-default-v8.cpu_profiler",
-            "disabled-by-default-v8.inspector",
             "v8",
             "v8.execute",
             "toplevel",
             "blink.console",
             "blink.user_timing",
+            category,
         ];
         let config = json!({ "includedCategories": categories, "excludedCategories": ["*"] });
-        // Promises are tasks only for a debugger that asks for their stacks.
-        self.call("Debugger.enable", json!({}));
-        let depth = json!({ "maxDepth": 32 });
-        self.call("Debugger.setAsyncCallStackDepth", depth);
         self.call(
             "Tracing.start",
             json!({ "traceConfig": config, "transferMode": "ReportEvents" }),
@@ -279,16 +320,27 @@ fn written(timeline: &Timeline) -> Value {
             })
         });
     let tracks = timeline.tracks.iter().enumerate();
-    let spans = timeline.spans.iter().map(|span| {
+    let span = |span: &Span| {
         json!({
             "key": span.key().to_string(), "name": timeline.names.get(span.name),
             "start": span.start, "duration": span.duration,
+        })
+    };
+    let spans = timeline.spans.iter().map(span);
+    let requests = timeline.requests.iter().map(span);
+    let frames = (0..).zip(&timeline.frames).map(|(place, frame)| {
+        json!({
+            "key": EventKey::Frame(place).to_string(), "start": frame.start,
+            "duration": frame.duration, "isIdle": frame.is_idle,
+            "isDropped": frame.is_dropped, "isPartial": frame.is_partial,
         })
     });
     json!({
         "kinds": kinds.collect::<Vec<_>>(),
         "tracks": tracks.map(|(place, track)| of_track(timeline, place, track)).collect::<Vec<_>>(),
         "spans": spans.collect::<Vec<_>>(),
+        "frames": frames.collect::<Vec<_>>(),
+        "requests": requests.collect::<Vec<_>>(),
     })
 }
 

@@ -48,7 +48,7 @@ pub use cost_category::CostCategory;
 pub use costs::Costs;
 pub use difference::{
     CallChange, Change, Design, Detectable, ExplainError, ExplainOptions, Explanation,
-    FunctionChange, PartChange, PathStep, RenameGuess, Rest, StackComparison, Verdict,
+    FunctionChange, Grouping, PartChange, PathStep, RenameGuess, Rest, StackComparison, Verdict,
     compare_stacks, explain,
 };
 pub use error::{ProfileWarning, ReadProfileError};
@@ -65,6 +65,6 @@ pub use source_diff::{DiffMatch, DiffMatchKind, SourceDiff};
 pub use stack_tree::{StackNode, StackTree};
 pub use timeline::{
     Category, Entry, EntryId, EventKey, EventKeyError, FunctionId, Kind, KindId, Nesting,
-    ScriptFunction, Source, Span, StackPart, Timeline, Track,
+    PageFrame, ScriptFunction, Source, Span, StackPart, Timeline, Track,
 };
 pub use window::{Window, WindowError};

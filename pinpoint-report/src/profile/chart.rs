@@ -2,7 +2,7 @@
 //! (`timeline_chart.rs`), else of its samples.
 
 use hashbrown::HashMap;
-use pinpoint_core::profile::{ChartTrack, Function, Profile, Timeline};
+use pinpoint_core::profile::{ChartTrack, Function, Grouping, Profile, Timeline};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -66,10 +66,11 @@ pub(super) struct Track {
 pub(super) struct Keys {
     pub(super) process: i64,
     pub(super) thread: i64,
-    /// The place of an event in the file, or the number of the sample in which a call is first
-    /// seen, each as the difference to that of the event or call before.
+    /// The place of an event in the file, the number of the sample in which a call is first
+    /// seen, or that of a frame, each as the difference to that of the event, call or frame
+    /// before.
     pub(super) sources: Vec<i64>,
-    /// V8's number of a call's node; -1 for events, -2 for what is made of two.
+    /// V8's number of a call's node; -1 for events, -2 for what is made of two, -3 for frames.
     pub(super) nodes: Vec<i64>,
     pub(super) scheduled: Scheduled,
     pub(super) called: Called,
@@ -254,25 +255,23 @@ impl Kinds {
 impl Kind {
     /// Calls of a function, which has this place on the page.
     pub(super) fn of(function: Option<&Function>, place: usize) -> Self {
-        let text = |text: Option<&str>| clean(text.unwrap_or_default()).into_owned();
-        let file = function.and_then(|function| function.file.as_deref());
-        let url = file.filter(|file| file.contains("://"));
-        let host = url.and_then(host);
-        let module = function.and_then(|function| function.module.as_deref());
-        let owner = function.and_then(|function| function.owner.as_ref());
+        let group = |grouping: Grouping| {
+            let group = function.map(|function| grouping.of(function));
+            clean(&group.unwrap_or_default()).into_owned()
+        };
         let called = function.map(|function| function.name.as_str());
         Self {
             id: format!("f:{place}"),
-            name: text(called),
+            name: clean(called.unwrap_or_default()).into_owned(),
             category: match called {
                 Some("(garbage collector)") => "gc",
                 _ => "scripting",
             },
-            url: text(url),
-            file: text(file),
-            domain: text(host),
-            module: text(module),
-            owner: owner.map_or_else(String::new, |owner| clean(&owner.to_string()).into_owned()),
+            url: group(Grouping::Url),
+            file: group(Grouping::File),
+            domain: group(Grouping::Domain),
+            module: group(Grouping::Module),
+            owner: group(Grouping::Owner),
             function: place as i64,
         }
     }

@@ -1,7 +1,11 @@
 //! What the scripts of the page draw, in columns.
 
+use std::collections::BTreeMap;
+
 use hashbrown::HashMap;
-use pinpoint_core::profile::{Explanation, Function, FunctionChange, Profile, StackComparison};
+use pinpoint_core::profile::{
+    Change, Explanation, Function, FunctionChange, PartChange, Profile, StackComparison,
+};
 use serde::Serialize;
 
 use super::chart::{Chart, Drawn};
@@ -19,6 +23,10 @@ pub(super) struct Data {
     functions: Functions,
     stacks: Stacks,
     calls: Calls,
+    groups: BTreeMap<&'static str, Groups>,
+    /// The side whose runs alone have times.
+    #[serde(skip)]
+    timed_alone: Option<&'static str>,
     /// Of one run a side; absent where no run of both sides has times.
     charts: Option<[Chart; 2]>,
 }
@@ -54,6 +62,28 @@ struct Calls {
     difference: Vec<f64>,
     interval: Vec<Option<[f64; 2]>>,
     p: Vec<Option<f64>>,
+}
+
+/// What moved in groups of functions, in all runs.
+#[derive(Debug, Default, Serialize)]
+struct Groups {
+    name: Vec<String>,
+    difference: Vec<f64>,
+    interval: Vec<Option<[f64; 2]>>,
+    p: Vec<Option<f64>>,
+}
+
+impl Groups {
+    fn of(groups: &[PartChange]) -> Self {
+        let mut columns = Self::default();
+        for group in groups {
+            columns.name.push(clean(&group.name).into_owned());
+            columns.difference.push(short(words::shown(&group.own)));
+            columns.interval.push(interval(&group.own));
+            columns.p.push(group.adjusted_p.map(short));
+        }
+        columns
+    }
 }
 
 impl Data {
@@ -94,16 +124,23 @@ impl Data {
             calls.before.push(short(call.total.base));
             calls.after.push(short(call.total.experiment));
             calls.difference.push(short(words::shown(&call.total)));
-            let interval = call.total.interval;
-            calls
-                .interval
-                .push(interval.map(|it| [it.low, it.high].map(short)));
+            calls.interval.push(interval(&call.total));
             calls.p.push(call.adjusted_p.map(short));
         }
         let (of_base, of_experiment) = compared.functions_of.split_at(base.len());
         let before = Chart::of(base, of_base, drawn[0], &mut functions);
         let after = Chart::of(experiment, of_experiment, drawn[1], &mut functions);
+        let timed_alone = match (&before, &after) {
+            (Some(_), None) => Some("before"),
+            (None, Some(_)) => Some("after"),
+            _ => None,
+        };
+        let groups = compared.groups.iter();
         Self {
+            groups: groups
+                .map(|(grouping, groups)| (grouping.as_str(), Groups::of(groups)))
+                .collect(),
+            timed_alone,
             charts: before.zip(after).map(|(before, after)| [before, after]),
             unit: clean(&explanation.unit.to_string()).into_owned(),
             functions: functions.listed,
@@ -116,10 +153,23 @@ impl Data {
         self.charts.is_some()
     }
 
+    pub(super) fn timed_alone(&self) -> Option<&'static str> {
+        self.timed_alone
+    }
+
+    pub(super) fn has_calls(&self) -> bool {
+        !self.calls.caller.is_empty()
+    }
+
     /// There is more than one function on some stack.
     pub(super) fn has_stacks(&self) -> bool {
         self.stacks.parent.iter().any(|parent| *parent != 0)
     }
+}
+
+fn interval(change: &Change) -> Option<[f64; 2]> {
+    let interval = change.interval?;
+    Some([interval.low, interval.high].map(short))
 }
 
 /// Six digits: more than a picture shows, and a third of the text.

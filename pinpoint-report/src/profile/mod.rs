@@ -190,6 +190,8 @@ fn pictures(report: &Report, data: &data::Data) -> Markup {
                 p.readout role="status" {}
                 div.legend {}
                 details { summary { "The same as a table" } div.wide.called {} }
+            } @else if !data.has_calls() {
+                p.note { "There are no stacks in these profiles, so that there is no flame graph." }
             } @else {
                 p.note { "This profiler counts calls and keeps no stacks, so that there is no flame graph. What calls what is below." }
             }
@@ -200,6 +202,9 @@ fn pictures(report: &Report, data: &data::Data) -> Markup {
             div.columns {}
         }
         @if data.has_charts() { (timeline(report)) }
+        @if let Some(side) = data.timed_alone() {
+            p.note { "There are no flame charts: only the runs " (side) " have times." }
+        }
     }
 }
 

@@ -8,9 +8,9 @@ use super::*;
 /// Text that would be a script, end one, leave an attribute, hide, or turn what is around it.
 const HOSTILE: &str = "</script></title></style><img src=x onerror=alert(1)>\" autofocus onfocus='alert(2)' &lt;\u{202e}\u{1b}]0;x\u{7}";
 
-fn page(base: &str, experiment: &str, notes: &[String]) -> String {
-    let [base, experiment] =
-        [base, experiment].map(|text| vec![Profile::read(text.as_bytes()).unwrap(); 6]);
+fn page(base: impl AsRef<[u8]>, experiment: impl AsRef<[u8]>, notes: &[String]) -> String {
+    let runs = |content: &[u8]| vec![Profile::read(content).unwrap(); 6];
+    let (base, experiment) = (runs(base.as_ref()), runs(experiment.as_ref()));
     let options = ExplainOptions::default();
     let explanation = explain(&base, &experiment, &options).unwrap();
     let files = [PathBuf::from(format!("{HOSTILE}.txt"))];
@@ -35,7 +35,7 @@ fn page(base: &str, experiment: &str, notes: &[String]) -> String {
 #[test]
 fn nothing_of_others_is_more_than_text() {
     let stacks = |own: u32| format!("main;{HOSTILE} {own}\nmain;calm 50\n");
-    let page = page(&stacks(40), &stacks(60), &[HOSTILE.to_owned()]);
+    let page = page(stacks(40), stacks(60), &[HOSTILE.to_owned()]);
     let shown = page.matches("&lt;img src=x onerror=alert(1)&gt;").count();
     assert!(shown > 3, "{shown}");
     for unsafe_text in ["<img", "\" autofocus", "\u{202e}", "\u{1b}", "\u{7}"] {
@@ -44,6 +44,25 @@ fn nothing_of_others_is_more_than_text() {
     for (element, count) in [("</script>", 2), ("</title>", 1), ("</style>", 1)] {
         assert_eq!(page.matches(element).count(), count, "{element}");
     }
+}
+
+#[test]
+fn a_page_says_why_it_has_no_flame_charts() {
+    let timed: &[u8] = include_bytes!("../../../pinpoint-core/tests/profiles/node-20.cpuprofile");
+    let untimed: &[u8] = include_bytes!("../../../pinpoint-core/tests/profiles/go-1.26.pprof");
+    let says = |base: &[u8], experiment: &[u8]| {
+        let page = page(base, experiment, &[]);
+        let sentence = page.split("There are no flame charts: ").nth(1);
+        sentence.map(|it| it.split('<').next().unwrap().to_owned())
+    };
+    let only = |side| Some(format!("only the runs {side} have times."));
+    assert_eq!(says(timed, untimed), only("before"));
+    assert_eq!(says(untimed, timed), only("after"));
+    assert_eq!(says(timed, timed), None);
+    assert_eq!(says(untimed, untimed), None);
+    let sentence = "There are no stacks in these profiles";
+    assert!(page("main 7\n", "main 7\n", &[]).contains(sentence));
+    assert!(!page("main;parse 7\n", "main;parse 7\n", &[]).contains(sentence));
 }
 
 #[test]
@@ -82,7 +101,7 @@ fn counted_calls_have_no_flame_graph_and_say_so() {
             10 + inside
         )
     };
-    let page = page(&counted(100), &counted(120), &[]);
+    let page = page(counted(100), counted(120), &[]);
     assert!(page.contains("keeps no stacks"));
     assert!(!page.contains("<canvas"));
 }

@@ -1,5 +1,6 @@
 //! The flame chart of a timeline: events and calls of each thread, one inside the other, and
-//! those of `performance.measure` and `console.time`, which belong to none.
+//! those of `performance.measure` and `console.time`, which belong to none. Requests to other
+//! machines and the frames that a page showed have tracks of their own.
 //!
 //! All that DevTools counts in its trees is there. What it does not draw has no depth: the
 //! program and idle time, and what begins in an entry and ends after it.
@@ -11,8 +12,8 @@ use std::cmp::Ordering;
 
 use hashbrown::HashMap;
 use pinpoint_core::profile::{
-    Category, Entry, EntryId, Frame, KindId, Nesting, Owner, Profile, Source, Span, Timeline,
-    Track as Thread,
+    Category, Entry, EntryId, Frame, KindId, Nesting, Owner, PageFrame, Profile, Source, Span,
+    Timeline, Track as Thread,
 };
 use serde_json::value::RawValue;
 
@@ -32,6 +33,7 @@ const MOST_CALLS: usize = 5;
 /// What stands for a call's node where there is none.
 const EVENT: i64 = -1;
 const TWO_EVENTS: i64 = -2;
+const FRAME: i64 = -3;
 
 impl Chart {
     /// The chart of a timeline; `functions` are those of the frames of its profile.
@@ -48,13 +50,20 @@ impl Chart {
         let entries = || timeline.tracks.iter().flat_map(|track| &track.entries);
         let starts = entries().map(|entry| entry.start);
         let begin = starts.chain(timings(timeline).map(|span| span.start));
+        let begin = begin.chain(timeline.requests.iter().map(|request| request.start));
+        let begin = begin.chain(timeline.frames.iter().map(|frame| frame.start));
         let begin = begin.fold(f64::INFINITY, f64::min);
         let durations = entries().map(|entry| entry.duration * 1e3);
         let spans = timings(timeline).map(|span| span.duration * 1e3);
+        let requests = timeline
+            .requests
+            .iter()
+            .map(|request| request.duration * 1e3);
+        let frames = timeline.frames.iter().map(|frame| frame.duration * 1e3);
         let mut drawing = Drawing {
             timeline,
             begin,
-            shortest: shortest(durations.chain(spans)),
+            shortest: shortest(durations.chain(spans).chain(requests).chain(frames)),
             kinds: Kinds::of(timeline, profile, functions),
         };
         let order = order(&timeline.tracks);
@@ -64,7 +73,13 @@ impl Chart {
             .collect();
         schedules(timeline, &order, &places, &mut tracks);
         let stacks = calls(timeline, &order, &places, &mut tracks);
-        tracks.extend(drawing.spans());
+        let spans: Vec<&Span> = timings(timeline).collect();
+        tracks.extend(drawing.spans("Timings", &spans, |kinds, span| kinds.span(timeline, span)));
+        let requests: Vec<&Span> = timeline.requests.iter().collect();
+        tracks.extend(drawing.spans("Network", &requests, |kinds, request| {
+            kinds.request(timeline, request)
+        }));
+        tracks.extend(drawing.frames());
         Self {
             run: 0,
             tracks,
@@ -190,16 +205,21 @@ impl Drawing<'_> {
         }
     }
 
-    /// Timings on a track of their own, each in the first row that is free.
-    fn spans(&mut self) -> Option<Track> {
+    /// Spans on a track of their own, each in the first row that is free.
+    fn spans(
+        &mut self,
+        name: &str,
+        spans: &[&Span],
+        kind: impl Fn(&mut Kinds, &Span) -> usize,
+    ) -> Option<Track> {
         let mut columns = Track {
-            name: "Timings".to_owned(),
+            name: name.to_owned(),
             ..Track::default()
         };
         let mut keys = Keys::default();
         let (mut last, mut event) = (0, 0);
         let mut rows: Vec<u64> = Vec::new();
-        for span in timings(self.timeline) {
+        for span in spans {
             let Some((start, duration)) = self.extent(span.start, span.duration) else {
                 continue;
             };
@@ -212,11 +232,38 @@ impl Drawing<'_> {
             rows[row] = start + duration;
             columns.starts.push(start.saturating_sub(last));
             columns.durations.push(duration);
-            columns.kinds.push(self.kinds.span(self.timeline, span));
+            columns.kinds.push(kind(&mut self.kinds, span));
             columns.depths.push(row as i64);
             keys.sources.push(i64::from(span.index) - event);
             keys.nodes.push(TWO_EVENTS);
             (last, event) = (start, i64::from(span.index));
+        }
+        columns.keys = Some(keys);
+        (!columns.starts.is_empty()).then_some(columns)
+    }
+
+    /// Frames on a track of their own.
+    fn frames(&mut self) -> Option<Track> {
+        let mut columns = Track {
+            name: "Frames".to_owned(),
+            ..Track::default()
+        };
+        let mut keys = Keys::default();
+        let (mut last, mut before) = (0, 0);
+        let mut frames: Vec<(usize, &PageFrame)> =
+            self.timeline.frames.iter().enumerate().collect();
+        frames.sort_by(|a, b| a.1.start.total_cmp(&b.1.start));
+        for (place, frame) in frames {
+            let Some((start, duration)) = self.extent(frame.start, frame.duration) else {
+                continue;
+            };
+            columns.starts.push(start.saturating_sub(last));
+            columns.durations.push(duration);
+            columns.kinds.push(self.kinds.frame(frame));
+            columns.depths.push(0);
+            keys.sources.push(place as i64 - before);
+            keys.nodes.push(FRAME);
+            (last, before) = (start, place as i64);
         }
         columns.keys = Some(keys);
         (!columns.starts.is_empty()).then_some(columns)
@@ -380,9 +427,17 @@ impl<'a> Kinds<'a> {
         let made = match self.function(kind) {
             Some(function) => {
                 let place = known.place(function);
+                let described = Kind::of(known.described(function), place);
+                let of = &self.timeline.kinds[kind.index()];
+                // A function of V8 without a name is an anonymous one.
+                let is_anonymous = self.timeline.names.get(of.name).is_empty();
                 Kind {
-                    category: self.timeline.kinds[kind.index()].category.as_str(),
-                    ..Kind::of(known.described(function), place)
+                    category: of.category.as_str(),
+                    name: match described.file.is_empty() && is_anonymous {
+                        true => String::new(),
+                        false => described.name.clone(),
+                    },
+                    ..described
                 }
             }
             None => self.of_event(kind),
@@ -441,11 +496,50 @@ impl<'a> Kinds<'a> {
     }
 
     fn span(&mut self, timeline: &Timeline, span: &Span) -> usize {
-        let called = clean(&name(timeline.names.get(span.name))).into_owned();
+        self.named(
+            &clean(&name(timeline.names.get(span.name))),
+            Category::Other,
+        )
+    }
+
+    /// A request, by what is last in its URL.
+    fn request(&mut self, timeline: &Timeline, request: &Span) -> usize {
+        let text = |text: &str| clean(text).into_owned();
+        let url = timeline.names.get(request.name);
+        let path = url.split(['?', '#']).next().unwrap_or_default();
+        let last = path.trim_end_matches('/').rsplit('/').next();
         self.add(Kind {
-            id: called.clone(),
-            name: called,
-            category: Category::Other.as_str(),
+            id: text(path),
+            name: text(&name(last.unwrap_or_default())),
+            category: Category::Network.as_str(),
+            url: text(url),
+            domain: text(host(url).unwrap_or_default()),
+            function: -1,
+            ..Kind::default()
+        })
+    }
+
+    fn frame(&mut self, frame: &PageFrame) -> usize {
+        let (called, category) = match frame {
+            PageFrame { is_idle: true, .. } => ("idle frame", Category::Idle),
+            PageFrame {
+                is_dropped: true,
+                is_partial: true,
+                ..
+            } => ("partially shown frame", Category::Rendering),
+            PageFrame {
+                is_dropped: true, ..
+            } => ("dropped frame", Category::Rendering),
+            _ => ("frame", Category::Rendering),
+        };
+        self.named(called, category)
+    }
+
+    fn named(&mut self, called: &str, category: Category) -> usize {
+        self.add(Kind {
+            id: called.to_owned(),
+            name: called.to_owned(),
+            category: category.as_str(),
             function: -1,
             ..Kind::default()
         })

@@ -12,7 +12,7 @@ use crate::world::World;
 
 /// A trace in which a task runs again and again: `main` calls `parse`, and that `next`, which
 /// takes so many milliseconds. Another thread has events alone.
-fn trace(next: u32) -> Value {
+pub(super) fn trace(next: u32) -> Value {
     let event = |name: &str, ph: &str, tid: u32, ts: u32| json!({ "name": name, "cat": "toplevel", "ph": ph, "pid": 7, "tid": tid, "ts": ts, "args": {} });
     let named = |tid: u32, name: &str| {
         let mut event = event("thread_name", "M", tid, 0);
@@ -87,7 +87,7 @@ fn reported(world: &World, base: &[PathBuf], experiment: &[PathBuf]) -> PathBuf 
     reported_with(world, base, experiment, &[])
 }
 
-fn reported_with(
+pub(super) fn reported_with(
     world: &World,
     base: &[PathBuf],
     experiment: &[PathBuf],

@@ -5,7 +5,7 @@ use pinpoint_compare::Scratch;
 
 use super::runs::{Run, Runs};
 use super::statistics::{adjusted, test};
-use super::{Change, ExplainError, ExplainOptions, LEAST_SHARE};
+use super::{Change, ExplainError, ExplainOptions, Grouping, LEAST_SHARE, PartChange, groups};
 use crate::profile::costs::outermost;
 use crate::profile::stack_tree::StackTree;
 use crate::profile::{Profile, identity};
@@ -37,6 +37,8 @@ pub struct StackComparison {
     pub functions_of: Vec<Vec<u32>>,
     /// Pairs of caller and callee with at least 0.1 % of a side, the greatest first.
     pub calls: Vec<CallChange>,
+    /// What moved in functions that belong together, in each of the ways in which they do.
+    pub groups: Vec<(Grouping, Vec<PartChange>)>,
 }
 
 /// Compares the stacks of two builds: what [`explain`](super::explain) says of functions,
@@ -61,11 +63,20 @@ pub fn compare_stacks(
     let exact = all.all(|profile| profile.format.is_exact());
     let runs = Runs::new(base, experiment, &identified, options.paired);
     let calls = changes(&runs, exact)?;
+    let group = |grouping| {
+        let found = groups::of_functions(&runs, &identified.functions, grouping, exact);
+        found.map(|groups| (grouping, groups))
+    };
+    let groups = Grouping::ALL
+        .into_iter()
+        .map(group)
+        .collect::<Result<_, _>>()?;
     let tree = StackTree::of(base, experiment, &identified).without(&identified.idle);
     Ok(StackComparison {
         tree,
         functions_of: identified.of,
         calls,
+        groups,
     })
 }
 
@@ -153,6 +164,40 @@ mod tests {
             (pair, call.total.base, call.total.experiment)
         };
         compared.calls.iter().map(row).collect()
+    }
+
+    #[test]
+    fn functions_of_one_module_or_file_are_a_group() {
+        let run = |own: u32| {
+            let frames = |file: &str| format!(r#"{{"name": "{file}", "file": "{file}"}}"#);
+            let text = format!(
+                r#"{{"shared": {{"frames": [{}, {}, {}]}}, "profiles": [{{"type": "sampled",
+                "unit": "none", "startValue": 0, "samples": [[0], [1], [2]],
+                "weights": [{own}, 5, 1]}}]}}"#,
+                frames("https://a.example/one.js"),
+                frames("https://a.example/two.js"),
+                frames("/src/local.c"),
+            );
+            vec![Profile::read(text.as_bytes()).unwrap(); 6]
+        };
+        let compared = compare_stacks(&run(3), &run(7), &ExplainOptions::default()).unwrap();
+        let groups = |wanted: Grouping| -> Vec<(String, f64, bool)> {
+            let found = compared.groups.iter().find(|(it, _)| *it == wanted);
+            let rows = found.unwrap().1.iter();
+            rows.map(|it| (it.name.clone(), it.own.difference, it.is_certain))
+                .collect()
+        };
+        let row = |name: &str, difference, is_certain| (name.to_owned(), difference, is_certain);
+        assert_eq!(
+            groups(Grouping::Domain),
+            [row("a.example", 4.0, true), row("", 0.0, false)]
+        );
+        assert_eq!(groups(Grouping::File).len(), 3);
+        assert_eq!(groups(Grouping::Url)[0].0, "https://a.example/one.js");
+        let sum = |wanted| groups(wanted).iter().map(|it| it.1).sum::<f64>();
+        for grouping in Grouping::ALL {
+            assert!((sum(grouping) - 4.0).abs() < 1e-9, "{grouping:?}");
+        }
     }
 
     #[test]

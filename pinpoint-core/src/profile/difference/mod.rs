@@ -22,6 +22,7 @@
 //! that is what inlining does, and no change by itself.
 
 mod calls;
+mod groups;
 mod moved;
 mod parts;
 mod path;
@@ -36,6 +37,7 @@ use pinpoint_compare::{CompareError, Interval};
 use serde::{Deserialize, Serialize};
 
 pub use calls::{CallChange, StackComparison, compare_stacks};
+pub use groups::Grouping;
 pub use renamed::RenameGuess;
 pub use statistics::Detectable;
 

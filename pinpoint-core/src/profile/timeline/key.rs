@@ -30,7 +30,8 @@ pub enum EventKey {
         /// V8's number of the node in its call tree.
         node: u64,
     },
-    /// `l-FRAME`: a frame that was drawn, by its place.
+    /// `l-FRAME`: a frame that was drawn, by its place in
+    /// [`Timeline::frames`](super::Timeline::frames).
     Frame(u64),
 }
 

@@ -46,16 +46,23 @@
 //! a flow (`flows.rs`). [`Timeline::stack`] walks up from an entry to its callers, and from
 //! a task to what scheduled it. Some events carry a stack of their own, which says where they
 //! were called, and not which functions were running: [`Timeline::payload_stack`].
+//!
+//! # Frames
+//!
+//! What the compositor of a page says becomes the frames that were shown (`frames.rs`):
+//! [`Timeline::frames`].
 
 mod arguments;
 mod async_stack;
 mod calls;
 mod flows;
+mod frames;
 mod key;
 mod kind;
 mod model;
 mod modifications;
 mod nesting;
+mod network;
 mod read;
 mod sampled;
 mod samples;
@@ -68,5 +75,5 @@ pub use async_stack::StackPart;
 pub use key::{EventKey, EventKeyError};
 pub use kind::{Category, Kind, KindId};
 pub use model::{
-    Entry, EntryId, FunctionId, Nesting, ScriptFunction, Source, Span, Timeline, Track,
+    Entry, EntryId, FunctionId, Nesting, PageFrame, ScriptFunction, Source, Span, Timeline, Track,
 };

@@ -123,7 +123,7 @@ pub struct Track {
 }
 
 /// A span between two events, on no thread: `performance.measure`, `console.time`, an
-/// animation.
+/// animation, a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     /// The name.
@@ -149,6 +149,21 @@ impl Span {
     }
 }
 
+/// A frame that a page showed: from its beginning to that of the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PageFrame {
+    /// When it began, in microseconds.
+    pub start: f64,
+    /// How long it was shown, in microseconds. A clock that goes backward makes it negative.
+    pub duration: f64,
+    /// Nothing was to be drawn.
+    pub is_idle: bool,
+    /// It came too late.
+    pub is_dropped: bool,
+    /// What the compositor does alone was shown, and not what the main thread does.
+    pub is_partial: bool,
+}
+
 /// What happened when, by process and thread.
 #[derive(Clone, Debug)]
 pub struct Timeline {
@@ -165,6 +180,12 @@ pub struct Timeline {
     /// Spans that belong to no thread, in the order of time; of those that begin together the
     /// longest first.
     pub spans: Vec<Span>,
+    /// Requests to other machines, in the same order: their names are URLs, and each has the place
+    /// of the event that sent it last.
+    pub requests: Vec<Span>,
+    /// The frames that the page showed, in order. The place of one is its number in its key,
+    /// [`EventKey::Frame`].
+    pub frames: Vec<PageFrame>,
     /// What was noted in the file by those who looked at it: `metadata.modifications`, as JSON.
     pub modifications: Option<String>,
     /// How many bytes the file has of what was recorded: by them it is known again, whatever is

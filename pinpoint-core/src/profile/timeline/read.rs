@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::flows::Flows;
+use super::frames::Frames;
 use super::model::{Entry, FunctionId, Nesting, Source, Timeline, Track};
+use super::network::Network;
 use super::samples::{Raw, Samples};
 use super::spans::Spans;
 use super::tables::{MOST_ENTRIES, Tables};
@@ -86,7 +88,7 @@ fn of_trace(text: &str) -> Result<Timeline, ReadProfileError> {
 }
 
 /// A process and a thread.
-type ThreadKey = (i64, i64);
+pub(super) type ThreadKey = (i64, i64);
 
 /// The events of one thread, while they are read.
 #[derive(Default)]
@@ -134,11 +136,15 @@ struct Reader<'a> {
     payloads: Vec<Vec<FunctionId>>,
     spans: Spans<'a>,
     flows: Flows<'a>,
+    frames: Frames<'a>,
+    network: Network<'a>,
     entries: usize,
 }
 
 impl<'a> Reader<'a> {
     fn event(&mut self, index: usize, event: Event<'a>) -> Result<(), serde_json::Error> {
+        self.frames.event(&event);
+        self.network.event(index, &event);
         match (&*event.name, &*event.ph) {
             ("Profile", "P") => {
                 let thread = thread_of(&event)?;
@@ -271,6 +277,7 @@ impl<'a> Reader<'a> {
     fn finish(mut self) -> Result<Timeline, ReadProfileError> {
         let mut samples = self.samples()?;
         let mut timeline = Timeline::empty(ProfileFormat::ChromeTrace);
+        let mut main_threads = Vec::new();
         for (&key, thread) in &mut self.threads {
             let mut entries = std::mem::take(&mut thread.entries);
             nesting::sort(&mut entries);
@@ -283,6 +290,9 @@ impl<'a> Reader<'a> {
             if entries.is_empty() {
                 continue;
             }
+            if thread.name == "CrRendererMain" {
+                main_threads.push((key, entries[0].start));
+            }
             let process_name = self.processes.get(&key.0).map_or("", |name| name);
             timeline.tracks.push(Track {
                 process: key.0,
@@ -293,6 +303,8 @@ impl<'a> Reader<'a> {
             });
         }
         timeline.spans = self.spans.finish(&mut self.tables);
+        timeline.requests = self.network.finish(&mut self.tables);
+        timeline.frames = self.frames.finish(&main_threads);
         timeline.payloads = self.payloads;
         let runs = self.flows.finish(&mut self.tables);
         timeline.take(self.tables)?;
@@ -371,7 +383,7 @@ fn of_events(entries: &[Entry], sampled: &[(u32, &str)], samples: &Samples) -> V
         .collect()
 }
 
-fn thread_of(event: &Event) -> Result<ThreadKey, serde_json::Error> {
+pub(super) fn thread_of(event: &Event) -> Result<ThreadKey, serde_json::Error> {
     let number = |raw: &str, name: &str| match raw.trim_matches('"') {
         "" => Ok(0),
         raw => raw
@@ -398,6 +410,8 @@ impl Timeline {
             kinds: Vec::new(),
             tracks: Vec::new(),
             spans: Vec::new(),
+            requests: Vec::new(),
+            frames: Vec::new(),
             modifications: None,
             recorded_bytes: 0,
             payloads: Vec::new(),

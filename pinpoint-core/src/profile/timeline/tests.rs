@@ -287,6 +287,85 @@ fn spans_join_the_last_begin_of_their_id() {
     assert_eq!(spans[0].key().to_string(), "s-1");
 }
 
+/// What the compositor says of the page's layer tree.
+fn of_screen(name: &str, ts: f64, frame: u32) -> Value {
+    let args = json!({"layerTreeId": 3, "frameSeqId": frame, "data": {"needsBeginFrame": 1}});
+    event(name, "I", ts, 0.0, json!({"tid": 2, "args": args}))
+}
+
+#[test]
+fn frames_last_from_one_that_is_shown_to_the_next() {
+    let page = json!({"frame": "F", "url": "https://example.com", "processId": 7});
+    let said = |args: Value| json!({"args": args});
+    let commit = json!({"layerTreeId": 3, "frameSeqId": 2});
+    let mut other = of_screen("DrawFrame", 25.0, 1);
+    other["args"]["layerTreeId"] = json!(4);
+    let events = [
+        event(
+            "thread_name",
+            "M",
+            0.0,
+            0.0,
+            said(json!({"name": "CrRendererMain"})),
+        ),
+        event(
+            "TracingStartedInBrowser",
+            "I",
+            1.0,
+            0.0,
+            said(json!({"data": {"frames": [page]}})),
+        ),
+        event(
+            "SetLayerTreeId",
+            "I",
+            2.0,
+            0.0,
+            said(json!({"data": {"frame": "F", "layerTreeId": 3}})),
+        ),
+        of_screen("BeginFrame", 10.0, 1),
+        // Nothing of another page's counts, and what the main thread owes is waited for.
+        other,
+        of_screen("DrawFrame", 30.0, 1),
+        of_screen("BeginFrame", 40.0, 2),
+        of_screen("RequestMainThreadFrame", 41.0, 2),
+        of_screen("DrawFrame", 42.0, 2),
+        event("BeginMainThreadFrame", "I", 43.0, 0.0, json!({})),
+        event("Commit", "X", 44.0, 1.0, said(commit)),
+        // One is dropped, one never drawn, one begun before a pause.
+        of_screen("DroppedFrame", 50.0, 3),
+        of_screen("BeginFrame", 55.0, 4),
+        of_screen("DrawFrame", 60.0, 2),
+        of_screen("NeedsBeginFrameChanged", 200.0, 0),
+        of_screen("BeginFrame", 210.0, 5),
+        of_screen("DrawFrame", 215.0, 5),
+        of_screen("BeginFrame", 220.0, 6),
+        of_screen("DrawFrame", 225.0, 6),
+    ];
+    let timeline = read(&events).unwrap();
+    let found: Vec<_> = (timeline.frames.iter())
+        .map(|it| (it.start, it.duration, it.is_idle, it.is_dropped))
+        .collect();
+    let expected = [
+        (10.0, 0.0, false, false),
+        (10.0, 30.0, false, false),
+        (40.0, 10.0, true, false),
+        (50.0, 160.0, false, true),
+        (210.0, 10.0, false, false),
+    ];
+    assert_eq!(found, expected);
+    let without = |name: &str| {
+        let events: Vec<Value> = events
+            .iter()
+            .filter(|it| it["name"] != *name)
+            .cloned()
+            .collect();
+        read(&events).unwrap().frames
+    };
+    for name in ["TracingStartedInBrowser", "SetLayerTreeId", "DrawFrame"] {
+        assert_eq!(without(name), [], "{name}");
+    }
+}
+
 /// Names of the functions of each part of a stack, with the task in front.
 fn stack(timeline: &Timeline, entry: u32) -> Vec<String> {
     let parts = timeline.stack(EntryId { track: 0, entry });

@@ -7,7 +7,8 @@
 //
 // Entries are keys (chart.js); times are µs of the trace's clock. Here they are overlays of the
 // types label, range and link (overlays.js), with times since the run began. What is not
-// understood is named, and stays in the file as it is.
+// understood is named, and stays in the file as it is; so do entries that are hidden in DevTools,
+// which are drawn here.
 
 import { isInside, list } from "./breadcrumbs.js";
 import { entryKey, entryOfKey } from "./chart.js";
@@ -38,12 +39,12 @@ const bounds = ({ min, max }) => ({ min, max, range: max - min });
 const short = (value) => JSON.stringify(value).slice(0, 80);
 
 // Reads the modifications of a side: its overlays, the windows of its breadcrumbs within the
-// outermost, and the names of what is not understood.
+// outermost, how many entries are hidden in DevTools, and the names of what is not understood.
 export function read(modifications, side, chart) {
   const overlays = [];
   const unknown = [];
-  if (modifications === undefined || modifications === null) return { overlays, crumbs: [], unknown };
-  if (!isRecord(modifications)) return { overlays, crumbs: [], unknown: ["modifications"] };
+  if (modifications === undefined || modifications === null) return { overlays, crumbs: [], hidden: 0, unknown };
+  if (!isRecord(modifications)) return { overlays, crumbs: [], hidden: 0, unknown: ["modifications"] };
   for (const [place, names] of Object.entries(KNOWN)) {
     const of = place === "" ? modifications : modifications[place];
     const others = isRecord(of) ? Object.keys(of).filter((name) => !names.includes(name)) : [];
@@ -74,7 +75,9 @@ export function read(modifications, side, chart) {
       else unknown.push(`annotations.${name}: ${short(saved)}`);
     }
   }
-  return { overlays, crumbs: crumbsOf(modifications.initialBreadcrumb ?? null, chart, unknown), unknown };
+  const hiddenEntries = modifications.entriesModifications?.hiddenEntries;
+  const hidden = Array.isArray(hiddenEntries) ? hiddenEntries.length : 0;
+  return { overlays, crumbs: crumbsOf(modifications.initialBreadcrumb ?? null, chart, unknown), hidden, unknown };
 }
 
 function crumbsOf(initial, chart, unknown) {

@@ -26,7 +26,8 @@ const SAVED = {
 };
 
 test("what DevTools saved is read, and what is not understood is named", () => {
-  const { overlays, crumbs, unknown } = read(SAVED, 1, chart);
+  const { overlays, crumbs, hidden, unknown } = read(SAVED, 1, chart);
+  assert.equal(hidden, 1);
   assert.deepEqual(overlays.map(({ type, side, text, entry, from, to }) => [type, side, text, entry ?? [from, to]]), [
     ["label", 1, "slow", { track: 0, entry: 2 }],
     ["range", 1, "first", [undefined, undefined]],
@@ -86,7 +87,7 @@ test("breadcrumbs are written in the time of the side, each within the one befor
 
 test("what is no annotation is named, and changes nothing", () => {
   for (const odd of [7, [], "x"]) assert.deepEqual(read(odd, 0, chart).unknown, ["modifications"]);
-  for (const none of [undefined, null, {}]) assert.deepEqual(read(none, 0, chart), { overlays: [], crumbs: [], unknown: [] });
+  for (const none of [undefined, null, {}]) assert.deepEqual(read(none, 0, chart), { overlays: [], crumbs: [], hidden: 0, unknown: [] });
   const odd = {
     annotations: { entryLabels: [null, 3, { entry: "r-1", label: 4 }], labelledTimeRanges: "no", linksBetweenEntries: [{ entryFrom: "r-1" }] },
     initialBreadcrumb: { window: { min: 0, max: 9 }, child: { window: { min: 0, max: 9 } } },

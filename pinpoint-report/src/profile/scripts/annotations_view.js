@@ -72,7 +72,7 @@ export function annotationsView(section, { charts, windows, overlays, selected, 
     const items = overlays.all.filter(({ type }) => type in WORDS).map((it) => {
       const entry = it.entry ?? it.from;
       const name = it.text ?? [it.from, it.to].map((end) => nameOf(it.side, end)).join(" → ");
-      const go = () => (it.window ? windows.show(it.side, it.window) : goTo(it.side, entry));
+      const go = () => (it.window ? windows.reveal(it.side, it.window) : goTo(it.side, entry));
       const remove = button("Remove", () => {
         overlays.remove(it);
         done(`The ${WORDS[it.type]} is removed.`);
@@ -117,6 +117,9 @@ export function annotationsView(section, { charts, windows, overlays, selected, 
   const unknown = found.flatMap((it, side) => (it?.unknown ?? []).map((what) => `${SIDES[side]}, ${what}`));
   const notes = unknown.length === 0 ? [] : [element("p", { className: "note" },
     "Not understood, or of entries that are not drawn, and kept as it is: ", foreign(unknown.join("; ")), ".")];
+  found.forEach((it, side) => {
+    if (it?.hidden) notes.push(element("p", { className: "note" }, `Hidden in DevTools, and drawn here, are ${it.hidden} entries ${SIDES[side]}.`));
+  });
   section.append(
     element("div", { className: "bar" }, element("label", {}, "Text ", text), label, ...ranges, link), all, ...notes,
     element("div", { className: "bar files" }, ...files), said);

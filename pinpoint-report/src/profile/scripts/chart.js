@@ -1,7 +1,8 @@
 // The flame charts that the page holds, unpacked and joined.
 //
 // Entries of a trace have keys, by which DevTools finds them in the file: `r-INDEX` for an event,
-// `s-INDEX` for what is made of two, `p-PROCESS-THREAD-SAMPLE-NODE` for a call.
+// `s-INDEX` for what is made of two, `l-FRAME` for a frame, `p-PROCESS-THREAD-SAMPLE-NODE` for a
+// call.
 
 import { rowsOf } from "./flame_chart.js";
 
@@ -11,6 +12,8 @@ const TENTH = 10;
 // What stands for a call's node where there is none.
 const EVENT = -1;
 const TWO_EVENTS = -2;
+const FRAME = -3;
+const NODES = { r: EVENT, s: TWO_EVENTS, l: FRAME };
 
 // A chart with its tracks as trees and flame charts want them; times in µs since the run began.
 export function decode({ tracks, kinds, marks, window, stacks, ...rest }) {
@@ -75,6 +78,7 @@ export function entryKey({ tracks }, { track, entry }) {
   switch (nodes[entry]) {
     case EVENT: return `r-${sources[entry]}`;
     case TWO_EVENTS: return `s-${sources[entry]}`;
+    case FRAME: return `l-${sources[entry]}`;
     default: return `p-${process}-${thread}-${sources[entry]}-${nodes[entry]}`;
   }
 }
@@ -85,11 +89,11 @@ export const isFindable = (key) => key !== null && !key.includes("--");
 
 // The entry of a key; null for one that the chart does not have.
 export function entryOfKey({ tracks }, key) {
-  const event = /^([rs])-(\d+)$/.exec(key);
+  const event = /^([rsl])-(\d+)$/.exec(key);
   const call = /^p-(-?\d+)-(-?\d+)-(-?\d+)-(\d+)$/.exec(key);
   if (!event && !call) return null;
   const [source, node] = event
-    ? [Number(event[2]), event[1] === "r" ? EVENT : TWO_EVENTS] : [Number(call[3]), Number(call[4])];
+    ? [Number(event[2]), NODES[event[1]]] : [Number(call[3]), Number(call[4])];
   for (let track = 0; track < tracks.length; track += 1) {
     const { process, thread, sources, nodes } = tracks[track];
     if (!sources || (call && (process !== Number(call[1]) || thread !== Number(call[2])))) continue;

@@ -48,12 +48,13 @@ const traced = decode({
       sources: [5, -2, -1, 7], nodes: [-1, -1, 33, -2], scheduled: { entry: [0], task: ["again"], track: [1], by: [1] } },
     { name: "worker", process: 7, thread: 2, starts: [0, 5], durations: [50, 40], kinds: [0, 0], depths: [0, 1],
       sources: [20, 4], nodes: [-1, 34], scheduled: { entry: [1], task: ["setTimeout"], track: [0], by: [2] } },
+    { name: "Frames", process: 0, thread: 0, starts: [0, 160], durations: [160, 170], kinds: [0, 0], depths: [0, 0], sources: [0, 1], nodes: [-3, -3] },
   ],
 });
 
 test("entries are found by the keys of DevTools", () => {
   const keys = traced.tracks.flatMap(({ starts }, track) => [...starts].map((_, entry) => [entryKey(traced, { track, entry }), { track, entry }]));
-  assert.deepEqual(keys.map(([key]) => key), ["r-5", "r-3", "p-7-1--1-33", "s-10", "r-20", "p-7-2-4-34"]);
+  assert.deepEqual(keys.map(([key]) => key), ["r-5", "r-3", "p-7-1--1-33", "s-10", "r-20", "p-7-2-4-34", "l-0", "l-1"]);
   for (const [key, entry] of keys) assert.deepEqual(entryOfKey(traced, key), entry);
   assert.deepEqual(keys.filter(([key]) => !isFindable(key)).map(([key]) => key), ["p-7-1--1-33"]);
   for (const key of ["r-6", "s-5", "p-7-3--1-33", "p-7-1-4-34", "l-3", "x-5", "r--1", ""]) assert.equal(entryOfKey(traced, key), null, key);

@@ -56,6 +56,13 @@ export function table(heads, rows, caption) {
     element("thead", {}, head), element("tbody", {}, ...body));
 }
 
+// Puts other children in an element. What had the focus keeps it: what has the same `data-key`.
+export function refill(place, ...children) {
+  const focused = place.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+  place.replaceChildren(...children);
+  if (focused !== undefined) [...place.querySelectorAll("[data-key]")].find(({ dataset }) => dataset.key === focused)?.focus();
+}
+
 // The data that the page holds under an id.
 export async function unpack(id) {
   const text = atob(document.getElementById(id).textContent);

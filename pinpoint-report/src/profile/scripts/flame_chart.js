@@ -64,6 +64,9 @@ const NARROW = 3;
 export function layout(track, rows, window, width, looks) {
   const scale = width / (window.max - window.min);
   const { starts, durations, kinds } = track;
+  const fromOf = (entry) => Math.max(0, (starts[entry] - window.min) * scale);
+  const endOf = (entry) => (starts[entry] + durations[entry] - window.min) * scale;
+  const wideOf = (entry) => Math.min(width, endOf(entry)) - fromOf(entry);
   const rectangles = [];
   let last = null;
   const add = (entry, row, x, wide, count, isMany, isCut) => {
@@ -83,8 +86,8 @@ export function layout(track, rows, window, width, looks) {
     let place = firstWhere(row, (entry) => starts[entry] + durations[entry] >= window.min);
     while (place < row.length && starts[row[place]] <= window.max) {
       const entry = row[place];
-      const from = Math.max(0, (starts[entry] - window.min) * scale);
-      const end = (starts[entry] + durations[entry] - window.min) * scale;
+      const from = fromOf(entry);
+      const end = endOf(entry);
       const to = Math.min(width, end);
       if (to - from >= 1) {
         add(entry, depth, from, to - from, 1, false, end > width);
@@ -92,7 +95,9 @@ export function layout(track, rows, window, width, looks) {
         continue;
       }
       const pixel = Math.floor(from) + 1;
-      const next = firstFrom(row, starts, place + 1, window.min + pixel / scale);
+      let next = firstFrom(row, starts, place + 1, window.min + pixel / scale);
+      // The last of them may be wide: then it is drawn for itself.
+      if (next - 1 > place && wideOf(row[next - 1]) >= 1) next -= 1;
       add(entry, depth, pixel - 1, 1, next - place, next - place > 1, end > width);
       place = next;
     }

@@ -7,20 +7,20 @@ import { length } from "./windows.js";
 // The height of one side.
 const HEIGHT = 28;
 
-// Draws on the canvas, and chooses a window where one drags. `selected` gives the track of each
-// side. Gives a function that draws it in colours.
+// Draws on the canvas, and chooses a window where one drags. `selected` gives the track of a side,
+// and its place. Gives a function that draws it in colours.
 export function minimapView(canvas, charts, windows, selected) {
   // The bars of a side, which are asked for in every picture and are seldom others.
   const known = charts.map(() => ({ key: "", picture: null }));
 
   function bars(side, width, colour) {
-    const [track, reach] = [selected(side), windows.minimap(side)];
-    const key = [track, reach.min, reach.max, width, colour].join();
+    const [{ track, place }, reach] = [selected(side), windows.minimap(side)];
+    const key = [place, reach.min, reach.max, width, colour].join();
     if (known[side].key !== key) {
       const drawn = new OffscreenCanvas(width, HEIGHT);
       const context = drawn.getContext("2d");
       context.fillStyle = colour;
-      busy(charts[side].tracks[track], reach, width).forEach((part, x) => {
+      busy(track, reach, width).forEach((part, x) => {
         context.fillRect(x, HEIGHT - part * (HEIGHT - 3), 1, part * (HEIGHT - 3));
       });
       known[side] = { key, picture: drawn.transferToImageBitmap() };
@@ -40,7 +40,7 @@ export function minimapView(canvas, charts, windows, selected) {
     const now = reached(event);
     if (now !== brushed) windows.show(0, { min: Math.min(brushed, now), max: Math.max(brushed, now) });
   });
-  canvas.addEventListener("pointerup", () => { brushed = null; });
+  for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { brushed = null; });
 
   return function draw(ink) {
     const width = canvas.parentElement.clientWidth;

@@ -1,5 +1,8 @@
 // Shapes of overlays on a canvas.
 
+// Where the text of a band ends: below the ruler, since the end of the band may be out of sight.
+const BAND_TEXT = 36;
+
 const PAINT = {
   outline(context, { x, y, width, height }, ink) {
     context.strokeStyle = ink.link;
@@ -13,7 +16,7 @@ const PAINT = {
     context.globalAlpha = 1;
     context.fillRect(x, y, 1, height);
     context.fillRect(x + width - 1, y, 1, height);
-    PAINT.note(context, { x, y: height, text }, ink);
+    PAINT.note(context, { x, y: BAND_TEXT, text }, ink);
   },
   arrow(context, { x, y, width, height }, ink) {
     const [toX, toY] = [x + width, y + height];
@@ -33,9 +36,10 @@ const PAINT = {
     context.fillStyle = ink.link;
     context.fillRect(x, 0, 1, height);
   },
-  // Above the entry, on a ground of its own.
-  note(context, { x, y, text }, ink) {
+  // Above the entry, on a ground of its own, and within the canvas.
+  note(context, { x: wanted, y, text }, ink) {
     const wide = context.measureText(text).width + 8;
+    const x = Math.max(0, Math.min(wanted, context.canvas.clientWidth - wide));
     const top = Math.max(0, y - 15);
     context.fillStyle = ink.paper;
     context.fillRect(x, top, wide, 15);

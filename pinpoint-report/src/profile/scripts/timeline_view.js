@@ -1,6 +1,6 @@
 // The flame charts of both sides, one above the other, with their windows.
 
-import { button, colours, element, foreign, once, prepare, search, tick } from "./elements.js";
+import { button, colours, element, foreign, once, prepare, refill, search, tick } from "./elements.js";
 import { list } from "./breadcrumbs.js";
 import { annotationsView } from "./annotations_view.js";
 import { callersOf, commonMarks, decode } from "./chart.js";
@@ -11,7 +11,7 @@ import { minimapView } from "./minimap_view.js";
 import { amount, signed } from "./numbers.js";
 import { Overlays, shapes } from "./overlays.js";
 import { drawShape } from "./shapes_view.js";
-import { arrangement, changed, restored, untouched } from "./tracks.js";
+import { arrangement, changed, counterpart, restored, untouched } from "./tracks.js";
 import { tracksView } from "./tracks_view.js";
 import { treesView } from "./trees_view.js";
 import { Windows, length, shifted, stretched } from "./windows.js";
@@ -20,6 +20,7 @@ const RULER = 20;
 const INKS = ["tone-3", "tone0", "tone3", "many", "paper", "ink", "dark-ink", "light-ink", "soft", "line", "card", "link"];
 // Functions that are pointed out.
 const MOST_FOUND = 5;
+const NO_TRACK = { name: "", starts: [], durations: [], kinds: [], depths: [], rows: [] };
 // Callers that are named.
 const MOST_CALLERS = 30;
 
@@ -34,11 +35,14 @@ export function timelineView(section, data, choose) {
   const canvases = [...section.querySelectorAll(".chart canvas")];
   const minimap = section.querySelector(".minimap");
   const readout = section.querySelector(".readout");
-  let arranged = charts.map(({ tracks }) => untouched(tracks));
+  const arranged = charts.map(({ tracks }) => untouched(tracks));
+  arranged[1] = restored(arranged[1], arranged[0]);
   const places = [null, null];
-  const state = { track: charts.map(() => 0), selected: null, hits: null, isDragged: false };
+  const state = { track: [0, counterpart(charts[0].tracks, 0, charts[1].tracks)], selected: null, hits: null, isDragged: false };
   const drawEntries = charts.map(entriesView);
-  const drawMinimap = minimapView(minimap, charts, windows, (side) => state.track[side]);
+  // The selected track of a side; one without entries where it has none of that name.
+  const selectedTrack = (side) => ({ place: state.track[side], track: charts[side].tracks[state.track[side]] ?? NO_TRACK });
+  const drawMinimap = minimapView(minimap, charts, windows, selectedTrack);
   section.hidden = false;
 
   const kindOf = (side, { track, entry }) => charts[side].kinds[charts[side].tracks[track].kinds[entry]];
@@ -115,11 +119,13 @@ export function timelineView(section, data, choose) {
     context.fillStyle = ink.card;
     context.fillRect(0, RULER + place.top, width, SIZES.head);
     context.fillStyle = state.track[side] === place.track ? ink.link : ink.ink;
-    context.fillText(`${place.expanded ? "▾" : "▸"} ${charts[side].tracks[place.track].name || "thread"}`, 4, RULER + place.top + SIZES.head / 2);
+    const { name, rows } = charts[side].tracks[place.track];
+    const cut = place.expanded && rows.length > place.rows ? ` (the outer ${place.rows} of ${rows.length} rows)` : "";
+    context.fillText(`${place.expanded ? "▾" : "▸"} ${name || "thread"}${cut}`, 4, RULER + place.top + SIZES.head / 2);
   }
 
   const showTrees = treesView(section, data, () => charts.map((chart, side) => ({
-    track: chart.tracks[state.track[side]], kinds: chart.kinds, window: windows.timeline(side),
+    ...selectedTrack(side), kinds: chart.kinds, window: windows.timeline(side),
   })));
   let treesAsked = 0;
   const draw = once(() => {
@@ -138,6 +144,14 @@ export function timelineView(section, data, choose) {
   };
   trees.addEventListener("toggle", update);
 
+  // The track of both sides whose trees are shown.
+  function selectTrack(side, track) {
+    if (state.track[side] === track) return;
+    state.track[side] = track;
+    state.track[1 - side] = counterpart(charts[side].tracks, track, charts[1 - side].tracks);
+    tracks.show();
+  }
+
   function select(side, entry) {
     state.selected = entry && { side, entry };
     overlays.removeAll("selected");
@@ -146,9 +160,9 @@ export function timelineView(section, data, choose) {
       overlays.add({ type: "selected", side, entry });
       const scheduler = callersOf(charts[side], entry).find(({ task }) => task !== undefined);
       if (scheduler) overlays.add({ type: "scheduled", side, from: scheduler, to: entry });
-      state.track[side] = entry.track;
+      selectTrack(side, entry.track);
       readout.textContent = describe(side, entry) + callersInWords(side, entry);
-    }
+    } else readout.textContent = "";
     update();
   }
 
@@ -170,8 +184,7 @@ export function timelineView(section, data, choose) {
   // Tracks of the same name stand in the same way on both sides.
   function arrange(side, change) {
     arranged[side] = change(arranged[side]);
-    const names = charts[1 - side].tracks.map(({ name }) => name);
-    arranged[1 - side] = restored(names, arranged[side]);
+    arranged[1 - side] = restored(arranged[1 - side], arranged[side]);
     tracks.show();
     update();
   }
@@ -189,7 +202,7 @@ export function timelineView(section, data, choose) {
       if (held && (held.isMoved || Math.abs(event.clientX - held.x) > 3)) {
         held.isMoved = true;
         const by = (held.x - event.clientX) * length(held.window) / view(side).width;
-        if (state.isDragged && side === 1) windows.drag(held.offset + by - windows.offset);
+        if (movesOffset(side)) windows.drag(held.offset + by - windows.offset);
         else windows.show(side, shifted(held.window, by));
       }
       draw();
@@ -199,12 +212,13 @@ export function timelineView(section, data, choose) {
       if (!held?.isMoved) {
         if (head !== undefined) {
           const isShown = state.track[side] === head;
-          state.track[side] = head;
+          selectTrack(side, head);
           arrange(side, (all) => (isShown ? changed(all, head, { expanded: !all[head].expanded }) : all));
         } else select(side, entry ?? null);
       }
       held = null;
     });
+    canvas.addEventListener("pointercancel", () => { held = null; });
     canvas.addEventListener("pointerleave", () => { overlays.removeAll("ruler"); draw(); });
     canvas.addEventListener("dblclick", (event) => {
       const { entry } = at(side, event);
@@ -221,10 +235,13 @@ export function timelineView(section, data, choose) {
     canvas.addEventListener("keydown", (event) => key(side, event));
   });
 
+  // Whether what moves a side moves it along the other.
+  const movesOffset = (side) => state.isDragged && side === 1 && windows.isLinked;
+
   function goTo(side, { track, entry }) {
     const { starts, durations } = charts[side].tracks[track];
     const room = durations[entry] * 0.1;
-    windows.show(side, { min: starts[entry] - room, max: starts[entry] + durations[entry] + room });
+    windows.reveal(side, { min: starts[entry] - room, max: starts[entry] + durations[entry] + room });
   }
 
   function key(side, event) {
@@ -232,20 +249,24 @@ export function timelineView(section, data, choose) {
     const window = windows.timeline(side);
     const middle = (window.min + window.max) / 2;
     const chosen = state.selected?.side === side ? state.selected.entry : null;
+    const move = (sign) => (movesOffset(side) ? windows.drag(sign * length(window) / 50)
+      : windows.show(side, shifted(window, sign * length(window) / 4)));
     const actions = {
       "+": () => windows.show(side, stretched(window, 0.5, middle)),
       "-": () => windows.show(side, stretched(window, 2, middle)),
-      a: () => windows.show(side, shifted(window, -length(window) / 4)),
-      d: () => windows.show(side, shifted(window, length(window) / 4)),
+      a: () => move(-1),
+      d: () => move(1),
       Enter: () => chosen && goTo(side, chosen),
       Escape: () => select(side, null),
     };
     Object.assign(actions, { w: actions["+"], "=": actions["+"], s: actions["-"] });
     if (actions[event.key]) actions[event.key]();
     else if (event.key.startsWith("Arrow")) {
-      const track = chosen?.track ?? state.track[side];
+      const track = chosen?.track ?? state.track[side] ?? 0;
       const { rows } = charts[side].tracks[track];
-      const entry = chosen ? neighbour(charts[side].tracks[track], rows, chosen.entry, event.key) : rows[0][0];
+      const entry = chosen ? neighbour(charts[side].tracks[track], rows, chosen.entry, event.key) : rows[0]?.[0];
+      event.preventDefault();
+      if (entry === undefined) return;
       select(side, { track, entry });
       const { starts, durations } = charts[side].tracks[track];
       if (starts[entry] > window.max || starts[entry] + durations[entry] < window.min) {
@@ -262,10 +283,14 @@ export function timelineView(section, data, choose) {
 
   function showCrumbs() {
     const all = list(windows.breadcrumbs);
-    const crumb = (it, place) => element("li", {}, button(
-      `${place === 0 ? "all, " : ""}${time(length(it.window))}`, () => windows.activateBreadcrumb(it),
-      place === all.length - 1 ? { className: "name", ariaCurrent: "true" } : { className: "name" }));
-    section.querySelector(".crumbs").replaceChildren(element("ol", { className: "path" }, ...all.map(crumb)));
+    const crumb = (it, place) => {
+      const made = button(
+        `${place === 0 ? "all, " : ""}${time(length(it.window))}`, () => windows.activateBreadcrumb(it),
+        place === all.length - 1 ? { className: "name", ariaCurrent: "true" } : { className: "name" });
+      made.dataset.key = place;
+      return element("li", {}, made);
+    };
+    refill(section.querySelector(".crumbs"), element("ol", { className: "path" }, ...all.map(crumb)));
   }
 
   const enter = button("Go into this window", () => windows.addBreadcrumb());
@@ -308,7 +333,13 @@ export function timelineView(section, data, choose) {
   if (charts.some(({ trace }) => trace)) {
     restore = annotationsView(annotate, { charts, windows, overlays, selected: () => state.selected, nameOf, goTo, changed: draw });
   } else annotate.remove();
-  const tracks = tracksView(section, charts, () => arranged, arrange);
+  const tracks = tracksView(section, charts, {
+    arranged: () => arranged, arrange, selected: (side) => state.track[side],
+    select(side, track) {
+      selectTrack(side, track);
+      update();
+    },
+  });
   windows.listen((change) => {
     enter.disabled = windows.timeline(0).min === windows.minimap(0).min && windows.timeline(0).max === windows.minimap(0).max;
     if (change === "minimap" || change === "loaded") showCrumbs();

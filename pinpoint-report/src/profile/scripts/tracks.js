@@ -3,26 +3,38 @@
 //
 //   { originalIndex, visualIndex, hidden, expanded, trackName }
 
-// What is kept of tracks in the order of the trace, as nothing has been done to them. Those of a
-// trace that have events alone (-1 for a node) are folded, but for the first: there are dozens.
+// What is kept of tracks in the order of the trace, as nothing has been done to them: the first
+// thread, what belongs to no thread (less than -1 for a node), then the others. Of these, in a
+// trace, those that have events alone (-1) are folded: there are dozens.
 export function untouched(tracks) {
-  return tracks.map(({ name: trackName, nodes }, place) => ({
+  const rank = (place) => (place === 0 ? 0 : tracks[place].nodes?.every((node) => node < -1) ? 1 : 2);
+  const ranks = tracks.map((_, place) => rank(place));
+  const all = tracks.map(({ name: trackName, nodes }, place) => ({
     originalIndex: place, visualIndex: place, hidden: false, trackName,
     expanded: place === 0 || !nodes || nodes.some((node) => node !== -1),
   }));
+  return ordered(all, all.map((_, place) => place).toSorted((a, b) => ranks[a] - ranks[b]));
 }
 
 // What was kept, for the tracks of this trace: by name; of several of one name, in their order.
-// Those that are not known stand where the trace has them, after what was ordered.
-export function restored(names, kept) {
+// Those that are not known stand as they did (`own`), after what was ordered.
+export function restored(own, kept) {
   const byName = new Map();
   for (const it of kept) byName.set(it.trackName, [...(byName.get(it.trackName) ?? []), it]);
-  const found = names.map((trackName, originalIndex) => {
-    const old = byName.get(trackName)?.shift();
-    return { originalIndex, trackName, hidden: old?.hidden ?? false, expanded: old?.expanded ?? true, old: old?.visualIndex ?? Infinity };
+  const found = own.map((it) => {
+    const old = byName.get(it.trackName)?.shift();
+    const { hidden, expanded } = old ?? it;
+    return { ...it, hidden, expanded, old: old?.visualIndex ?? Infinity };
   });
-  const order = found.toSorted((a, b) => (a.old === b.old ? a.originalIndex - b.originalIndex : a.old - b.old));
+  const order = found.toSorted((a, b) => (a.old === b.old ? a.visualIndex - b.visualIndex : a.old - b.old));
   return found.map(({ old, ...it }) => ({ ...it, visualIndex: order.findIndex(({ originalIndex }) => originalIndex === it.originalIndex) }));
+}
+
+// The place of the track of another trace that is meant by one of these: that of the same name, of
+// several the same in their order; null where there is none.
+export function counterpart(tracks, place, others) {
+  const of = (all) => all.flatMap(({ name }, at) => (name === tracks[place].name ? [at] : []));
+  return of(others)[of(tracks).indexOf(place)] ?? null;
 }
 
 // The places of the tracks in the order in which they are shown: [2, 0, 1] for the third first.

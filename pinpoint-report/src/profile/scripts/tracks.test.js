@@ -21,11 +21,24 @@ test("tracks go up and down, and not beyond the ends", () => {
 test("what was kept is found by name in another trace", () => {
   let kept = tracks.ordered(untouched(["Main", "Worker", "GPU"]), [2, 0, 1]);
   kept = tracks.changed(kept, 1, { hidden: true });
-  const restored = tracks.restored(["GPU", "Other", "Worker", "Main"], kept);
+  const restored = tracks.restored(untouched(["GPU", "Other", "Worker", "Main"]), kept);
   assert.deepEqual(tracks.order(restored), [0, 3, 2, 1]);
   assert.deepEqual(restored.map(({ hidden }) => hidden), [false, false, true, false]);
-  const twice = tracks.restored(["w", "w"], tracks.changed(untouched(["w", "w"]), 1, { expanded: false }));
+  const twice = tracks.restored(untouched(["w", "w"]), tracks.changed(untouched(["w", "w"]), 1, { expanded: false }));
   assert.deepEqual(twice.map(({ expanded }) => expanded), [true, false]);
+});
+
+test("a track that the other trace lacks stays as it was", () => {
+  const own = tracks.ordered(tracks.changed(untouched(["Main", "Frames", "Timings"]), 1, { hidden: true, expanded: false }), [2, 1, 0]);
+  const restored = tracks.restored(own, tracks.changed(untouched(["Main"]), 0, { expanded: false }));
+  assert.deepEqual(restored[1], { ...own[1], visualIndex: 2 });
+  assert.ok(restored[1].hidden && !restored[1].expanded);
+  assert.deepEqual(tracks.order(restored), [0, 2, 1]);
+});
+
+test("a track has its counterpart on the other side", () => {
+  const [before, after] = [["Main", "w", "w", "GPU"], ["w", "Main", "w"]].map((names) => names.map((name) => ({ name })));
+  assert.deepEqual(before.map((_, place) => tracks.counterpart(before, place, after)), [1, 0, 2, null]);
 });
 
 test("a folded track has one row, a hidden one none", () => {
@@ -40,4 +53,10 @@ test("a folded track has one row, a hidden one none", () => {
 test("of a trace, tracks in which no script ran are folded", () => {
   const three = tracks.untouched([[-1], [-1], [-1, 3]].map((nodes) => ({ name: "t", nodes })));
   assert.deepEqual(three.map(({ expanded }) => expanded), [true, false, true]);
+  assert.deepEqual(tracks.order(three), [0, 1, 2]);
+});
+
+test("what belongs to no thread stands after the first thread", () => {
+  const four = tracks.untouched([[-1, 3], [-1], [-2], [-3]].map((nodes) => ({ name: "t", nodes })));
+  assert.deepEqual(tracks.order(four), [0, 2, 3, 1]);
 });

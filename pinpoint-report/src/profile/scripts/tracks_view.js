@@ -1,24 +1,40 @@
 // The list of tracks of both sides: shown or hidden, folded or not, and their order.
 
-import { button, element, foreign, table, tick } from "./elements.js";
+import { button, element, foreign, refill, table, tick } from "./elements.js";
 import { changed, moved, order } from "./tracks.js";
 
-// `arranged` gives how the tracks of each side stand; `arrange` changes those of one.
-export function tracksView(section, charts, arranged, arrange) {
+// `arranged` gives how the tracks of each side stand; `arrange` changes those of one. `selected`
+// gives the place of the track of a side whose trees are shown; `select` shows those of another.
+export function tracksView(section, charts, { arranged, arrange, selected, select }) {
   const place = section.querySelector(".tracks .wide");
-  const box = (text, isTicked, change) => {
-    const label = tick(text, change);
-    label.querySelector("input").checked = isTicked;
-    return label;
+  // What a control does is said with its track: there are dozens.
+  const named = (control, text, name, key) => {
+    control.ariaLabel = `${text}: ${name}`;
+    control.dataset.key = `${text} ${key}`;
   };
 
   function show() {
     const sides = charts.map(({ tracks }, side) => {
       const rows = order(arranged()[side]).map((track) => {
         const { hidden, expanded } = arranged()[side][track];
-        const go = (by, text) => button(text, () => arrange(side, (all) => moved(all, track, by)), { className: "name" });
+        const name = tracks[track].name || "thread";
+        const chosen = button(foreign(name), () => select(side, track), { className: "name", title: "Trees of this track" });
+        chosen.ariaCurrent = String(selected(side) === track);
+        chosen.dataset.key = `track ${side} ${track}`;
+        const go = (by, text) => {
+          const made = button(text, () => arrange(side, (all) => moved(all, track, by)), { className: "name" });
+          named(made, text, name, `${side} ${track}`);
+          return made;
+        };
+        const box = (text, isTicked, change) => {
+          const label = tick(text, change);
+          const input = label.querySelector("input");
+          input.checked = isTicked;
+          named(input, text, name, `${side} ${track}`);
+          return label;
+        };
         return [
-          element("span", {}, foreign(tracks[track].name || "thread")),
+          chosen,
           String(tracks[track].starts.length),
           box("shown", !hidden, (isShown) => arrange(side, (all) => changed(all, track, { hidden: !isShown }))),
           box("unfolded", expanded, (isOpen) => arrange(side, (all) => changed(all, track, { expanded: isOpen }))),
@@ -27,7 +43,7 @@ export function tracksView(section, charts, arranged, arrange) {
       });
       return table(["Track", "Entries", "Shown", "Unfolded", "Order"], rows, ["Before", "After"][side]);
     });
-    place.replaceChildren(...sides);
+    refill(place, ...sides);
   }
 
   show();

@@ -1,12 +1,15 @@
 // The trees of the selected track, of both sides in the window that is seen.
 
-import { button, choice, element, foreign, search, table } from "./elements.js";
+import { button, choice, element, foreign, refill, search, table, tick } from "./elements.js";
 import { joined } from "./chart.js";
 import { amount, pValue, signed } from "./numbers.js";
 import { bottomUp, callTree, callers, eventLog, thirdParty } from "../trees.js";
 
 const TREES = [["call tree", "call tree"], ["bottom-up", "bottom-up"], ["third party", "third party"], ["event log", "event log"]];
 const GROUPS = ["", "category", "domain", "url", "file", "module", "owner"];
+
+// As in trees, without the network: what has nothing to do with a thread's time.
+const CATEGORIES = ["scripting", "rendering", "painting", "loading", "gc", "messaging", "idle", "other"];
 
 // Rows of one level.
 const MOST = 200;
@@ -15,12 +18,12 @@ const time = (us) => amount(us * 1000, "nanoseconds");
 const change = (us) => signed(us * 1000, "nanoseconds");
 
 // Fills the parts of the section. `look` gives what is looked at:
-// [{ track, kinds, window }, …] of both sides. Gives a function that shows it anew.
-export function treesView(section, { functions, unit }, look) {
-  const state = { tree: "call tree", text: "", group: "", least: 0, open: new Set() };
+// [{ track, place, kinds, window }, …] of both sides; the place of a track that is not there is null. Gives a function that shows it anew.
+export function treesView(section, { functions, groups, unit }, look) {
+  const state = { tree: "call tree", text: "", group: "", least: 0, without: new Set(), open: new Set() };
   const place = section.querySelector(".tree");
 
-  const options = (window) => ({ from: window.min, to: window.max, text: state.text, group: state.group || undefined, least: state.least * 1000 });
+  const options = (window) => ({ from: window.min, to: window.max, text: state.text, group: state.group || undefined, least: state.least * 1000, categories: new Set(CATEGORIES.filter((it) => !state.without.has(it))) });
   const build = ({ track, kinds, window }) => {
     const make = { "call tree": callTree, "bottom-up": bottomUp, "third party": thirdParty }[state.tree];
     return make(track, kinds, options(window));
@@ -40,19 +43,26 @@ export function treesView(section, { functions, unit }, look) {
         const kind = kindOf(row, sides);
         // From the outermost caller that is open to the row: groups are no callers.
         const inner = kind ? [...ids, kind.id] : ids;
-        rows.push(line(row, kind, depth, key, mayHold(row)));
+        // What is known of all runs is known of the function, and not of the way from a caller.
+        const inAll = state.tree === "call tree" || inner.length <= 1 ? ofAllRuns(row.id, kind) : null;
+        rows.push(line(row, kind, depth, key, inAll));
         if (state.open.has(key)) add(below(sides, row, inner), [...path, row.id], inner, depth + 1);
       }
       if (level.length > MOST) rows.push([element("span", { className: "note", textContent: `… ${level.length - MOST} more` }), ...new Array(8).fill("")]);
     };
     add(joined(roots[0].children, roots[1].children), [], [], 0);
-    const heads = ["Function or event", "Before", "After", "Difference", "Self before", "Self after", "Self difference", "All runs, 95 % interval", "Adjusted p"];
+    const heads = ["Function or event", "Before", "After", "Difference", "Self before", "Self after", "Self difference", "Self in all runs [95 %]", "Adjusted p"];
     const idle = roots.map(({ self }) => time(self));
     const made = rows.length === 0 ? element("p", { className: "note", textContent: "Nothing in this window." })
-      : table(heads, rows, `Nothing ran for ${idle[0]} before and ${idle[1]} after.`);
-    const focused = document.activeElement?.dataset?.row;
-    place.replaceChildren(made);
-    if (focused !== undefined) [...place.querySelectorAll("button")].find(({ dataset }) => dataset.row === focused)?.focus();
+      : table(heads, rows, `${tracksInWords(sides)}. Nothing ran for ${idle[0]} before and ${idle[1]} after.`);
+    refill(place, made);
+  }
+
+  // The track that is looked at, which one side may not have.
+  function tracksInWords(sides) {
+    const [before, after] = sides.map(({ track }) => track.name || "thread");
+    if (sides[0].place === null) return `${after}, which is there after alone`;
+    return sides[1].place === null ? `${before}, which is there before alone` : before;
   }
 
   // The kind of a row; none for a group.
@@ -61,6 +71,7 @@ export function treesView(section, { functions, unit }, look) {
     return row.sides[side].kind < 0 ? null : sides[side].kinds[row.sides[side].kind];
   }
 
+  const groupingOf = () => (state.tree === "third party" ? "owner" : state.group);
   const isTree = (row) => state.tree === "call tree" || row.sides.find(Boolean).kind < 0;
 
   // Whether a row can be opened. Callers are looked for only then: that takes a walk.
@@ -74,7 +85,19 @@ export function treesView(section, { functions, unit }, look) {
     return joined(...sides.map(({ track, kinds, window }) => callers(track, kinds, plain(window), ids)));
   }
 
-  function line({ selfs, totals, id }, kind, depth, key, has) {
+  // The own difference of a function, or of a group of them, in all runs; null where nothing is known:
+  // what has no group has events among it.
+  function ofAllRuns(id, kind) {
+    if (!kind && id === "") return null;
+    const of = kind ? functions : groups[groupingOf()];
+    const at = kind ? kind.function : of?.name.indexOf(id) ?? -1;
+    if (at < 0 || (kind && of.row[at] < 0)) return null;
+    return { difference: of.difference[at], interval: of.interval[at], p: of.p[at] };
+  }
+
+  function line(row, kind, depth, key, inAll) {
+    const { selfs, totals, id } = row;
+    const has = mayHold(row);
     const name = kind ? kind.name || "(anonymous)" : id || "(none)";
     const isOpen = state.open.has(key);
     const toggle = () => {
@@ -85,15 +108,13 @@ export function treesView(section, { functions, unit }, look) {
     const label = has
       ? button(element("span", {}, isOpen ? "▾ " : "▸ ", foreign(name)), toggle, { className: "name", ariaExpanded: String(isOpen) })
       : element("span", { className: "leaf" }, foreign(name));
-    label.dataset.row = key;
+    label.dataset.key = key;
     const indented = element("span", { className: `depth depth${Math.min(depth, 12)}` }, label);
-    const of = kind ? kind.function : -1;
-    const interval = functions.interval[of];
     return [
       indented, time(totals[0]), time(totals[1]), change(totals[1] - totals[0]),
       time(selfs[0]), time(selfs[1]), change(selfs[1] - selfs[0]),
-      interval ? `${signed(interval[0], unit)} to ${signed(interval[1], unit)}` : null,
-      functions.p[of] === null || functions.p[of] === undefined ? null : pValue(functions.p[of]),
+      inAll && signed(inAll.difference, unit) + (inAll.interval ? ` [${inAll.interval.map((end) => signed(end, unit)).join(", ")}]` : ""),
+      inAll && inAll.p !== null ? pValue(inAll.p) : null,
     ];
   }
 
@@ -107,14 +128,23 @@ export function treesView(section, { functions, unit }, look) {
     return table(["Entry", "Start", "Total", "Self"], rows, title + more);
   }
 
-  const groups = element("select", {}, ...GROUPS.map((value) => element("option", { value, textContent: value || "not grouped" })));
-  groups.addEventListener("change", () => { state.group = groups.value; state.open.clear(); show(); });
+  const grouping = element("select", {}, ...GROUPS.map((value) => element("option", { value, textContent: value || "not grouped" })));
+  grouping.addEventListener("change", () => { state.group = grouping.value; state.open.clear(); show(); });
   const least = element("input", { type: "number", min: "0", step: "0.1", value: "0", className: "short" });
   least.addEventListener("input", () => { state.least = Number(least.value) || 0; show(); });
   section.querySelector(".tree-tools").append(
     choice("Tree", "tree", TREES, state.tree, (tree) => { state.tree = tree; state.open.clear(); show(); }),
     search("Filter", (text) => { state.text = text; show(); }),
-    element("label", {}, "Grouped by ", groups),
-    element("label", {}, "At least ", least, " ms"));
+    element("label", {}, "Grouped by ", grouping),
+    element("label", {}, "At least ", least, " ms"),
+    element("fieldset", { className: "choice" }, element("legend", { textContent: "Categories" }), ...CATEGORIES.map((category) => {
+      const label = tick(category, (isTicked) => {
+        if (isTicked) state.without.delete(category);
+        else state.without.add(category);
+        show();
+      });
+      label.querySelector("input").checked = true;
+      return label;
+    })));
   return show;
 }

@@ -10,7 +10,7 @@
 // the sides are linked, one follows the other in the same length, beyond its own ends if need
 // be, so that both have one scale.
 
-import { activate, add, initial, last } from "./breadcrumbs.js";
+import { activate, add, initial, last, list } from "./breadcrumbs.js";
 
 // The shortest window, in µs.
 const SHORTEST = 1;
@@ -73,6 +73,18 @@ export class Windows {
     this.#tell("timeline");
   }
 
+  // As `show`, from the innermost breadcrumb that holds the window: those within it are left.
+  reveal(side, window) {
+    const holds = (it) => {
+      const { min, max } = shifted(it.window, side * this.#offset);
+      return window.min >= min && window.max <= max;
+    };
+    const all = list(this.#breadcrumbs);
+    const holding = all.findLast(holds) ?? all[0];
+    if (holding !== all.at(-1)) this.activateBreadcrumb(holding);
+    this.show(side, window);
+  }
+
   // Whether one side follows the other. Linked again, the experiment takes the base's place.
   link(isLinked) {
     if (isLinked === this.#isLinked) return;
@@ -106,8 +118,10 @@ export class Windows {
   #align(offset) {
     if (offset === this.#offset) return;
     this.#offset = offset;
-    this.#sides[1].minimap = shifted(this.#sides[0].minimap, offset);
+    const side = this.#sides[1];
+    side.minimap = shifted(this.#sides[0].minimap, offset);
     if (this.#isLinked) this.#follow(0);
+    else side.timeline = within(side.timeline, side.minimap);
     this.#tell("offset");
   }
 

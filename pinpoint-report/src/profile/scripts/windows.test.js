@@ -54,6 +54,31 @@ test("unlinked, a side goes alone; linked again, it takes the other's place", ()
   assert.deepEqual(told, ["link", "timeline", "link"]);
 });
 
+test("aligned while unlinked, a side stays within its minimap", () => {
+  const { windows } = loaded();
+  windows.link(false);
+  windows.show(1, { min: 9000, max: 9100 });
+  windows.drag(500);
+  assert.deepEqual(windows.minimap(1), { min: 9500, max: 10_700 });
+  assert.deepEqual(windows.timeline(1), { min: 9500, max: 9600 });
+});
+
+test("what lies outside of a breadcrumb is shown from one that holds it", () => {
+  const { windows } = loaded();
+  for (const window of [{ min: 5100, max: 5500 }, { min: 5200, max: 5300 }]) {
+    windows.show(0, window);
+    windows.addBreadcrumb();
+  }
+  windows.reveal(0, { min: 5210, max: 5220 });
+  assert.equal(breadcrumbs.list(windows.breadcrumbs).length, 3);
+  windows.reveal(1, { min: 9410, max: 9420 });
+  assert.equal(breadcrumbs.list(windows.breadcrumbs).length, 2);
+  assert.deepEqual(seen(windows), [[5410, 5420], [9410, 9420]]);
+  windows.reveal(0, { min: 4990, max: 5010 });
+  assert.equal(breadcrumbs.list(windows.breadcrumbs).length, 1);
+  assert.deepEqual(windows.timeline(0), { min: 5000, max: 5020 });
+});
+
 test("sides are aligned at their begins, at marks, or by hand", () => {
   const { windows } = loaded();
   windows.show(0, { min: 5100, max: 5300 });
