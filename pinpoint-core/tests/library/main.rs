@@ -19,6 +19,8 @@ mod pairwise;
 mod pinpoint_strategy;
 #[cfg(feature = "profile")]
 mod profile;
+#[cfg(feature = "profile")]
+mod profile_attacks;
 #[cfg(feature = "simulation")]
 mod published_figures;
 mod random_walks;
