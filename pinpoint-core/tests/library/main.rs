@@ -14,6 +14,10 @@ mod drive_pairs;
 mod durable;
 #[cfg(feature = "profile")]
 mod explain;
+#[cfg(feature = "profile")]
+mod explain_cases;
+#[cfg(feature = "profile")]
+mod explain_laws;
 mod job_machine;
 mod pairwise;
 mod pinpoint_strategy;
