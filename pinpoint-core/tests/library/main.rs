@@ -18,6 +18,10 @@ mod explain;
 mod explain_cases;
 #[cfg(feature = "profile")]
 mod explain_laws;
+#[cfg(feature = "profile")]
+mod explain_simulated;
+#[cfg(feature = "profile")]
+mod exports;
 mod job_machine;
 mod pairwise;
 mod pinpoint_strategy;
