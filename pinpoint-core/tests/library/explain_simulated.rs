@@ -29,7 +29,7 @@ enum Shape {
     Tails,
     /// The machine is slower for some functions than for others, and that changes slowly.
     Drift,
-    /// Many functions, each of which differs by a third of 50 from run to run.
+    /// Many functions, the greatest of which differs by a third of 50 from run to run.
     Scatter,
     /// Whatever one function gets of a fixed number of samples another one does not.
     Fixed,
@@ -81,14 +81,7 @@ impl Shape {
                     let slow = 1.0 + 0.1 * machine[at % 3];
                     time * slow.max(0.1) * common * (1.0 + 0.02 * noise.normal())
                 }
-                Self::Scatter => {
-                    let scatter = if *time > 10.0 {
-                        50.0 / 3.0
-                    } else {
-                        0.05 * time
-                    };
-                    (time + 100.0 + scatter * noise.normal()) * (common - 1.0).mul_add(0.5, 1.0)
-                }
+                Self::Scatter => time * common + 50.0 / 3.0 * noise.normal() * f64::from(at == 0),
                 Self::Fixed => poisson(*time, noise),
             })
             .collect();
