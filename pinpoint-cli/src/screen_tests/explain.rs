@@ -85,6 +85,13 @@ fn explanations() -> Vec<(&'static str, Explanation)> {
         ("main;parse;Lexer::next", 70.4),
         ("main;print", 30.0),
     ];
+    let called_by_two = [
+        ("main;parse", 20.0),
+        ("main;parse;next", 40.0),
+        ("main;print", 30.0),
+        ("main;print;next", 20.0),
+    ];
+    let inlined_in_two = [("main;parse", 60.0), ("main;print", 50.0)];
     let equal = vec![runs(1, &BEFORE).remove(0); 6];
     vec![
         (
@@ -110,6 +117,10 @@ fn explanations() -> Vec<(&'static str, Explanation)> {
         (
             "moved",
             between(&runs(10, &BEFORE), &runs(10, &inlined), false),
+        ),
+        (
+            "moved_to_several",
+            between(&runs(10, &called_by_two), &runs(10, &inlined_in_two), true),
         ),
         (
             "renamed",

@@ -19,6 +19,9 @@ const MOST_STEPS: u64 = 1 << 28;
 /// The heaviest sample: of nanoseconds, 30 years. Sums of such weights stay finite.
 const HEAVIEST: u64 = 1_000_000_000_000_000_000;
 
+/// The latest time: of a clock that begins in 1970, the year 2262.
+const LATEST: u64 = 1 << 63;
+
 /// The most pages that are noted: a recording has few.
 const MOST_PAGES: usize = 100;
 
@@ -47,6 +50,11 @@ pub(super) struct Builder {
 }
 
 impl Builder {
+    /// A limit is exceeded: whatever is added now is in vain.
+    pub(super) fn is_full(&self) -> bool {
+        self.exceeded.is_some()
+    }
+
     pub(super) fn name(&mut self, name: &str) -> NameId {
         self.names.intern(name).unwrap_or_else(|| {
             self.exceeded = Some(("bytes of names", 1 << 30));
@@ -81,12 +89,6 @@ impl Builder {
         }
         // The empty stack is the first one, and not in the table.
         StackId(self.stacks.intern((parent.0, frame.0)) + 1)
-    }
-
-    /// The stack of these functions, the outermost first.
-    pub(super) fn stack_of(&mut self, frames: impl IntoIterator<Item = FrameId>) -> StackId {
-        let step = |stack, frame| self.stack(stack, frame);
-        frames.into_iter().fold(Stacks::ROOT, step)
     }
 
     pub(super) fn thread(&mut self, name: &str) -> ThreadId {
@@ -125,6 +127,9 @@ impl Builder {
 
     /// The same with all that is known of it.
     pub(super) fn push_at(&mut self, sample: Sample, time: f64) {
+        if !is_time(time) {
+            self.exceeded = Some(("nanoseconds on its clock", LATEST));
+        }
         let before = self.samples.len();
         self.push(sample);
         if self.samples.len() > before {
@@ -148,7 +153,7 @@ impl Builder {
     }
 
     pub(super) fn mark(&mut self, name: &str, begin: f64, end: f64) {
-        if begin <= end {
+        if begin <= end && is_time(begin) && is_time(end) {
             let name = self.name(name);
             self.marks.push(Mark { name, begin, end });
         }
@@ -216,6 +221,11 @@ impl Builder {
         sort_by_time(&mut profile);
         check_symbols(profile)
     }
+}
+
+/// Sums and differences of such times stay finite.
+fn is_time(nanoseconds: f64) -> bool {
+    nanoseconds.abs() <= LATEST as f64
 }
 
 /// Puts samples in the order of time, which begins with the first sample or mark.

@@ -12,11 +12,15 @@ use hashbrown::HashMap;
 use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
 
+use super::bundles::Bundles;
 use super::cost_category::IDLE;
 use super::{ExplainError, NameId, Names, Owner, Profile, symbol};
 
 /// The most names that a message lists.
 const MOST_NAMED: usize = 5;
+
+/// How an anonymous function is called: V8 gives it no name, and some tools this one.
+pub(super) const ANONYMOUS: &str = "(anonymous)";
 
 /// A function of several profiles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +92,7 @@ struct Source {
 
 #[derive(Default)]
 struct Sources {
+    bundles: Bundles,
     list: Vec<Source>,
     by_raw: HashMap<Raw, u32>,
     by_path: HashMap<(u32, u32), u32>,
@@ -96,8 +101,13 @@ struct Sources {
 
 /// Finds the functions of the profiles.
 pub(super) fn identify<'a>(profiles: impl Iterator<Item = &'a Profile>) -> Identified {
-    let (mut common, mut sources) = (Common::default(), Sources::default());
-    let of: Vec<Vec<u32>> = profiles
+    let profiles: Vec<&Profile> = profiles.collect();
+    let mut common = Common::default();
+    let mut sources = Sources {
+        bundles: Bundles::of(&profiles),
+        ..Sources::default()
+    };
+    let of: Vec<Vec<u32>> = (profiles.into_iter())
         .map(|profile| sources_of(profile, &mut common, &mut sources))
         .collect();
     let groups = groups(&of, &sources, &common);
@@ -116,8 +126,8 @@ pub(super) fn identify<'a>(profiles: impl Iterator<Item = &'a Profile>) -> Ident
             None => *function = Some(describe(source, &common)),
         }
     }
-    let group_of = |source: u32| groups[source as usize];
-    let functions: Vec<Function> = functions.into_iter().flatten().collect();
+    let (functions, places) = in_order(functions.into_iter().flatten().collect());
+    let group_of = |source: u32| places[groups[source as usize] as usize];
     Identified {
         idle: functions
             .iter()
@@ -129,6 +139,25 @@ pub(super) fn identify<'a>(profiles: impl Iterator<Item = &'a Profile>) -> Ident
             .map(|of| of.into_iter().map(group_of).collect())
             .collect(),
     }
+}
+
+/// The functions in the order of their names, and the new place of each: in which order profiles
+/// have them decides nothing, where two are equal otherwise.
+fn in_order(functions: Vec<Function>) -> (Vec<Function>, Vec<u32>) {
+    let key = |at: &usize| {
+        let function = &functions[*at];
+        (&function.name, &function.module, &function.file)
+    };
+    let mut order: Vec<usize> = (0..functions.len()).collect();
+    order.sort_by(|a, b| key(a).cmp(&key(b)));
+    let mut places = vec![0; order.len()];
+    for (place, &at) in (0..).zip(&order) {
+        places[at] = place;
+    }
+    (
+        order.into_iter().map(|at| functions[at].clone()).collect(),
+        places,
+    )
 }
 
 impl Identified {
@@ -195,7 +224,7 @@ fn describe(source: &Source, common: &Common) -> Function {
     let name = match (symbol::function(text(name)), text(file)) {
         (name, _) if !name.is_empty() => name.into_owned(),
         (_, "") => "[no symbols]".to_owned(),
-        _ => "(anonymous)".to_owned(),
+        _ => ANONYMOUS.to_owned(),
     };
     Function {
         module: known(&symbol::module(text(module))),
@@ -216,9 +245,11 @@ fn sources_of(profile: &Profile, common: &mut Common, sources: &mut Sources) -> 
     };
     let mut of = Vec::with_capacity(profile.frames.len());
     for frame in &profile.frames {
-        let anonymous = frame.name == NameId::EMPTY && frame.file != NameId::EMPTY;
+        let has_name = frame.name != NameId::EMPTY && profile.names.get(frame.name) != ANONYMOUS;
+        let anonymous = !has_name && frame.file != NameId::EMPTY;
+        let name = if anonymous { NameId::EMPTY } else { frame.name };
         let raw = Raw {
-            name: id(frame.name, common),
+            name: id(name, common),
             module: id(frame.module, common),
             file: id(frame.file, common),
             line: if anonymous { frame.line } else { 0 },
@@ -237,6 +268,7 @@ impl Sources {
     fn add(&mut self, raw: Raw, line: u32, common: &mut Common) -> u32 {
         let text = |id: u32, common: &Common| common.names.get(NameId(id)).to_owned();
         let path = symbol::file(&text(raw.file, common));
+        let path = self.bundles.without_hash(path);
         let base = path.rsplit('/').next().unwrap_or_default();
         let key = Key {
             name: common.id(&symbol::function(&text(raw.name, common))),

@@ -22,6 +22,7 @@
 
 mod agreement;
 mod builder;
+mod bundles;
 mod comparability;
 mod cost_category;
 mod costs;

@@ -13,10 +13,14 @@ fn read(text: &str) -> Profile {
 }
 
 /// Numbers that look random, the same for each seed.
-struct Noise(u64);
+pub(crate) struct Noise(u64);
 
 impl Noise {
-    fn uniform(&mut self) -> f64 {
+    pub(crate) fn of(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    pub(crate) fn uniform(&mut self) -> f64 {
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -26,7 +30,7 @@ impl Noise {
     }
 
     /// About normal, with mean 0 and deviation 1.
-    fn normal(&mut self) -> f64 {
+    pub(crate) fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }
 }

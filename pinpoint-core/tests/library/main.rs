@@ -14,11 +14,21 @@ mod drive_pairs;
 mod durable;
 #[cfg(feature = "profile")]
 mod explain;
+#[cfg(feature = "profile")]
+mod explain_cases;
+#[cfg(feature = "profile")]
+mod explain_laws;
+#[cfg(feature = "profile")]
+mod explain_simulated;
+#[cfg(feature = "profile")]
+mod exports;
 mod job_machine;
 mod pairwise;
 mod pinpoint_strategy;
 #[cfg(feature = "profile")]
 mod profile;
+#[cfg(feature = "profile")]
+mod profile_attacks;
 #[cfg(feature = "simulation")]
 mod published_figures;
 mod random_walks;

@@ -77,10 +77,10 @@ class FunctionChange(NamedTuple):
         without its version, ``"kernel"`` or ``"runtime"``. None for the program's own.
     verdict : str
         ``"slower"``, ``"faster"``, ``"called_more_often"``, ``"called_less_often"``,
-        ``"new"``, ``"gone"``; ``"moved"``: another function has gained what it lost, or
-        the other way round; ``"uncertain"``: the difference may be chance.
+        ``"new"``, ``"gone"``; ``"moved"``: others have gained what it lost, or the other
+        way round; ``"uncertain"``: the difference may be chance.
     moved_with : int or None
-        The place of that other function.
+        The place of the other function, or of the one with which all others exchange.
     own, total : CostChange
         The cost of the function itself, and with all that it called.
     calls : CostChange or None

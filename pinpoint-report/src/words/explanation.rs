@@ -159,27 +159,40 @@ pub fn in_diff(kind: DiffMatchKind) -> &'static str {
 
 /// What moved from a function to another, a sentence for each pair.
 pub fn moved(explanation: &Explanation) -> Vec<String> {
-    let functions = explanation.functions.iter().enumerate();
-    let pairs = functions.filter_map(|(index, function)| match function.verdict {
-        // Each pair once.
-        Verdict::Moved { with } if index < with => {
-            Some((function, explanation.functions.get(with)?))
-        }
+    let functions = &explanation.functions;
+    let partner = |index: usize| match functions.get(index)?.verdict {
+        Verdict::Moved { with } => Some(with),
         _ => None,
-    });
-    let sentence = |(function, other): (&FunctionChange, &FunctionChange)| {
+    };
+    let exchanges_with_several = |index: usize| {
+        let partners = (0..functions.len()).filter_map(partner);
+        partners.filter(|with| *with == index).count() > 1
+    };
+    let sentence = |index: usize| {
+        let with = partner(index)?;
+        // Each pair once.
+        if with < index && partner(with) == Some(index) {
+            return None;
+        }
+        let (function, other) = (functions.get(index)?, functions.get(with)?);
         let (from, to) = match function.own.difference < 0.0 {
             true => (function, other),
             false => (other, function),
         };
-        format!(
+        // Of one that exchanges with several, the other one's part.
+        let moved = match (exchanges_with_several(index), exchanges_with_several(with)) {
+            (true, false) => other,
+            (false, true) => function,
+            _ => from,
+        };
+        Some(format!(
             "{} from {} to {}, as inlining does; no change by itself",
-            amount(from.own.difference.abs(), &explanation.unit),
+            amount(moved.own.difference.abs(), &explanation.unit),
             name(&from.function.name),
             name(&to.function.name)
-        )
+        ))
     };
-    pairs.map(sentence).collect()
+    (0..functions.len()).filter_map(sentence).collect()
 }
 
 /// At most this many threads or categories are named in a sentence.

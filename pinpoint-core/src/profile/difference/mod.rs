@@ -18,7 +18,7 @@
 //! The same is said of the threads, by their names, and of what time went into
 //! (`parts.rs`).
 //!
-//! What a function gains and one that it calls loses, or the other way round, is *moved*:
+//! What a function gains and those that it calls lose, or the other way round, is *moved*:
 //! that is what inlining does, and no change by itself.
 
 mod calls;
@@ -148,9 +148,10 @@ pub enum Verdict {
     New,
     /// Only the base has it.
     Gone,
-    /// What it gained another function lost, or the other way round.
+    /// What it gained others lost, or the other way round.
     Moved {
-        /// The index of the other function in [`Explanation::functions`].
+        /// The index in [`Explanation::functions`] of the other one, or of the one with which all
+        /// others exchange. Of that one, the index of the greatest of these.
         with: usize,
     },
     /// Its difference may be chance.

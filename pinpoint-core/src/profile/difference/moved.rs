@@ -1,4 +1,4 @@
-//! What one function gains and one beside it in a stack loses.
+//! What one function gains and others beside it in a stack lose, or the other way round.
 //!
 //! A function that calls nothing often has no frame of its own, and then a stack that is
 //! followed by frame pointers leaves out the function that calls it: the two seem to be
@@ -16,59 +16,116 @@ use pinpoint_compare::CompareError;
 use super::renamed::{Guess, Neighbours};
 use super::{FunctionChange, Verdict};
 
-/// The part of a loss that may be left when it is only moved.
+/// The part of a change that may be left when it is only moved.
 const LEAST_LEFT: f64 = 0.2;
 
-/// Marks certain changes that cancel out between a caller and its callee. Each function is
-/// in one such pair at most: the greatest losses look first, and take what fits best.
-/// `differ_together` says of two functions whether what is left of them is a change.
+/// Marks certain changes that cancel out between callers and callees. Each function is in one
+/// such group at most: the greatest changes look first, and take what fits best. One function
+/// is inlined into several, and several into one.
+/// `differ_together` says of functions whether what is left of them is a change.
 pub(super) fn find(
     changes: &mut [FunctionChange],
     renamed: &[Guess],
     neighbours: &Neighbours,
-    differ_together: impl Fn([usize; 2]) -> Result<bool, CompareError>,
+    differ_together: impl Fn(&[usize]) -> Result<bool, CompareError>,
 ) -> Result<(), CompareError> {
-    let difference = |changes: &[FunctionChange], at: usize| changes[at].own.difference;
     let is_renamed = |function: usize| {
         let mut guesses = renamed.iter();
         guesses.any(|guess| guess.base == function || guess.experiment == function)
     };
-    let of = |changes: &[FunctionChange], lost: bool| -> Vec<usize> {
-        (0..changes.len())
-            .filter(|at| changes[*at].is_certain() && (difference(changes, *at) < 0.0) == lost)
-            .filter(|at| !is_renamed(changes[*at].index))
-            .collect()
-    };
-    let mut losses = of(changes, true);
-    let gains = of(changes, false);
-    losses.sort_by(|a, b| difference(changes, *a).total_cmp(&difference(changes, *b)));
-    for loss in losses {
-        let left = |gain: usize| (difference(changes, gain) + difference(changes, loss)).abs();
-        let fits = |gain: &usize| {
-            let (a, b) = (changes[*gain].index, changes[loss].index);
-            let is_one_sided =
-                |at: usize| matches!(changes[at].verdict, Verdict::New | Verdict::Gone);
-            // If both are, one is perhaps the other's name.
-            let may_hide_caller = is_one_sided(*gain) != is_one_sided(loss);
-            let have_one_caller =
-                || neighbours.caller(a).is_some() && neighbours.caller(a) == neighbours.caller(b);
-            changes[*gain].is_certain()
-                && (neighbours.calls(a, b)
-                    || neighbours.calls(b, a)
-                    || (may_hide_caller && have_one_caller()))
-                && left(*gain) <= LEAST_LEFT * difference(changes, loss).abs()
+    let mut hubs: Vec<usize> = (0..changes.len())
+        .filter(|at| changes[*at].is_certain() && !is_renamed(changes[*at].index))
+        .collect();
+    let size = |changes: &[FunctionChange], at: usize| changes[at].own.difference.abs();
+    hubs.sort_by(|a, b| size(changes, *b).total_cmp(&size(changes, *a)));
+    for &hub in &hubs {
+        if !changes[hub].is_certain() {
+            continue;
+        }
+        let group = fitting(hub, &beside(hub, &hubs, changes, neighbours), changes);
+        let Some(&greatest) = group.first() else {
+            continue;
         };
-        let best = gains
+        let functions: Vec<usize> = [hub]
             .iter()
-            .copied()
-            .filter(fits)
-            .min_by(|a, b| left(*a).total_cmp(&left(*b)));
-        if let Some(gain) = best
-            && !differ_together([changes[gain].index, changes[loss].index])?
-        {
-            changes[gain].verdict = Verdict::Moved { with: loss };
-            changes[loss].verdict = Verdict::Moved { with: gain };
+            .chain(&group)
+            .map(|at| changes[*at].index)
+            .collect();
+        if differ_together(&functions)? {
+            continue;
+        }
+        changes[hub].verdict = Verdict::Moved { with: greatest };
+        for at in group {
+            changes[at].verdict = Verdict::Moved { with: hub };
         }
     }
     Ok(())
+}
+
+/// What changed the other way round beside a function, and beside that, as where one is inlined
+/// into another that is inlined in turn; the greatest first.
+fn beside(
+    hub: usize,
+    all: &[usize],
+    changes: &[FunctionChange],
+    neighbours: &Neighbours,
+) -> Vec<usize> {
+    let is_more = |at: usize| changes[at].own.difference > 0.0;
+    let mut left: Vec<usize> = (all.iter().copied())
+        .filter(|at| changes[*at].is_certain() && is_more(*at) != is_more(hub))
+        .collect();
+    let (mut found, mut pending) = (Vec::new(), vec![hub]);
+    while let Some(from) = pending.pop() {
+        let is_beside = |at: &usize| {
+            let (a, b) = (changes[from].index, changes[*at].index);
+            neighbours.calls(a, b)
+                || neighbours.calls(b, a)
+                || (from == hub && may_hide_caller([&changes[from], &changes[*at]], neighbours))
+        };
+        let (near, far) = left.into_iter().partition(is_beside);
+        left = far;
+        pending.extend(&near);
+        found.extend::<Vec<usize>>(near);
+    }
+    found.sort_by_key(|at| all.iter().position(|other| other == at));
+    found
+}
+
+/// One of two that seem to be called by the same function may call the other. If both are on one
+/// side only, one is perhaps the other's name.
+fn may_hide_caller(changes: [&FunctionChange; 2], neighbours: &Neighbours) -> bool {
+    let [a, b] = changes.map(|change| matches!(change.verdict, Verdict::New | Verdict::Gone));
+    let [first, second] = changes.map(|change| neighbours.caller(change.index));
+    a != b && first.is_some() && first == second
+}
+
+/// Those that lost what the hub gained, or gained what it lost: the one that fits best, or as
+/// many as it takes, the greatest first.
+fn fitting(hub: usize, beside: &[usize], changes: &[FunctionChange]) -> Vec<usize> {
+    let difference = |at: usize| changes[at].own.difference;
+    let most_left = LEAST_LEFT * difference(hub).abs();
+    let left = |at: usize| (difference(at) + difference(hub)).abs();
+    let best = beside
+        .iter()
+        .copied()
+        .min_by(|a, b| left(*a).total_cmp(&left(*b)));
+    if let Some(best) = best
+        && left(best) <= most_left
+    {
+        return vec![best];
+    }
+    let mut open = difference(hub);
+    let mut group = Vec::new();
+    for &at in beside {
+        let next = open + difference(at);
+        if next.abs() <= most_left || (next > 0.0) == (difference(hub) > 0.0) {
+            open = next;
+            group.push(at);
+        }
+    }
+    if open.abs() <= most_left {
+        group
+    } else {
+        Vec::new()
+    }
 }

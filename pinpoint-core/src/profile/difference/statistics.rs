@@ -16,8 +16,8 @@ const LEVEL: f64 = 0.05;
 /// The chance with which a difference that could have been seen would have been.
 const POWER: f64 = 0.8;
 
-/// The part of the whole difference that two functions have together, if what they exchange is
-/// not all.
+/// The part of the whole difference that functions have together, if what they exchange is not
+/// all.
 const LEAST_TOGETHER: f64 = 0.2;
 
 /// How much calls have to change, in comparison with their cost, to be what changed.
@@ -266,15 +266,15 @@ fn is_certain(
     }
 }
 
-/// The sum of two functions has a difference that is no chance, and is a part of the whole one
+/// The sum of functions has a difference that is no chance, and is a part of the whole one
 /// that is worth a word.
 pub(super) fn differ_together(
-    [first, second]: [usize; 2],
+    functions: &[usize],
     runs: &Runs,
     exact: bool,
     whole: f64,
 ) -> Result<bool, CompareError> {
-    let values = runs.values(|run| run.own[first] + run.own[second]);
+    let values = runs.values(|run| functions.iter().map(|function| run.own[*function]).sum());
     let (change, test) = test(&values, runs, &mut Scratch::new())?;
     let sides = values.split_at(runs.base);
     let most = runs.wholes().into_iter().fold(0.0, f64::max);
@@ -309,7 +309,9 @@ fn verdict(change: &FunctionChange, (base, experiment): (&[f64], &[f64])) -> Ver
     {
         let cost = (change.own.experiment / calls.experiment) / (change.own.base / calls.base);
         let often = calls.experiment / calls.base;
-        let as_before = (cost - 1.0).abs() <= SAME_COST_PER_CALL * (often - 1.0).abs().min(1.0);
+        // Of logarithms, so that the sides may be swapped.
+        let [more_cost, more_often] = [cost, often].map(|ratio| libm::log(ratio).abs());
+        let as_before = more_cost <= SAME_COST_PER_CALL * more_often.min(1.0);
         if as_before && (often > 1.0) == more && often != 1.0 {
             return if more {
                 Verdict::CalledMoreOften

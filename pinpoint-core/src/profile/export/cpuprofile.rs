@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{ExportError, Exported};
 use crate::profile::StackTree;
-use crate::profile::identity::Function;
+use crate::profile::identity::{ANONYMOUS, Function};
 
 impl StackTree {
     pub(super) fn cpuprofile(&self, exported: Exported) -> Result<Vec<u8>, ExportError> {
@@ -77,7 +77,12 @@ struct V8Frame<'a> {
 impl<'a> V8Frame<'a> {
     fn of(function: Option<&'a Function>) -> Self {
         Self {
-            function_name: function.map_or("(root)", |function| &function.name),
+            function_name: match function {
+                None => "(root)",
+                // V8 leaves the name empty.
+                Some(function) if function.name == ANONYMOUS => "",
+                Some(function) => &function.name,
+            },
             script_id: "0",
             url: function.and_then(|f| f.file.as_deref()).unwrap_or_default(),
             line_number: function

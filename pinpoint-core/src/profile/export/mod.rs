@@ -167,12 +167,10 @@ impl StackTree {
                     }
                 }));
             }
-            // Never fails for a string.
+            // A mean over runs may be less than one. Never fails for a string.
             let _ = match exported {
-                Exported::Difference => {
-                    writeln!(text, " {:.0} {:.0}", node.base, node.experiment)
-                }
-                side => writeln!(text, " {:.0}", node.weight(side)),
+                Exported::Difference => writeln!(text, " {} {}", node.base, node.experiment),
+                side => writeln!(text, " {}", node.weight(side)),
             };
         }
         Ok(text.into_bytes())

@@ -61,12 +61,20 @@ impl StackTree {
                 line: vec![line],
             });
         }
-        let mut left = MOST_STEPS;
+        let (mut left, mut rounding) = (MOST_STEPS, 0.0);
         for (place, node) in self.weighed(exported) {
+            // Values are whole, and means over runs may be less than one: what rounding takes from
+            // a stack goes to the next one, so that the sum is right.
+            let exact = node.weight(exported) + rounding;
+            let value = exact.round();
+            rounding = exact - value;
+            if value == 0.0 {
+                continue;
+            }
             let stack = self.stack(place, &mut left)?;
             profile.sample.push(proto::Sample {
                 location_id: stack.into_iter().map(|f| f as u64 + 1).collect(),
-                value: vec![node.weight(exported).round() as i64],
+                value: vec![value as i64],
             });
         }
         profile.string_table = strings.list;

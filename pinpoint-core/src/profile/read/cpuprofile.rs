@@ -5,7 +5,8 @@
 //!  "startTime": 589717946, "samples": [2, 10], "timeDeltas": [3323, 8929], …}
 //! ```
 //!
-//! Described in the DevTools protocol, `Profiler.Profile`. Checked with Node.js 20.
+//! Described in the DevTools protocol, `Profiler.Profile`, in which `samples` and `timeDeltas` may
+//! be missing. Checked with Node.js 20.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ pub(in crate::profile) struct CpuProfile<'a> {
     #[serde(borrow)]
     pub(in crate::profile) nodes: Vec<Node<'a>>,
     pub(in crate::profile) start_time: f64,
+    end_time: f64,
     pub(in crate::profile) samples: Vec<u64>,
     pub(in crate::profile) time_deltas: Vec<f64>,
     /// The nodes of samples that were taken for an event, by the number that both have.
@@ -35,6 +37,16 @@ pub(in crate::profile) struct CpuProfile<'a> {
 }
 
 impl<'a> CpuProfile<'a> {
+    /// Without times, the samples were taken one as long after the other.
+    fn with_times(mut self, lasted: f64) -> Self {
+        if self.time_deltas.is_empty() && lasted > 0.0 {
+            let count = self.samples.len();
+            self.time_deltas = vec![lasted / count as f64; count];
+            self.time_deltas[0] = 0.0;
+        }
+        self
+    }
+
     pub(super) fn samples(self, format: ProfileFormat, pointer: String) -> Samples<'a> {
         Samples {
             format,
@@ -50,9 +62,15 @@ pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> 
     let profile: CpuProfile = json::read(text, FORMAT, std::marker::PhantomData)?;
     let mut builder = Builder::default();
     let thread = builder.thread("");
-    profile
-        .samples(FORMAT, String::new())
-        .add(thread, &mut builder, |_| None)?;
+    let lasted = (profile.end_time - profile.start_time).max(0.0);
+    if profile.samples.is_empty() {
+        let samples = profile.samples(FORMAT, String::new());
+        samples.add_hits(thread, &mut builder, lasted)?;
+    } else {
+        let profile = profile.with_times(lasted);
+        let samples = profile.samples(FORMAT, String::new());
+        samples.add(thread, &mut builder, |_| None)?;
+    }
     builder.finish(
         FORMAT,
         ProfileUnit::Nanoseconds,

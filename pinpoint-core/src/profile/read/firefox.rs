@@ -13,8 +13,10 @@
 //! 0.8.1, the library that samply writes with.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::is_address;
 use super::json::{self, Optional, misshapen};
@@ -88,6 +90,8 @@ struct Tables<'a> {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct SampleTable {
+    /// Firefox's own profile has rows, and says what is in them.
+    schema: Option<IgnoredAny>,
     stack: Vec<Option<u32>>,
     time: Option<Vec<f64>>,
     time_deltas: Option<Vec<f64>>,
@@ -129,6 +133,7 @@ pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> 
             .unwrap_or(1.0),
         unit: None,
         index: 0,
+        stacks_of_shared: None,
     };
     let mut failed = None;
     let take = |index, thread| {
@@ -155,6 +160,18 @@ struct Reader<'a> {
     interval: f64,
     unit: Option<ProfileUnit>,
     index: usize,
+    /// Of the tables that threads share, walked once.
+    stacks_of_shared: Option<Rc<[StackId]>>,
+}
+
+impl Thread<'_> {
+    fn has_tables(&self) -> bool {
+        self.string_array.is_some()
+            || self.func_table.is_some()
+            || self.frame_table.is_some()
+            || self.stack_table.is_some()
+            || self.resource_table.is_some()
+    }
 }
 
 /// What a row says about the next table: its index, or nothing.
@@ -168,11 +185,23 @@ impl<'a> Reader<'a> {
     }
 
     fn thread(&mut self, thread: Thread<'a>) -> Result<(), ReadProfileError> {
-        if thread.samples.stack.is_empty() {
+        if thread.samples.schema.is_some() {
+            return Err(self.fault(
+                "/samples",
+                "this is Firefox's own profile: load it in the Firefox Profiler, and save it from there",
+            ));
+        }
+        if thread.samples.stack.is_empty() || self.builder.is_full() {
             return Ok(());
         }
         let id = self.builder.thread(&thread.name);
-        let stacks = self.stacks(&thread)?;
+        let stacks: Rc<[StackId]> = match &self.stacks_of_shared {
+            Some(stacks) if !thread.has_tables() => Rc::clone(stacks),
+            _ => self.stacks(&thread)?.into(),
+        };
+        if !thread.has_tables() {
+            self.stacks_of_shared = Some(Rc::clone(&stacks));
+        }
         let samples = &thread.samples;
         let factor = self.factor(samples.weight_type.as_deref())?;
         let (times, count) = (times(samples), samples.stack.len());
@@ -198,6 +227,12 @@ impl<'a> Reader<'a> {
                 .as_ref()
                 .map_or(Some(1.0), |weight| weight.get(index).copied().flatten());
             let weight = weight.unwrap_or(1.0) * factor;
+            if weight < 0.0 {
+                let part = format!("/samples/weight/{index}");
+                return Err(
+                    self.fault(&part, "a negative weight: this is a difference of profiles")
+                );
+            }
             match times.as_ref().and_then(|times| times.get(index)) {
                 Some(time) => self.builder.sample_at(stack, id, weight, time * 1e6),
                 None => self.builder.sample(stack, id, weight),

@@ -73,7 +73,7 @@ fn time(line: &str) -> Option<(&str, f64, &str)> {
     while let Some(at) = line.get(from..)?.find(':') {
         let colon = from + at;
         let before = line.get(..colon)?;
-        let start = before.rfind(char::is_whitespace)? + 1;
+        let start = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
         let word = before.get(start..)?;
         let is_time = word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         if is_time && let Ok(seconds) = word.parse() {
@@ -103,14 +103,16 @@ pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> 
         if line.is_empty() {
             reader.end();
         } else if reader.event.is_some() && is_of_stack(line) {
+            reader.in_stack = true;
             reader.stack_line(line, index)?;
         } else if !is_skipped(line) {
             reader.end();
             reader.begin(line, index)?;
         }
     }
-    // perf ends every line: without its end, the last function or its stack is not whole.
-    if !text.ends_with('\n') {
+    // perf ends every line, and every stack with an empty one: without its end, the last function
+    // or its stack is not whole.
+    if !text.ends_with('\n') || reader.in_stack {
         return Err(cut_short(FORMAT, text));
     }
     reader.end();
@@ -138,6 +140,8 @@ struct Reader<'a> {
     frames: HashMap<&'a str, FrameId>,
     unit: Option<(&'a str, ProfileUnit)>,
     event: Option<Event>,
+    /// The event's stack stands below it, and has not ended.
+    in_stack: bool,
     /// Of the event, the leaf first.
     stack: Vec<Line<'a>>,
 }
@@ -160,6 +164,14 @@ impl<'a> Reader<'a> {
         let Some(header) = header(line) else {
             return Err(misshapen(FORMAT, index, 1, "no event begins in this line"));
         };
+        if !header.period.is_none_or(|period| period >= 0.0) {
+            return Err(misshapen(
+                FORMAT,
+                index,
+                1,
+                "the period of an event is no count",
+            ));
+        }
         let event = event_name(header.event);
         let unit = match event {
             _ if header.period.is_none() => ProfileUnit::Samples,
@@ -207,10 +219,12 @@ impl<'a> Reader<'a> {
         let (address, function) = split_word(line);
         if !is_frame(line) {
             // With `-F +srcline` the source stands below each function.
-            let is_source = address.rsplit_once(':').is_some_and(|(_, line)| {
-                line.bytes().all(|byte| byte.is_ascii_digit()) && !line.is_empty()
-            });
-            if is_source {
+            let is_source = |text: &str| {
+                text.rsplit_once(':').is_some_and(|(_, line)| {
+                    line.bytes().all(|byte| byte.is_ascii_digit()) && !line.is_empty()
+                })
+            };
+            if is_source(address) || is_source(line) {
                 return Ok(());
             }
             return Err(misshapen(FORMAT, index, 1, "no function of a stack"));
@@ -241,6 +255,7 @@ impl<'a> Reader<'a> {
 
     /// The event and its stack are whole.
     fn end(&mut self) {
+        self.in_stack = false;
         let Some(event) = self.event.take() else {
             return;
         };

@@ -12,7 +12,7 @@ use prost::encoding::{WireType, decode_key, decode_varint};
 
 use crate::profile::builder::Builder;
 use crate::profile::{
-    Frame, FrameId, NameId, Profile, ProfileFormat, ProfileUnit, ReadProfileError,
+    Frame, FrameId, NameId, Profile, ProfileFormat, ProfileUnit, ReadProfileError, Stacks,
 };
 use crate::results::Place;
 
@@ -73,7 +73,6 @@ pub(in crate::profile) fn read(content: &[u8]) -> Result<Profile, ReadProfileErr
     reader.locate()?;
     let (value, unit, factor) = tables.value()?;
     let thread = reader.builder.thread("");
-    let mut stack = Vec::new();
     let mut types = 0;
     for entry in fields(content) {
         let entry = entry?;
@@ -88,18 +87,26 @@ pub(in crate::profile) fn read(content: &[u8]) -> Result<Profile, ReadProfileErr
             let (values, types) = (sample.value.len(), tables.types.len().max(types));
             return Err(entry.fault(format!("a sample of {values} values, not {types}")));
         }
-        stack.clear();
-        for location in &sample.location_id {
+        let mut leaf = Stacks::ROOT;
+        // The outermost function stands last. A few bytes name a location of many functions.
+        for location in sample.location_id.iter().rev() {
             let missing = || entry.fault(format!("location {location} does not exist"));
             let frames = reader.locations.get(location).ok_or_else(missing)?;
-            stack.extend_from_slice(frames);
+            for frame in frames.iter().rev() {
+                leaf = reader.builder.stack(leaf, *frame);
+            }
+            if reader.builder.is_full() {
+                break;
+            }
         }
-        let leaf = reader.builder.stack_of(stack.iter().rev().copied());
         let weight = sample.value.get(value).copied().unwrap_or(0);
         if weight < 0 {
             return Err(entry.fault("a negative value: this is a difference of two profiles"));
         }
         reader.builder.sample(leaf, thread, weight as f64 * factor);
+        if reader.builder.is_full() {
+            break;
+        }
     }
     reader.builder.finish(
         FORMAT,

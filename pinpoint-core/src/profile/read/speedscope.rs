@@ -43,6 +43,8 @@ struct Recorded<'a> {
     name: String,
     #[serde(default)]
     unit: String,
+    #[serde(default, rename = "startValue")]
+    start: f64,
     #[serde(default)]
     samples: Vec<Vec<u32>>,
     #[serde(default)]
@@ -165,7 +167,7 @@ impl Reader {
             return Err(self.fault("", format!("{samples} samples and {weights} weights")));
         }
         let thread = self.builder.thread(&sampled.name);
-        let mut time = 0.0;
+        let mut time = sampled.start * factor;
         for (index, (frames, weight)) in sampled.samples.iter().zip(&sampled.weights).enumerate() {
             if !(*weight >= 0.0 && weight.is_finite()) {
                 return Err(self.fault(&format!("/weights/{index}"), "it is negative"));

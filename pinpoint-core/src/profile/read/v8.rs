@@ -26,6 +26,9 @@ pub(in crate::profile) struct Node<'a> {
     #[serde(default)]
     children: Vec<u64>,
     parent: Option<u64>,
+    /// How often it was on top of the stack.
+    #[serde(default)]
+    hit_count: u32,
 }
 
 #[derive(Deserialize)]
@@ -103,6 +106,30 @@ impl Samples<'_> {
                     event,
                 };
                 builder.push_at(sample, times[at] * 1e3);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what the nodes say of themselves, where there are no samples: of the time that all of
+    /// it took, in microseconds, each has the part of its hits.
+    pub(super) fn add_hits(
+        &self,
+        thread: ThreadId,
+        builder: &mut Builder,
+        lasted: f64,
+    ) -> Result<(), ReadProfileError> {
+        let stacks = self.stacks(builder)?;
+        let all: f64 = self
+            .nodes
+            .iter()
+            .map(|node| f64::from(node.hit_count))
+            .sum();
+        for node in &self.nodes {
+            let stack = stacks.get(&node.id).copied().unwrap_or(Stacks::ROOT);
+            if stack != Stacks::ROOT && node.hit_count > 0 {
+                let weight = f64::from(node.hit_count) / all * lasted * 1e3;
+                builder.sample(stack, thread, weight);
             }
         }
         Ok(())

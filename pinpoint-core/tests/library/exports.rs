@@ -1,0 +1,108 @@
+//! Profiles that are written for other tools, and read again.
+
+use std::collections::BTreeMap;
+
+use pinpoint_core::profile::{ExplainOptions, ExportFormat, Exported, Profile, explain, export};
+
+use crate::explain::Noise;
+
+fn read(content: &[u8]) -> Profile {
+    Profile::read(content).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn again(side: &[Profile], format: ExportFormat) -> Profile {
+    let written = export(side, side, Exported::Base, format);
+    read(&written.unwrap_or_else(|error| panic!("{error}")))
+}
+
+/// The mean own and total cost of each function with its line, as both are compared.
+fn costs(side: &[Profile]) -> BTreeMap<(String, Option<u32>), (f64, f64)> {
+    let compared = explain(side, side, &ExplainOptions::default()).unwrap();
+    let functions = compared.functions.iter();
+    let row = |change: &pinpoint_core::profile::FunctionChange| {
+        let function = &change.function;
+        (
+            (function.name.clone(), function.line),
+            (change.own.base, change.total.base),
+        )
+    };
+    functions.map(row).collect()
+}
+
+/// Most stacks of a sampler are in one run of many.
+fn sampled(runs: u64) -> Vec<Profile> {
+    let run = |seed| {
+        let mut noise = Noise::of(seed);
+        let mut text = "main 10\n".to_owned();
+        for _ in 0..60 {
+            text += &format!(
+                "main;g{};f{} 1\n",
+                (noise.uniform() * 9.0) as u32,
+                (noise.uniform() * 90.0) as u32
+            );
+        }
+        read(text.as_bytes())
+    };
+    (0..runs).map(run).collect()
+}
+
+#[test]
+fn means_of_less_than_one_are_not_lost() {
+    let side = sampled(14);
+    let expected = costs(&side);
+    for format in [ExportFormat::Folded, ExportFormat::Speedscope] {
+        let found = costs(&[again(&side, format)]);
+        assert_eq!(found.len(), expected.len(), "{format:?}");
+        for (name, (own, total)) in &expected {
+            let found = found[name];
+            assert!(
+                (found.0 - own).abs() < 1e-9 && (found.1 - total).abs() < 1e-9,
+                "{format:?} {name:?} {found:?} {own} {total}"
+            );
+        }
+    }
+    // Whole numbers that add up.
+    assert_eq!(again(&side, ExportFormat::Pprof).total(), 70.0);
+    let written = export(
+        &side,
+        &side[..7],
+        Exported::Difference,
+        ExportFormat::Folded,
+    )
+    .unwrap();
+    let sums = String::from_utf8(written)
+        .unwrap()
+        .lines()
+        .fold([0.0, 0.0], |sums, line| {
+            let mut counts = line
+                .rsplitn(3, ' ')
+                .map(|count| count.parse::<f64>().unwrap_or_default());
+            let (after, before) = (counts.next().unwrap(), counts.next().unwrap());
+            [sums[0] + before, sums[1] + after]
+        });
+    assert!(sums.iter().all(|sum| (sum - 70.0).abs() < 1e-9), "{sums:?}");
+}
+
+#[test]
+fn anonymous_functions_stay_apart() {
+    let node = |id: u32, name: &str, line: u32| {
+        format!(
+            r#"{{"id": {id}, "parent": 1, "callFrame": {{"functionName": "{name}", "scriptId": "1", "url": "file:///w/a.js", "lineNumber": {line}, "columnNumber": 4}}}}"#
+        )
+    };
+    let profile = read(
+        format!(
+            r#"{{"nodes": [{{"id": 1, "callFrame": {{"functionName": "(root)", "scriptId": "0", "url": ""}}}}, {}, {}, {}],
+            "startTime": 0, "endTime": 90, "samples": [2, 3, 4, 1], "timeDeltas": [0, 10, 20, 30]}}"#,
+            node(2, "", 7),
+            node(3, "", 9),
+            node(4, "f", 11)
+        )
+        .as_bytes(),
+    );
+    let side = [profile];
+    let expected = costs(&side);
+    assert_eq!(expected.len(), 3, "{expected:?}");
+    assert_eq!(costs(&[again(&side, ExportFormat::CpuProfile)]), expected);
+    assert_eq!(costs(&[again(&side, ExportFormat::Pprof)]), expected);
+}
