@@ -254,10 +254,10 @@ impl Recording {
                 Ok(profile) => (vec![profile], None),
                 Err(failure) => return Ok(Err(failure)),
             },
-            Profiler::Python => (
-                vec![place.join(python::FILE)],
-                python::failure(place, stderr),
-            ),
+            Profiler::Python => {
+                let profile = python::profile(place).map_err(LocalError::io("read", place))?;
+                (vec![profile], python::failure(place, stderr))
+            }
             Profiler::Files(glob) => (files::matching(&self.tree, glob)?, None),
             Profiler::Command(_) => (vec![place.join(template::FILE)], None),
             _ => (all_in(place)?, None),

@@ -7,9 +7,12 @@
 //! that is noted: the shell above waits for both.
 
 use std::ffi::OsString;
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::ProfilerError;
 
@@ -39,6 +42,53 @@ pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) ->
         .arg(program)
         .args(arguments);
     command
+}
+
+/// What py-spy writes, as far as it is looked at.
+#[derive(Serialize, Deserialize)]
+struct Recorded {
+    profiles: Vec<Thread>,
+    shared: Shared,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Thread {
+    /// The frames of each, from the outermost on.
+    samples: Vec<Vec<usize>>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Shared {
+    frames: Vec<Map<String, Value>>,
+}
+
+/// The profile without the shell below py-spy, which begins each stack as a process. What is no
+/// such profile stays as it is, and its reader says so.
+pub(super) fn profile(place: &Path) -> io::Result<PathBuf> {
+    let path = place.join(FILE);
+    let content = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(path),
+        content => content?,
+    };
+    let Ok(mut recorded) = serde_json::from_slice::<Recorded>(&content) else {
+        return Ok(path);
+    };
+    // Each run has a file of its own.
+    let status = place.join(STATUS).display().to_string();
+    let is_shell = |frame: &Map<String, Value>| {
+        let name = frame.get("name").and_then(Value::as_str);
+        name.is_some_and(|name| name.starts_with("process ") && name.contains(&status))
+    };
+    let is_shell: Vec<bool> = recorded.shared.frames.iter().map(is_shell).collect();
+    for sample in recorded.profiles.iter_mut().flat_map(|it| &mut it.samples) {
+        sample.retain(|frame| !is_shell.get(*frame).is_some_and(|is_shell| *is_shell));
+    }
+    fs::write(&path, serde_json::to_vec(&recorded)?)?;
+    Ok(path)
 }
 
 /// The failure of the benchmark, which py-spy does not report, or its own.
@@ -76,6 +126,8 @@ pub(super) fn refusal(stderr: &str) -> Option<ProfilerError> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -98,6 +150,28 @@ mod tests {
             failed.contains("No python processes found; check"),
             "{failed}"
         );
+    }
+
+    #[test]
+    fn the_shell_is_in_no_stack() {
+        let place = tempfile::tempdir().unwrap();
+        let shell = format!("process 7:\"sh -c x {}/status y\"", place.path().display());
+        let written = |samples: Value, version: &str| {
+            json!({
+                "profiles": [{ "type": "sampled", "samples": samples, "weights": [0.5, 1] }],
+                "shared": { "frames": [{ "name": "f", "line": 3 }, { "name": shell }] },
+                "version": version,
+            })
+        };
+        let path = place.path().join(FILE);
+        assert_eq!(profile(place.path()).unwrap(), path);
+        fs::write(&path, written(json!([[1, 0], [1]]), "1").to_string()).unwrap();
+        assert_eq!(profile(place.path()).unwrap(), path);
+        let read: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert_eq!(read, written(json!([[0], []]), "1"));
+        fs::write(&path, "{}").unwrap();
+        profile(place.path()).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"{}");
     }
 
     /// A stand-in that ends while the benchmark is still on.
