@@ -43,8 +43,9 @@ pub(super) fn command(
 fn recording(data: &Path, stacks: Stacks, has_counters: bool) -> Command {
     let mut command = Command::new(PROGRAM);
     command
-        // No copies of programs in the user's home.
-        .args(["record", "-q", "--no-buildid-cache"])
+        // No copies of programs in the user's home. perf waits for news of BPF programs for up to
+        // a second once the benchmark has ended.
+        .args(["record", "-q", "--no-buildid-cache", "--no-bpf-event"])
         .args(["--event", if has_counters { "cycles" } else { "cpu-clock" }])
         .args(["--freq", FREQUENCY])
         .args(match stacks {
@@ -142,7 +143,7 @@ mod tests {
         let line = |counters| words(&recording(Path::new("/x"), Stacks::Dwarf, counters)).join(" ");
         assert_eq!(
             line(false),
-            "perf record -q --no-buildid-cache --event cpu-clock --freq 997 --call-graph dwarf -o /x"
+            "perf record -q --no-buildid-cache --no-bpf-event --event cpu-clock --freq 997 --call-graph dwarf -o /x"
         );
         assert!(line(true).contains("--event cycles"));
     }
