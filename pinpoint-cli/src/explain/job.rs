@@ -226,7 +226,7 @@ async fn store(storage: &Storage, job: &Job, wanted: Wanted) -> Result<JobId, Cl
         None => luci::profiled(config, profiling, wanted.arguments)?,
         Some(local) if wanted.arguments.is_empty() => {
             values_of(&config.inherited_env)?;
-            profiler.check(&local.command)?;
+            profiler.check(local)?;
             config
         }
         Some(_) => {

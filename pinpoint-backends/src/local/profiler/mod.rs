@@ -11,7 +11,7 @@
 //! | `callgrind` | `valgrind --tool=callgrind … COMMAND` | a file for each process |
 //! | `node` | COMMAND, with a script in `NODE_OPTIONS` | a `.cpuprofile` for each process and worker |
 //! | `python` | `py-spy record … -- COMMAND` | a speedscope file |
-//! | `go` | COMMAND with `-cpuprofile` | a pprof file |
+//! | `go` | COMMAND, its tests with `-cpuprofile` | a pprof file for each package |
 //! | `chrome` | COMMAND, its browsers with options | a Chrome trace for each browser |
 //! | `command:TEMPLATE` | the template, by `sh -c` | what it writes to `{profile}` |
 //! | `files:GLOB` | COMMAND | the files in the work tree that match |
@@ -27,9 +27,10 @@ mod node;
 mod perf;
 mod python;
 mod samply;
+mod started;
 mod template;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -203,6 +204,10 @@ impl Recording {
                 let place = directory.path().join(chrome::STAND_INS);
                 write_scripts(&place, &chrome::stand_ins(is_installed))?;
             }
+            Profiler::Go => {
+                let place = directory.path();
+                write_scripts(place, &[(go::EXECUTOR, go::SCRIPT.into())])?;
+            }
             Profiler::Files(glob) => files::remove(tree, glob)?,
             _ => {}
         }
@@ -238,6 +243,7 @@ impl Recording {
         match self.profiler {
             Profiler::Node => node::set_environment(self.directory.path(), command),
             Profiler::Chrome => chrome::set_environment(self.directory.path(), command),
+            Profiler::Go => go::set_environment(self.directory.path(), command),
             _ => {}
         }
     }
@@ -283,9 +289,18 @@ impl Recording {
     }
 }
 
-/// Makes a directory with these programs.
+/// What a variable holds for a command: options of the job before those of this process.
+fn set(command: &Command, variable: &str) -> Option<OsString> {
+    let set = { command.get_envs() }.filter(|(name, _)| *name == variable);
+    match set.last() {
+        Some((_, value)) => value.map(OsStr::to_owned),
+        None => std::env::var_os(variable),
+    }
+}
+
+/// Writes these programs into a directory.
 fn write_scripts(place: &Path, scripts: &[(&str, String)]) -> Result<(), LocalError> {
-    fs::create_dir(place).map_err(LocalError::io("make", place))?;
+    fs::create_dir_all(place).map_err(LocalError::io("make", place))?;
     for (name, script) in scripts {
         let path = place.join(name);
         let write = || {
@@ -305,7 +320,8 @@ fn all_in(place: &Path) -> Result<Vec<PathBuf>, LocalError> {
     let mut paths = Vec::new();
     for entry in entries {
         let path = entry.map_err(LocalError::io("read", place))?.path();
-        if path.is_file() && path.file_name().is_some_and(|name| name != node::HOOK) {
+        let name = path.file_name().unwrap_or_default();
+        if path.is_file() && name != node::HOOK && name != go::EXECUTOR {
             paths.push(path);
         }
     }

@@ -90,25 +90,28 @@ pub(super) fn text(place: &Path) -> Result<PathBuf, String> {
 }
 
 /// Whether perf may be used here: a program that does nothing is profiled.
+pub(super) fn check() -> Result<(), ProfilerError> {
+    checked(PROGRAM, |place| {
+        let nothing = Path::new("true");
+        command(place, Stacks::FramePointers, nothing, Vec::new())
+    })
+}
+
+/// Whether a profiler that takes perf's samples ends well with this command.
 #[expect(
     clippy::disallowed_methods,
-    reason = "perf record of a program that ends at once"
+    reason = "a profile of a program that ends at once"
 )]
-pub(super) fn check() -> Result<(), ProfilerError> {
-    let failed = |source| ProfilerError::Start {
-        program: PROGRAM,
-        source,
-    };
+pub(super) fn checked(
+    program: &'static str,
+    command: impl FnOnce(&Path) -> Command,
+) -> Result<(), ProfilerError> {
+    let failed = |source| ProfilerError::Start { program, source };
     let place = tempfile::tempdir().map_err(failed)?;
-    let output = command(
-        place.path(),
-        Stacks::FramePointers,
-        Path::new("true"),
-        Vec::new(),
-    )
-    .stdin(Stdio::null())
-    .output()
-    .map_err(failed)?;
+    let output = command(place.path())
+        .stdin(Stdio::null())
+        .output()
+        .map_err(failed)?;
     match output.status.success() {
         true => Ok(()),
         false => Err(not_permitted(&String::from_utf8_lossy(&output.stderr))),
