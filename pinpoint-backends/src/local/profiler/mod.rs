@@ -182,12 +182,14 @@ pub(super) struct Recording {
     directory: TempDir,
     /// Where the benchmark runs.
     tree: PathBuf,
+    /// Of profiles that it writes itself.
+    before: files::Before,
 }
 
 impl Recording {
     /// # Errors
     ///
-    /// When no directory can be made for it, or old profiles can't be removed.
+    /// When no directory can be made for it, or the work tree can't be read.
     pub(super) fn begin(
         profiler: &Profiler,
         place: &Path,
@@ -195,6 +197,7 @@ impl Recording {
     ) -> Result<Self, LocalError> {
         let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place);
         let directory = directory.map_err(LocalError::io("make a directory in", place))?;
+        let mut before = files::Before::default();
         match profiler {
             Profiler::Node => {
                 let hook = directory.path().join(node::HOOK);
@@ -208,13 +211,14 @@ impl Recording {
                 let place = directory.path();
                 write_scripts(place, &[(go::EXECUTOR, go::SCRIPT.into())])?;
             }
-            Profiler::Files(glob) => files::remove(tree, glob)?,
+            Profiler::Files(glob) => before = files::Before::of(tree, glob)?,
             _ => {}
         }
         Ok(Self {
             profiler: profiler.clone(),
             directory,
             tree: tree.to_owned(),
+            before,
         })
     }
 
@@ -264,11 +268,12 @@ impl Recording {
                 let profile = python::profile(place).map_err(LocalError::io("read", place))?;
                 (vec![profile], python::failure(place, stderr))
             }
-            Profiler::Files(glob) => (files::matching(&self.tree, glob)?, None),
+            Profiler::Files(glob) => (self.before.written(&self.tree, glob)?, None),
             Profiler::Command(_) => (vec![place.join(template::FILE)], None),
             _ => (all_in(place)?, None),
         };
-        let is_written = |path: &PathBuf| fs::metadata(path).is_ok_and(|it| it.len() > 0);
+        let is_written =
+            |path: &PathBuf| fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() > 0);
         let written: Vec<PathBuf> = written.into_iter().filter(is_written).collect();
         Ok(match failure {
             Some(failure) => Err(failure),
@@ -285,6 +290,14 @@ impl Recording {
             Profiler::Perf | Profiler::PerfDwarf | Profiler::Samply => perf::refusal(stderr),
             Profiler::Python => python::refusal(stderr),
             _ => None,
+        }
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if let Profiler::Files(glob) = &self.profiler {
+            self.before.restore(&self.tree, glob);
         }
     }
 }
@@ -385,6 +398,16 @@ mod tests {
             let error = text.parse::<Profiler>().unwrap_err().to_string();
             assert!(error.contains(advice), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_directory_is_no_profile() {
+        let place = tempfile::tempdir().unwrap();
+        let profiler = "command:mkdir {profile}".parse().unwrap();
+        let recording = Recording::begin(&profiler, place.path(), Path::new("/")).unwrap();
+        fs::create_dir(recording.directory.path().join(template::FILE)).unwrap();
+        let failure = recording.end("").unwrap().unwrap_err();
+        assert!(failure.contains("wrote no profile"), "{failure}");
     }
 
     #[test]
