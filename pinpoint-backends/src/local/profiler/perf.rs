@@ -7,6 +7,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -71,9 +72,13 @@ pub(super) fn text(place: &Path) -> Result<PathBuf, String> {
     let failed = |reason: &dyn std::fmt::Display| format!("perf script failed: {reason}");
     let (data, text) = (place.join(DATA), place.join(TEXT));
     let file = File::create(&text).map_err(|error| failed(&error))?;
-    let output = Command::new(PROGRAM)
+    let mut script = Command::new(PROGRAM);
+    ends_with_this_process(&mut script);
+    let output = script
         .args(["script", "--no-inline", "--force", "-i"])
         .arg(&data)
+        // An interruption of the job is no failure of the run.
+        .process_group(0)
         .stdin(Stdio::null())
         .stdout(file)
         .stderr(Stdio::piped())
@@ -88,6 +93,25 @@ pub(super) fn text(place: &Path) -> Result<PathBuf, String> {
         }
     }
 }
+
+/// Has the kernel end a program with this process, which no supervisor of a run knows.
+#[cfg(target_os = "linux")]
+#[expect(
+    unsafe_code,
+    reason = "the standard library has no other way to say this of a program"
+)]
+fn ends_with_this_process(command: &mut Command) {
+    // SAFETY: between fork and exec there is this system call alone.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        });
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ends_with_this_process(_: &mut Command) {}
 
 /// Whether perf may be used here: a program that does nothing is profiled.
 pub(super) fn check() -> Result<(), ProfilerError> {
