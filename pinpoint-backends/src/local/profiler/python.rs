@@ -4,7 +4,8 @@
 //! the benchmark ends, and writes to standard output, where results may be read from: a
 //! shell stands above it that sends that elsewhere, and one below it that notes how the
 //! benchmark ended. py-spy ends as soon as no Python is left, which on a busy machine is before
-//! that is noted: the shell above waits for both.
+//! that is noted, and kills the process that it has started, if that is still there: another
+//! one, in a pipe of nothing, notes it, and the shell above waits for all.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ const STATUS: &str = "status";
 /// py-spy's own words go to standard error, the benchmark's to where they belong. `cat` reads
 /// until both py-spy and the shell below have ended, and so closed what they never write to.
 const ABOVE: &str = r#"{ "$@" 4>&1 >&2 | cat; } 3>&1 >&2"#;
-const BELOW: &str = r#""$@" >&3 3>&- 4>&-; echo $? >"$0""#;
+const BELOW: &str = r#"{ "$@" >&3 3>&- 4>&-; echo $? >"$0"; } | :"#;
 
 pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) -> Command {
     let mut command = Command::new("sh");
@@ -105,7 +106,7 @@ pub(super) fn failure(place: &Path, stderr: &str) -> Option<String> {
         },
         Err(_) => {
             let error = stderr.lines().find(|line| line.starts_with("Error"));
-            let last = || stderr.lines().rfind(|line| !line.trim().is_empty());
+            let last = || stderr.lines().rfind(|line| is_benchmarks(line));
             let said = error.or_else(last).map(str::trim);
             Some(format!(
                 "py-spy failed: {}; check that the benchmark starts Python within a second, and name the interpreter itself and not a script that looks for it",
@@ -174,20 +175,21 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"{}");
     }
 
-    /// A stand-in that ends while the benchmark is still on.
+    /// A stand-in that ends while the benchmark is still on, and kills what it has started.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test waits for it")]
     fn the_end_of_the_benchmark_is_waited_for() {
         let place = tempfile::tempdir().unwrap();
         let stand_in = place.path().join(PROGRAM);
-        let script = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\n\"$@\" &\n";
+        let script = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\n\"$@\" &\nwhile [ ! -e \"$BEGUN\" ]; do sleep 0.01; done\nkill -9 $!\n";
         fs::write(&stand_in, script).unwrap();
         let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         fs::set_permissions(&stand_in, executable).unwrap();
-        let benchmark = ["-c", "sleep 0.3; echo 5 ms; exit 3"].map(OsString::from);
+        let benchmark = ["-c", ": >\"$BEGUN\"; sleep 0.3; echo 5 ms; exit 3"].map(OsString::from);
         let path = format!("{}:/usr/bin:/bin", place.path().display());
         let ended = command(place.path(), Path::new("sh"), benchmark.into())
             .env("PATH", path)
+            .env("BEGUN", place.path().join("begun"))
             .output()
             .unwrap();
         assert_eq!(ended.stdout, b"5 ms\n");
