@@ -12,7 +12,7 @@ use pinpoint_core::job::{BisectionResult, JobResult, NamedCulprit, PairwiseResul
 use pinpoint_core::results::Format;
 use pinpoint_core::{
     Answered, CombinedCommit, Direction, EffectOf, FindMetric, Limits, PairwiseSpec, Position,
-    Report, Task, Variant, direction_of,
+    Report, Status, Task, Variant, direction_of, is_memory,
 };
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +29,8 @@ pub struct Explained {
     /// The job whose result it is.
     pub job: String,
     /// The difference that the job measured, as a part of the level before: above zero where
-    /// the experiment is worse. Absent where it is not known which way is worse, and of
-    /// failures.
+    /// the experiment is worse. Absent where nothing moved, where it is not known which way is
+    /// worse, and of failures and memory, which profiles of time do not show.
     #[serde(default)]
     pub difference: Option<f64>,
     /// What was changed; absent where that is not known.
@@ -67,6 +67,12 @@ pub enum NotExplicable {
     /// It has no result.
     #[error("job {0} has no result to explain; let it end first")]
     Unfinished(JobId),
+    /// It ended before that.
+    #[error("job {0} was canceled before it found a culprit")]
+    Canceled(JobId),
+    /// It could not go on.
+    #[error("job {0} failed before it found a culprit")]
+    Failed(JobId),
     /// It found nothing.
     #[error("job {0} found no culprit, so there is nothing to explain")]
     NoCulprit(JobId),
@@ -201,7 +207,12 @@ fn of_culprit(
 ) -> Result<Sides, NotExplicable> {
     let culprits = &result.culprits;
     let Some(first) = culprits.first() else {
-        return Err(NotExplicable::NoCulprit(job.id.clone()));
+        let id = job.id.clone();
+        return Err(match result.status {
+            Status::Canceled => NotExplicable::Canceled(id),
+            Status::Failed => NotExplicable::Failed(id),
+            _ => NotExplicable::NoCulprit(id),
+        });
     };
     let culprit = match wanted {
         None => first,
@@ -218,7 +229,7 @@ fn of_culprit(
     };
     let direction = direction_of(direction, result.unit.as_deref());
     let effect = &culprit.effect;
-    let difference = (effect.of == EffectOf::Values)
+    let difference = (effect.of == EffectOf::Values && !is_memory(result.unit.as_deref()))
         .then(|| worse(effect.estimate? / effect.before, direction))
         .flatten();
     Ok(Sides {
@@ -230,10 +241,10 @@ fn of_culprit(
 }
 
 fn of_pair(result: &PairwiseResult, local: Option<&LocalConfig>) -> Sides {
-    let charts = || result.charts.iter();
+    let charts = || { result.charts.iter() }.filter(|chart| !is_memory(chart.unit.as_deref()));
     let moved = charts().find(|chart| chart.comparison.moved());
     let improved = charts().find(|chart| chart.comparison.improved());
-    let difference = moved.or(improved).or(charts().next()).and_then(|chart| {
+    let difference = moved.or(improved).and_then(|chart| {
         let percent = chart.comparison.comparison.as_ref()?.estimate?;
         worse(percent / 100.0, chart.comparison.direction)
     });
