@@ -23,6 +23,9 @@ use crate::store::{Job, JobId};
 /// The chart of the runs of an explanation.
 const CHART: &str = "wall";
 
+/// So many times as long a run takes at most while its instructions are counted.
+const SLOWEST: u32 = 200;
+
 /// What a job explains.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Explained {
@@ -187,7 +190,10 @@ fn profiled(local: LocalConfig, base: Variant, profiling: Profiling) -> LocalCon
         run_aggregate: None,
         results: None,
         // It is meant for runs that nothing slows down.
-        timeout: local.timeout.filter(|_| !is_exact),
+        timeout: local.timeout.map(|limit| match is_exact {
+            true => limit.saturating_mul(SLOWEST),
+            false => limit,
+        }),
         // What is counted does not depend on what is cached.
         warmup: if is_exact { 0 } else { local.warmup },
         skip: Vec::new(),
@@ -373,4 +379,36 @@ pub fn profile_pairs(answers: &[Answered], job_dir: &Path) -> Result<Vec<Profile
         );
     }
     Ok(pairs.into_values().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use pinpoint_core::Commit;
+    use serde_json::json;
+
+    use super::*;
+    use crate::local::Profiler;
+
+    #[test]
+    fn a_run_that_hangs_ends_under_each_profiler() {
+        let commit = CombinedCommit::from(Commit::new("r", "0123"));
+        let config = json!({
+            "repository": "/r",
+            "good": commit,
+            "command": ["true"],
+            "format": Format::Time,
+            "cache_size": 0,
+            "timeout": Duration::from_secs(3),
+        });
+        let local: LocalConfig = serde_json::from_value(config).unwrap();
+        let seconds = |profiler: Profiler| {
+            let profiling = Profiling { profiler, keep: 1 };
+            let profiled = profiled(local.clone(), commit.clone().into(), profiling);
+            profiled.timeout.unwrap().as_secs()
+        };
+        assert_eq!(seconds(Profiler::Perf), 3);
+        assert_eq!(seconds(Profiler::Callgrind), 600);
+    }
 }
