@@ -204,6 +204,9 @@ fn on_not_explicable(error: &NotExplicable) -> Option<String> {
     match error {
         NotExplicable::Elsewhere(_) => Some("--base FILES --experiment FILES".into()),
         NotExplicable::OtherCulprit { .. } => Some("--culprit HASH".into()),
+        NotExplicable::Unfinished(job)
+        | NotExplicable::Canceled(job)
+        | NotExplicable::Failed(job) => Some(format!("{RESUME} {job}")),
         _ => None,
     }
 }

@@ -8,10 +8,10 @@ use pinpoint_core::job::JobResult;
 use pinpoint_core::{BisectionSpec, Direction, FindMetric, JobMachine, JobSpec, Range};
 use pinpoint_report::command_line::with_ends;
 
-use crate::arguments::{Bisect, Display, LuciTokens};
+use crate::arguments::{Bisect, Display};
 use crate::command_line;
 use crate::error::CliError;
-use crate::explain::job::end_explained;
+use crate::explain::job::AtOnce;
 use crate::luci;
 use crate::new_job::{CarriedOut, Names, PatchFile, end, milliseconds, patched, store_job};
 use crate::prior::Prior;
@@ -24,16 +24,9 @@ pub(crate) async fn run(arguments: Bisect, display: Display) -> Result<u8, CliEr
     }
     let display = arguments.job.assignment.display(display);
     let command_line = command_line::of_this_process(&arguments.good, &arguments.bad);
-    let profiler = arguments.explain.then(|| arguments.profiler.clone());
     let search = Search::new(arguments, command_line)?;
     let spec = search.spec.clone();
-    let result = search.run(spec, &display).await?;
-    match (profiler, &result) {
-        (Some(profiler), Some(result)) => {
-            end_explained(result, profiler, &LuciTokens::default(), &display).await
-        }
-        _ => Ok(end(result.as_ref(), &display)),
-    }
+    search.end(spec, &display).await
 }
 
 /// A search that the arguments ask for.
@@ -48,6 +41,7 @@ pub(crate) struct Search {
     report: Option<PathBuf>,
     command_line: CommandLine,
     names: Names,
+    explain: Option<AtOnce>,
 }
 
 impl Search {
@@ -119,25 +113,30 @@ impl Search {
                 bad: bad.clone(),
             })
         };
+        let explain = arguments.explain.then_some(arguments.profiler);
+        let local = LocalConfig {
+            skip,
+            paths,
+            trace: arguments.trace_reads,
+            build_jobs: arguments.job.build_jobs,
+            ..(arguments.benchmark).into_config(
+                repository.path(),
+                good,
+                Some(MeasureChoice {
+                    other: bad.into(),
+                    either_way: false,
+                }),
+                arguments.command,
+                arguments.chart,
+            )?
+        };
+        let explain = explain
+            .map(|profiler| AtOnce::new(profiler, &local))
+            .transpose()?;
         Ok(Self {
             spec,
             prior,
-            local: LocalConfig {
-                skip,
-                paths,
-                trace: arguments.trace_reads,
-                build_jobs: arguments.job.build_jobs,
-                ..(arguments.benchmark).into_config(
-                    repository.path(),
-                    good,
-                    Some(MeasureChoice {
-                        other: bad.into(),
-                        either_way: false,
-                    }),
-                    arguments.command,
-                    arguments.chart,
-                )?
-            },
+            local,
             patch,
             carried_out,
             inherited_env,
@@ -148,7 +147,27 @@ impl Search {
             report,
             command_line,
             names,
+            explain,
         })
+    }
+
+    /// Has the search carried out as [`run`](Self::run) does, prints what came of it, and
+    /// returns the exit code.
+    pub(crate) async fn end(
+        mut self,
+        spec: impl Into<JobSpec>,
+        display: &Display,
+    ) -> Result<u8, CliError> {
+        let explain = self.explain.take();
+        let result = self.run(spec, display).await;
+        let result = result.map_err(|error| match &explain {
+            Some(explain) => explain.not_yet(error, display),
+            None => error,
+        })?;
+        match (explain, &result) {
+            (Some(explain), Some(result)) => explain.end(result, display).await,
+            _ => Ok(end(result.as_ref(), display)),
+        }
     }
 
     /// Makes a job of the search, alone or as a part of this spec, and has it carried out.

@@ -2,13 +2,11 @@
 
 use pinpoint_core::{CULPRIT_FINDER_SPEC_VERSION, CulpritFinderSpec};
 
-use crate::arguments::{Culprit, Display, LuciTokens};
+use crate::arguments::{Culprit, Display};
 use crate::bisect::Search;
 use crate::command_line;
 use crate::error::CliError;
-use crate::explain::job::end_explained;
 use crate::luci;
-use crate::new_job::end;
 
 pub(crate) async fn run(arguments: Culprit, display: Display) -> Result<u8, CliError> {
     let Culprit { bisect, pairs } = arguments;
@@ -17,18 +15,11 @@ pub(crate) async fn run(arguments: Culprit, display: Display) -> Result<u8, CliE
     }
     let display = bisect.job.assignment.display(display);
     let command_line = command_line::of_this_process(&bisect.good, &bisect.bad);
-    let profiler = bisect.explain.then(|| bisect.profiler.clone());
     let search = Search::new(bisect, command_line)?;
     let spec = CulpritFinderSpec {
         version: CULPRIT_FINDER_SPEC_VERSION,
         bisection: search.spec.clone(),
         pairs,
     };
-    let result = search.run(spec, &display).await?;
-    match (profiler, &result) {
-        (Some(profiler), Some(result)) => {
-            end_explained(result, profiler, &LuciTokens::default(), &display).await
-        }
-        _ => Ok(end(result.as_ref(), &display)),
-    }
+    search.end(spec, &display).await
 }

@@ -8,7 +8,10 @@ mod problems;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::fs;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use pinpoint_core::profile::{
@@ -351,16 +354,42 @@ fn read(path: &Path, window: Option<&Window>) -> Result<Profile, CliError> {
     }
 }
 
+/// The content of a file that users name, or that a shell makes of a command (`<(…)`). Any other
+/// pipe may have no writer, a device no end, and a file of the system nothing for now.
 fn content(path: &Path) -> Result<Vec<u8>, CliError> {
-    let unreadable = |error| CliError::Input(format!("can't read {}: {error}", path.display()));
-    let length = fs::metadata(path).map_err(unreadable)?.len();
-    if length > MOST_BYTES {
+    let problem = |problem: &dyn fmt::Display| {
+        CliError::Input(format!("can't read {}: {problem}", path.display()))
+    };
+    let unreadable = |error: io::Error| problem(&error);
+    let kind = fs::metadata(path).map_err(unreadable)?.file_type();
+    let is_of_shell = kind.is_fifo() && fs::canonicalize(path).is_err();
+    let mut options = File::options();
+    options.read(true);
+    if !is_of_shell {
+        if kind.is_dir() {
+            return Err(problem(&"it is a directory; name the files in it"));
+        }
+        if !kind.is_file() {
+            return Err(problem(&"it is no regular file"));
+        }
+        options.custom_flags(libc::O_NONBLOCK);
+    }
+    let file = options.open(path).map_err(unreadable)?;
+    let length = file.metadata().map_err(unreadable)?.len();
+    let mut content = Vec::new();
+    if length <= MOST_BYTES {
+        let room = usize::try_from(length).unwrap_or_default();
+        content.try_reserve(room).map_err(|error| problem(&error))?;
+        let mut begin = file.take(MOST_BYTES + 1);
+        begin.read_to_end(&mut content).map_err(unreadable)?;
+    }
+    if length.max(content.len() as u64) > MOST_BYTES {
         return Err(CliError::Input(format!(
             "{} is larger than 4 GB; record for a shorter time, or less often",
             path.display()
         )));
     }
-    fs::read(path).map_err(unreadable)
+    Ok(content)
 }
 
 fn refused(path: &Path, source: ReadProfileError) -> CliError {

@@ -17,6 +17,12 @@ const MOST_FUNCTIONS: usize = 20;
 /// At most this many of those that may be chance.
 const MOST_UNCERTAIN: usize = 5;
 
+/// At most this many guesses that functions were renamed.
+const MOST_RENAMED: usize = 5;
+
+/// The name of a function of which only the module is known.
+const NO_SYMBOLS: &str = "[no symbols]";
+
 /// At most this many functions of the path: of a longer one, its beginning and its end.
 const LONGEST_PATH: usize = 12;
 
@@ -36,7 +42,7 @@ fn write(text: &mut Text, explanation: &Explanation, about: Option<&About>) -> s
         words::runs(explanation)
     )?;
     if let Some(about) = about {
-        write!(text, ", {}", name(&about.profiler))?;
+        write!(text, ", {}", profiler(about))?;
     }
     writeln!(text, ": {}", words::finding(explanation))?;
     if certain.is_empty() {
@@ -48,6 +54,7 @@ fn write(text: &mut Text, explanation: &Explanation, about: Option<&About>) -> s
             let note = words::uncertain(explanation, &uncertain);
             writeln!(text, "\nThe greatest differences, {note}:")?;
             write_functions(text, explanation, &uncertain)?;
+            write_unnamed(text, &uncertain)?;
         }
     } else {
         writeln!(text)?;
@@ -56,18 +63,38 @@ fn write(text: &mut Text, explanation: &Explanation, about: Option<&About>) -> s
         if certain.len() > shown.len() {
             writeln!(text, "  … {} more", certain.len() - shown.len())?;
         }
+        write_unnamed(text, shown)?;
         write_path(text, explanation)?;
     }
     write_parts(text, explanation)?;
     write_moved(text, explanation)?;
-    for guess in &explanation.renamed {
+    write_renamed(text, explanation)?;
+    match about {
+        Some(about) => write_about(text, explanation, about),
+        None => Ok(()),
+    }
+}
+
+fn write_renamed(text: &mut Text, explanation: &Explanation) -> std::fmt::Result {
+    // Of two functions of one name, which are told apart by their places, no option says more.
+    let guesses = { explanation.renamed.iter() }.filter(|guess| guess.base != guess.experiment);
+    let guesses: Vec<_> = guesses.collect();
+    for guess in guesses.iter().take(MOST_RENAMED) {
         let [guess, names] = words::renamed(guess);
         let advice = format!("if so, compare them with --same {names}");
         writeln!(text, "\nprobably renamed: {guess}\n{DIM}{advice}{DIM:#}")?;
     }
-    match about {
-        Some(about) => write_about(text, explanation, about),
-        None => Ok(()),
+    match guesses.len().saturating_sub(MOST_RENAMED) {
+        0 => Ok(()),
+        more => writeln!(text, "\n… {more} more that are probably renamed"),
+    }
+}
+
+/// The profiler in a sentence: a template may be long.
+fn profiler(about: &About) -> String {
+    match about.profiler.starts_with("command:") {
+        true => "the profiler's command".into(),
+        false => name(&about.profiler),
     }
 }
 
@@ -76,10 +103,10 @@ fn write_about(text: &mut Text, explanation: &Explanation, about: &About) -> std
     if let Some(pairs) = without_profiles(about) {
         writeln!(text, "\n{DIM}{pairs}{DIM:#}")?;
     }
-    match not_in_profiles(explanation, about) {
-        Some([what, why]) => writeln!(text, "\n{FOUND}{what}{FOUND:#}: {why}"),
-        None => Ok(()),
+    if let Some([what, why]) = not_in_profiles(explanation, about) {
+        writeln!(text, "\n{FOUND}{what}{FOUND:#}: {why}")?;
     }
+    writeln!(text, "\njob {}", about.job_id)
 }
 
 /// The same as sentences without their period.
@@ -99,13 +126,17 @@ fn without_profiles(about: &About) -> Option<String> {
 fn not_in_profiles(explanation: &Explanation, about: &About) -> Option<[String; 2]> {
     let measured = about.measured.filter(|_| about.shown == Some(false))?;
     let relative = explanation.whole.difference / explanation.whole.base;
+    let unseen = match explanation.exact {
+        true => "waiting, caches and the kernel, which no count of instructions shows,",
+        false => "waiting, and what is too short to be sampled,",
+    };
     Some([
         "the difference is not in these profiles".into(),
         format!(
-            "job {} measured {}, and under {} the whole moved by {}; waiting, and what is too short to be sampled, may be what changed. Look with --profiler {}",
+            "job {} measured {}, and under {} the whole moved by {}; {unseen} may be what changed. Look with --profiler {}",
             about.explains,
             percent_change(measured),
-            name(&about.profiler),
+            profiler(about),
             percent_change(relative),
             about.alternative
         ),
@@ -172,6 +203,24 @@ fn write_functions(
         }
     }
     Ok(())
+}
+
+/// What to do about functions of which only the module is known.
+fn write_unnamed(text: &mut Text, functions: &[&FunctionChange]) -> std::fmt::Result {
+    let unnamed = functions.iter().map(|it| &it.function);
+    let unnamed = unnamed.filter(|function| function.name == NO_SYMBOLS);
+    // Nobody builds what the kernel brings along.
+    let modules = unnamed.filter_map(|function| function.module.as_deref());
+    let modules = modules.filter(|module| !module.starts_with('['));
+    let modules: Vec<String> = modules.map(name).collect();
+    match modules.as_slice() {
+        [] => Ok(()),
+        modules => writeln!(
+            text,
+            "\n{DIM}{NO_SYMBOLS}: the functions of {} have no names; build with symbols (-g, and without strip or -s), and record again{DIM:#}",
+            modules.join(" and ")
+        ),
+    }
 }
 
 fn style(verdict: &Verdict) -> Style {

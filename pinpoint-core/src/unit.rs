@@ -26,11 +26,26 @@ pub fn direction_of(said: Direction, unit: Option<&str>) -> Direction {
     }
 }
 
+/// Whether a unit is one of memory.
+///
+/// ```
+/// use pinpoint_core::is_memory;
+///
+/// assert!(is_memory(Some("KiB")));
+/// assert!(!is_memory(Some("ms")) && !is_memory(None));
+/// ```
+pub fn is_memory(unit: Option<&str>) -> bool {
+    MEMORY.contains(&plain(unit).as_str())
+}
+
 fn is_time_or_memory(unit: Option<&str>) -> bool {
-    // The micro sign and the Greek letter look alike, and both are in use.
+    TIMES.contains(&plain(unit).as_str()) || is_memory(unit)
+}
+
+fn plain(unit: Option<&str>) -> String {
     let unit = unit.unwrap_or_default().trim().to_lowercase();
-    let unit = unit.replace(['µ', 'μ'], "u");
-    TIMES.contains(&unit.as_str()) || MEMORY.contains(&unit.as_str())
+    // The micro sign and the Greek letter look alike, and both are in use.
+    unit.replace(['µ', 'μ'], "u")
 }
 
 const TIMES: [&str; 25] = [

@@ -12,7 +12,7 @@ use pinpoint_core::job::{BisectionResult, JobResult, NamedCulprit, PairwiseResul
 use pinpoint_core::results::Format;
 use pinpoint_core::{
     Answered, CombinedCommit, Direction, EffectOf, FindMetric, Limits, PairwiseSpec, Position,
-    Report, Task, Variant, direction_of,
+    Report, Status, Task, Variant, direction_of, is_memory,
 };
 use serde::{Deserialize, Serialize};
 
@@ -23,14 +23,17 @@ use crate::store::{Job, JobId};
 /// The chart of the runs of an explanation.
 const CHART: &str = "wall";
 
+/// So many times as long a run takes at most while its instructions are counted.
+const SLOWEST: u32 = 200;
+
 /// What a job explains.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Explained {
     /// The job whose result it is.
     pub job: String,
     /// The difference that the job measured, as a part of the level before: above zero where
-    /// the experiment is worse. Absent where it is not known which way is worse, and of
-    /// failures.
+    /// the experiment is worse. Absent where nothing moved, where it is not known which way is
+    /// worse, and of failures and memory, which profiles of time do not show.
     #[serde(default)]
     pub difference: Option<f64>,
     /// What was changed; absent where that is not known.
@@ -67,6 +70,12 @@ pub enum NotExplicable {
     /// It has no result.
     #[error("job {0} has no result to explain; let it end first")]
     Unfinished(JobId),
+    /// It ended before that.
+    #[error("job {0} was canceled before it found a culprit")]
+    Canceled(JobId),
+    /// It could not go on.
+    #[error("job {0} failed before it found a culprit")]
+    Failed(JobId),
     /// It found nothing.
     #[error("job {0} found no culprit, so there is nothing to explain")]
     NoCulprit(JobId),
@@ -181,7 +190,10 @@ fn profiled(local: LocalConfig, base: Variant, profiling: Profiling) -> LocalCon
         run_aggregate: None,
         results: None,
         // It is meant for runs that nothing slows down.
-        timeout: local.timeout.filter(|_| !is_exact),
+        timeout: local.timeout.map(|limit| match is_exact {
+            true => limit.saturating_mul(SLOWEST),
+            false => limit,
+        }),
         // What is counted does not depend on what is cached.
         warmup: if is_exact { 0 } else { local.warmup },
         skip: Vec::new(),
@@ -201,7 +213,12 @@ fn of_culprit(
 ) -> Result<Sides, NotExplicable> {
     let culprits = &result.culprits;
     let Some(first) = culprits.first() else {
-        return Err(NotExplicable::NoCulprit(job.id.clone()));
+        let id = job.id.clone();
+        return Err(match result.status {
+            Status::Canceled => NotExplicable::Canceled(id),
+            Status::Failed => NotExplicable::Failed(id),
+            _ => NotExplicable::NoCulprit(id),
+        });
     };
     let culprit = match wanted {
         None => first,
@@ -218,7 +235,7 @@ fn of_culprit(
     };
     let direction = direction_of(direction, result.unit.as_deref());
     let effect = &culprit.effect;
-    let difference = (effect.of == EffectOf::Values)
+    let difference = (effect.of == EffectOf::Values && !is_memory(result.unit.as_deref()))
         .then(|| worse(effect.estimate? / effect.before, direction))
         .flatten();
     Ok(Sides {
@@ -230,10 +247,10 @@ fn of_culprit(
 }
 
 fn of_pair(result: &PairwiseResult, local: Option<&LocalConfig>) -> Sides {
-    let charts = || result.charts.iter();
+    let charts = || { result.charts.iter() }.filter(|chart| !is_memory(chart.unit.as_deref()));
     let moved = charts().find(|chart| chart.comparison.moved());
     let improved = charts().find(|chart| chart.comparison.improved());
-    let difference = moved.or(improved).or(charts().next()).and_then(|chart| {
+    let difference = moved.or(improved).and_then(|chart| {
         let percent = chart.comparison.comparison.as_ref()?.estimate?;
         worse(percent / 100.0, chart.comparison.direction)
     });
@@ -362,4 +379,36 @@ pub fn profile_pairs(answers: &[Answered], job_dir: &Path) -> Result<Vec<Profile
         );
     }
     Ok(pairs.into_values().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use pinpoint_core::Commit;
+    use serde_json::json;
+
+    use super::*;
+    use crate::local::Profiler;
+
+    #[test]
+    fn a_run_that_hangs_ends_under_each_profiler() {
+        let commit = CombinedCommit::from(Commit::new("r", "0123"));
+        let config = json!({
+            "repository": "/r",
+            "good": commit,
+            "command": ["true"],
+            "format": Format::Time,
+            "cache_size": 0,
+            "timeout": Duration::from_secs(3),
+        });
+        let local: LocalConfig = serde_json::from_value(config).unwrap();
+        let seconds = |profiler: Profiler| {
+            let profiling = Profiling { profiler, keep: 1 };
+            let profiled = profiled(local.clone(), commit.clone().into(), profiling);
+            profiled.timeout.unwrap().as_secs()
+        };
+        assert_eq!(seconds(Profiler::Perf), 3);
+        assert_eq!(seconds(Profiler::Callgrind), 600);
+    }
 }

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use pinpoint_core::{Magnitude, Strategy};
 
 use super::benchmark::magnitude;
+use super::explain::ProfilerParser;
 use super::{
     BENCHMARK, BUDGET, Benchmark, JobOptions, LUCI, OUTPUT, ProfilerArgument, QUESTION, STRATEGY,
 };
@@ -107,7 +108,7 @@ pub(crate) struct Bisect {
     pub(crate) explain: bool,
     /// What profiles the runs for --explain: see `pinpoint explain --help` [default: what
     /// fits the benchmark and is installed].
-    #[arg(long, value_name = "PROFILER", default_value = "auto", hide_default_value = true, requires = "explain", help_heading = OUTPUT)]
+    #[arg(long, value_name = "PROFILER", value_parser = ProfilerParser, default_value = "auto", hide_default_value = true, hide_possible_values = true, requires = "explain", help_heading = OUTPUT)]
     pub(crate) profiler: ProfilerArgument,
     /// The fast commit: a branch, a tag, a hash, HEAD~20.
     pub(crate) good: String,

@@ -1,11 +1,15 @@
 //! `pinpoint explain`.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
-
 use std::str::FromStr;
 
 use bytesize::ByteSize;
-use clap::{Args, ValueEnum};
+use clap::builder::{
+    NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, StringValueParser,
+    TypedValueParser,
+};
+use clap::{Arg, Args, Command, ValueEnum};
 use pinpoint_backends::local::{Profiler, ProfilerError};
 use pinpoint_core::profile::{ExportFormat, Exported, Window};
 
@@ -59,13 +63,13 @@ pub(crate) struct Explain {
     #[arg(conflicts_with_all = ["base", "experiment", "paired"])]
     pub(crate) job: Option<String>,
     /// What profiles the runs [default: what fits the benchmark and is installed].
-    #[arg(long, value_name = "PROFILER", default_value = "auto", hide_default_value = true, conflicts_with_all = ["base", "experiment"])]
+    #[arg(long, value_name = "PROFILER", value_parser = ProfilerParser, default_value = "auto", hide_default_value = true, hide_possible_values = true, conflicts_with_all = ["base", "experiment"])]
     pub(crate) profiler: ProfilerArgument,
     /// The number of pairs of runs [default: 14, and 1 with callgrind].
     #[arg(long, value_name = "N", conflicts_with_all = ["base", "experiment"])]
     pub(crate) pairs: Option<u32>,
     /// The culprit to explain, by the beginning of its hash [default: the first].
-    #[arg(long, value_name = "HASH", conflicts_with_all = ["base", "experiment"])]
+    #[arg(long, value_name = "HASH", value_parser = NonEmptyStringValueParser::new(), conflicts_with_all = ["base", "experiment"])]
     pub(crate) culprit: Option<String>,
     /// The disk space for the profiles of the job [default: 1GiB]. `pinpoint clean` removes
     /// them.
@@ -100,7 +104,7 @@ pub(crate) struct Explain {
     pub(crate) report: Option<PathBuf>,
     /// Instead of the answer, write the profiles of a side as one, with means over its
     /// runs: folded, pprof, cpuprofile or speedscope.
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", value_parser = export_format(), hide_possible_values = true)]
     pub(crate) export: Option<ExportFormat>,
     /// What to export.
     #[arg(long, value_enum, default_value_t = SideArgument::Difference, requires = "export")]
@@ -119,10 +123,47 @@ impl FromStr for ProfilerArgument {
 
     fn from_str(text: &str) -> Result<Self, ProfilerError> {
         match text {
-            "auto" => Ok(Self(None)),
+            AUTO => Ok(Self(None)),
             text => Ok(Self(Some(text.parse()?))),
         }
     }
+}
+
+const AUTO: &str = "auto";
+
+/// Reads a profiler. Shells complete the names, which are not all that can be given.
+#[derive(Clone)]
+pub(super) struct ProfilerParser;
+
+impl TypedValueParser for ProfilerParser {
+    type Value = ProfilerArgument;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        let text = StringValueParser::new();
+        let parser = text.try_map(|text| match text.parse() {
+            Err(ProfilerError::Unknown(text)) => Err(format!(
+                "{text:?} is no profiler; choose {}, command:TEMPLATE, files:GLOB or {AUTO}",
+                Profiler::NAMES.join(", ")
+            )),
+            read => read.map_err(|error| error.to_string()),
+        });
+        parser.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = [AUTO].into_iter().chain(Profiler::NAMES);
+        Some(Box::new(names.map(PossibleValue::new)))
+    }
+}
+
+fn export_format() -> impl TypedValueParser<Value = ExportFormat> {
+    let names = ["folded", "pprof", "cpuprofile", "speedscope"];
+    PossibleValuesParser::new(names).try_map(|text| text.parse())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

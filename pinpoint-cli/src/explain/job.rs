@@ -2,7 +2,9 @@
 
 use bytesize::ByteSize;
 use pinpoint_backends::job::{CommandLine, Explained, JobConfig, explain_job};
-use pinpoint_backends::local::{Profiler, Profiling, Provisions, choose_profiler, profiler_facts};
+use pinpoint_backends::local::{
+    LocalConfig, Profiler, Profiling, Provisions, choose_profiler, profiler_facts,
+};
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::profile::Window;
@@ -16,7 +18,7 @@ use super::problems::{explain_command, runs_are_over};
 use super::{Answer, Written};
 use crate::arguments::{Display, Explain, LuciTokens, Output, ProfilerArgument};
 use crate::command_line;
-use crate::error::{CliError, with_advice};
+use crate::error::{CliError, INTERRUPTED, with_advice};
 use crate::job::Session;
 use crate::job_result::{exit_code, print_result};
 use crate::jobs::trust::{self, Asked};
@@ -183,6 +185,51 @@ async fn carried_out(
     session.run(display).await
 }
 
+/// The profiler that is asked for, or the one that fits the benchmark.
+fn profiler_of(wanted: Option<Profiler>, local: &LocalConfig) -> Result<Profiler, CliError> {
+    let profiler = match wanted {
+        Some(profiler) => profiler,
+        None => choose_profiler(&profiler_facts(local))?,
+    };
+    profiler.check(local)?;
+    Ok(profiler)
+}
+
+/// What a search is told whose culprit is to be explained.
+pub(crate) struct AtOnce {
+    profiler: ProfilerArgument,
+}
+
+impl AtOnce {
+    /// # Errors
+    ///
+    /// When the profiler can't be used: that is known before the search.
+    pub(crate) fn new(profiler: ProfilerArgument, local: &LocalConfig) -> Result<Self, CliError> {
+        profiler_of(profiler.0.clone(), local)?;
+        Ok(Self { profiler })
+    }
+
+    /// The error that ended the search, with the command that explains its culprit later.
+    pub(crate) fn not_yet(&self, error: CliError, display: &Display) -> CliError {
+        let options = match &self.profiler.0 {
+            Some(profiler) => vec!["--profiler".into(), profiler.to_string()],
+            None => Vec::new(),
+        };
+        match &error {
+            CliError::Stopped { job, .. } => {
+                let command = explain_command(display, job, &options);
+                error.with_afterwards(command)
+            }
+            _ => error,
+        }
+    }
+
+    /// Prints the result of the search, explains it, and returns the exit code of the search.
+    pub(crate) async fn end(self, result: &JobResult, display: &Display) -> Result<u8, CliError> {
+        end_explained(result, self.profiler, &LuciTokens::default(), display).await
+    }
+}
+
 /// Makes the job.
 async fn store(storage: &Storage, job: &Job, wanted: Wanted) -> Result<JobId, CliError> {
     let not_ended = || {
@@ -193,11 +240,16 @@ async fn store(storage: &Storage, job: &Job, wanted: Wanted) -> Result<JobId, Cl
     let result = stored(job).ok_or_else(not_ended)?;
     let explained = JobConfig::of(job)?;
     let profiler = match (wanted.profiler, &explained.local) {
-        (Some(profiler), _) => profiler,
-        (None, Some(local)) => choose_profiler(&profiler_facts(local))?,
+        (profiler, Some(local)) => profiler_of(profiler, local)?,
+        (Some(profiler), None) => profiler,
         // Bots run browsers. What is run by functions is refused below.
         (None, None) => Profiler::Chrome,
     };
+    if wanted.keep.is_some_and(|keep| keep.as_u64() == 0) {
+        return Err(CliError::Input(
+            "--keep-profiles 0 has no room for a profile, and an explanation needs one of each run; leave it out, or give a size, as in 100MiB (`pinpoint clean` removes profiles later)".into(),
+        ));
+    }
     let pairs = wanted.pairs.unwrap_or(match profiler.is_exact() {
         true => PAIRS_COUNTED,
         false => PAIRS,
@@ -224,9 +276,8 @@ async fn store(storage: &Storage, job: &Job, wanted: Wanted) -> Result<JobId, Cl
     });
     let config = match &config.local {
         None => luci::profiled(config, profiling, wanted.arguments)?,
-        Some(local) if wanted.arguments.is_empty() => {
+        Some(_) if wanted.arguments.is_empty() => {
             values_of(&config.inherited_env)?;
-            profiler.check(&local.command)?;
             config
         }
         Some(_) => {
@@ -343,7 +394,8 @@ pub(crate) async fn document(
     Ok(answer.map(|answer| answer.document()))
 }
 
-/// Prints the result of a search, explains it, and returns the exit code of the search.
+/// Prints the result of a search, explains it, and returns the exit code of the search, if
+/// nobody interrupts the explanation.
 pub(crate) async fn end_explained(
     result: &JobResult,
     profiler: ProfilerArgument,
@@ -354,6 +406,10 @@ pub(crate) async fn end_explained(
         print_result(result, display);
     }
     let explained = after(result, profiler, tokens, display).await;
+    let code = match &explained {
+        Err(error) if error.exit_code() == INTERRUPTED => INTERRUPTED,
+        _ => exit_code(result),
+    };
     match (display.output, explained) {
         (Output::Text, Ok(None)) => {}
         (Output::Text, Ok(Some(answer))) => {
@@ -373,7 +429,7 @@ pub(crate) async fn end_explained(
             print_json(format_args!("{document:#}"));
         }
     }
-    Ok(exit_code(result))
+    Ok(code)
 }
 
 /// The explanation of a search that has ended just now; absent without a culprit.

@@ -23,6 +23,9 @@ use crate::output::errln;
 use crate::storage::Storage;
 use crate::text::FOUND as WARNING;
 
+/// Why a pair has no profiles whose runs left some.
+const REMOVED: &str = "whose profiles are not on this machine, or were removed by `pinpoint clean`";
+
 /// The default of `--keep-profiles`.
 pub(super) const KEEP: u64 = 1 << 30;
 
@@ -113,7 +116,7 @@ pub(super) async fn made(
                 job,
                 explains,
                 read.reason(),
-                (most, alternative(job)),
+                (most, &profiler_of(job), alternative(job)),
                 display,
             ),
         });
@@ -126,15 +129,19 @@ pub(super) async fn made(
     if let Some(diff) = explains.changes.as_ref().and_then(diff_of) {
         diff.mark(&mut explanation);
     }
+    let pairs_without_profiles = pairs.len() - read.count();
     let about = About {
         job_id: job.id.to_string(),
         explains: explains.job.clone(),
         profiler: profiler_of(job),
         measured: explains.difference,
-        shown: (explains.difference).map(|measured| shows_difference(measured, &explanation.whole)),
+        // In a window is a part of it.
+        shown: (explains.difference.filter(|_| window.is_none()))
+            .map(|measured| shows_difference(measured, &explanation.whole)),
         alternative: alternative(job).into(),
-        pairs_without_profiles: pairs.len() - read.count(),
-        missing: read.reason().map(|reason| reason.text(most)),
+        pairs_without_profiles,
+        missing: (read.reason().map(|reason| reason.text(most)))
+            .or_else(|| (pairs_without_profiles > 0).then(|| REMOVED.into())),
     };
     Ok(Answer {
         warnings: super::warnings(&read.profiles),

@@ -44,22 +44,23 @@ pub(super) fn without_profiles(
     job: &Job,
     explains: &Explained,
     reason: Option<&LeftOut>,
-    (most, alternative): (ByteSize, &str),
+    (most, profiler, alternative): (ByteSize, &str, &str),
     display: &Display,
 ) -> CliError {
-    let explain = |option: &str, value: &str| {
-        explain_command(display, &explains.job, &[option.into(), value.into()])
+    let explain = |options: &[&str]| {
+        let options: Vec<String> = options.iter().map(|word| (*word).into()).collect();
+        explain_command(display, &explains.job, &options)
     };
     CliError::NoProfiles(match reason {
         Some(reason) if reason.is_no_room() => format!(
             "no pair of runs left profiles of both sides: {}:  {}",
             reason.text(most),
-            explain("--keep-profiles", "SIZE")
+            explain(&["--profiler", profiler, "--keep-profiles", "SIZE"])
         ),
         Some(reason) => format!(
             "no pair of runs left profiles of both sides: {}; try another profiler:  {}",
             reason.text(most),
-            explain("--profiler", alternative)
+            explain(&["--profiler", alternative])
         ),
         None => format!(
             "the profiles of job {} are not on this machine, or `pinpoint clean` removed them; make them again:  {}",

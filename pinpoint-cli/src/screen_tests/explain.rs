@@ -209,6 +209,43 @@ fn a_culprits_diff_and_its_difference_are_in_the_answer() {
 }
 
 #[test]
+fn what_is_long_or_says_nothing_is_left_out() {
+    let explanation = |wanted: &str| {
+        let mut all = explanations().into_iter();
+        all.find(|(name, _)| *name == wanted).unwrap().1
+    };
+    let said = |explanation: &Explanation| without_styles(&explanation_text::of(explanation, None));
+
+    let mut renamed = explanation("renamed");
+    let guess = renamed.renamed[0].clone();
+    renamed.renamed = vec![guess.clone(); 7];
+    renamed.renamed[0].experiment = guess.base;
+    let text = said(&renamed);
+    assert_eq!(text.matches("probably renamed: ").count(), 5, "{text}");
+    assert!(
+        text.contains("… 1 more that are probably renamed"),
+        "{text}"
+    );
+
+    let mut unnamed = explanation("certain");
+    unnamed.functions[0].function.name = "[no symbols]".into();
+    unnamed.functions[0].function.module = Some("bench".into());
+    let text = said(&unnamed);
+    let advice = "[no symbols]: the functions of bench have no names; build with symbols (-g";
+    assert!(text.contains(advice), "{text}");
+
+    let uncertain = explanation("uncertain");
+    let about = About {
+        profiler: "command:record {command} | convert >{profile}".into(),
+        ..about(&uncertain)
+    };
+    let text = without_styles(&explanation_text::of(&uncertain, Some(&about)));
+    assert_eq!(text.matches("the profiler's command").count(), 2, "{text}");
+    assert!(!text.contains("convert"), "{text}");
+    assert!(text.ends_with("\njob 01a1\n"), "{text}");
+}
+
+#[test]
 fn documents_fit_their_schema() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/explain.schema.json");
     let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();

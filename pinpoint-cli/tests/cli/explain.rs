@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use crate::world::{Finished, World};
 
@@ -218,4 +219,27 @@ fn a_terminal_gets_no_pprof() {
     let terminal = fs::File::options().read(true).write(true).open("/dev/ptmx");
     let refused = explain.start_into(terminal.unwrap()).ends_with(2);
     refused.tells("send it to a file: > FILE");
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused_at_once() {
+    let world = World::new();
+    let sound = profile("perf-6.1.txt");
+    let pipe = world.repository.join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let folder = world.repository.display().to_string();
+    for (file, problem) in [
+        (pipe.to_str().unwrap(), "it is no regular file"),
+        ("/dev/zero", "it is no regular file"),
+        (&folder, "it is a directory; name the files in it"),
+    ] {
+        let refused = explain(&world, &["--base", file, "--experiment", &sound], 2);
+        refused.tells(&format!("can't read {file}: {problem}"));
+    }
+    // A pipe of the shell ends.
+    let script = format!("exec \"$@\" --base <(cat '{sound}') --experiment <(cat '{sound}')");
+    let shell = ["bash", "-c", &script, "bash"].map(String::from);
+    let read = world.pinpoint(&["explain"]).started_by(&shell);
+    read.ends_with(4).says("1 run a side is too few");
 }

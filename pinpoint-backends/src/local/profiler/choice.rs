@@ -1,10 +1,8 @@
 //! Which profiler fits a benchmark.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
-use super::{Profiler, ProfilerError, chrome, go, perf, python, samply};
+use super::{Profiler, ProfilerError, chrome, go, perf, python, samply, started};
 use crate::local::config::LocalConfig;
 use crate::local::instructions::{InstructionCounter, VALGRIND};
 use crate::local::supervisor::find;
@@ -14,8 +12,8 @@ use crate::local::supervisor::find;
 pub struct ProfilerFacts {
     /// The benchmark and its arguments.
     pub command: Vec<String>,
-    /// The line by which a script names its interpreter, where the program is one.
-    pub shebang: Option<String>,
+    /// The text of the script that the benchmark is, or that its shell is given.
+    pub script: Option<String>,
     /// perf is installed.
     pub has_perf: bool,
     /// perf is installed, and the kernel does not allow it.
@@ -51,31 +49,20 @@ pub fn choose_profiler(facts: &ProfilerFacts) -> Result<Profiler, ProfilerError>
     if facts.is_counted && facts.has_valgrind {
         return Ok(Profiler::Callgrind);
     }
-    let words = facts.shebang.as_deref().unwrap_or_default();
-    let words = words
-        .split_whitespace()
-        .chain(facts.command.iter().map(String::as_str));
-    // `#!/usr/bin/env -S python3 -u` and `env LC_ALL=C python3 x.py` name it later.
-    let program = words
-        .map(|word| word.rsplit('/').next().unwrap_or(word))
-        .find(|word| *word != "env" && !word.starts_with('-') && !word.contains('='));
-    let program = program.unwrap_or_default();
-    let is = |names: &[&str]| names.contains(&program);
-    if is(&["node", "npm", "npx", "pnpm", "yarn"]) || has_extension(program, &["js", "mjs", "cjs"])
-    {
-        return Ok(Profiler::Node);
-    }
-    if program.starts_with("python") || is(&["pytest"]) || has_extension(program, &["py"]) {
-        return match facts.has_py_spy {
-            true => Ok(Profiler::Python),
-            false => Err(missing(Profiler::Python)),
-        };
-    }
-    if go::check(&facts.command).is_ok() {
-        return Ok(Profiler::Go);
-    }
-    if chrome::is_browser(program) {
-        return Ok(Profiler::Chrome);
+    let commands = started::commands(&facts.command, facts.script.as_deref());
+    let kinds: Vec<Kind> = commands.iter().filter_map(|it| Kind::of(it)).collect();
+    // What sees programs of any kind fits where there are several.
+    let kind = match kinds.split_first() {
+        Some((first, others)) if others.iter().all(|kind| kind == first) => *first,
+        _ => Kind::Other,
+    };
+    match kind {
+        Kind::Node => return Ok(Profiler::Node),
+        Kind::Python if facts.has_py_spy => return Ok(Profiler::Python),
+        Kind::Python => return Err(missing(Profiler::Python)),
+        Kind::Go => return Ok(Profiler::Go),
+        Kind::Browser => return Ok(Profiler::Chrome),
+        Kind::Other => {}
     }
     match (facts.has_perf && !facts.perf_refused, facts.has_valgrind) {
         (true, _) => Ok(Profiler::Perf),
@@ -83,6 +70,43 @@ pub fn choose_profiler(facts: &ProfilerFacts) -> Result<Profiler, ProfilerError>
         (false, false) if facts.has_samply && !facts.has_perf => Ok(Profiler::Samply),
         (false, false) if facts.has_perf => Err(missing(Profiler::Callgrind)),
         (false, false) => Err(ProfilerError::NoneInstalled),
+    }
+}
+
+/// What a command is, to profilers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Node,
+    Python,
+    Go,
+    Browser,
+    /// A program of its own.
+    Other,
+}
+
+impl Kind {
+    /// None of a command of the system, as `cd` and `cat`, which is not what is measured.
+    fn of(command: &[String]) -> Option<Self> {
+        let path = command.first()?;
+        let program = started::base_name(path);
+        let is = |names: &[&str]| names.contains(&program);
+        let is_python = program.strip_prefix("python").is_some_and(|version| {
+            let mut signs = version.chars();
+            signs.all(|sign| sign.is_ascii_digit() || sign == '.')
+        });
+        let is_node = is(&["node", "npm", "npx", "pnpm", "yarn"]);
+        if is_node || has_extension(program, &["js", "mjs", "cjs"]) {
+            Some(Self::Node)
+        } else if is_python || is(&["pytest"]) || has_extension(program, &["py"]) {
+            Some(Self::Python)
+        } else if go::is_test(command) {
+            Some(Self::Go)
+        } else if chrome::is_browser(program) {
+            Some(Self::Browser)
+        } else {
+            let is_own = path.contains('/') && !path.starts_with("/bin/");
+            (is_own && !path.starts_with("/usr/bin/")).then_some(Self::Other)
+        }
     }
 }
 
@@ -120,7 +144,7 @@ pub fn profiler_facts(config: &LocalConfig) -> ProfilerFacts {
     ProfilerFacts {
         command: config.command.clone(),
         // As the user has it checked out; a build may make it, too.
-        shebang: (config.command.first()).and_then(|program| shebang(&config.repository, program)),
+        script: started::script(&config.repository, &config.command),
         has_perf,
         perf_refused: has_perf && perf::check().is_err(),
         has_valgrind: is_installed(VALGRIND),
@@ -131,12 +155,12 @@ pub fn profiler_facts(config: &LocalConfig) -> ProfilerFacts {
 }
 
 impl Profiler {
-    /// Whether it can profile this benchmark on this machine.
+    /// Whether it can profile the benchmark of a job on this machine.
     ///
     /// # Errors
     ///
     /// When it is missing, or may not be used, or needs another command.
-    pub fn check(&self, command: &[String]) -> Result<(), ProfilerError> {
+    pub fn check(&self, config: &LocalConfig) -> Result<(), ProfilerError> {
         let needed = match self {
             Self::Perf | Self::PerfDwarf => Some(perf::PROGRAM),
             Self::Callgrind => Some(VALGRIND),
@@ -149,7 +173,11 @@ impl Profiler {
         }
         match self {
             Self::Perf | Self::PerfDwarf => perf::check(),
-            Self::Go => go::check(command),
+            Self::Samply => samply::check(),
+            Self::Go => {
+                let script = started::script(&config.repository, &config.command);
+                go::check(&config.command, script.as_deref())
+            }
             _ => Ok(()),
         }
     }
@@ -158,19 +186,6 @@ impl Profiler {
 pub(super) fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     find(program.as_ref(), None, &[("PATH".into(), path)]).is_ok()
-}
-
-/// The first line of a script, without `#!`.
-fn shebang(repository: &Path, program: &str) -> Option<String> {
-    if !program.contains('/') {
-        return None;
-    }
-    let mut begin = Vec::new();
-    let file = File::open(repository.join(program)).ok()?;
-    file.take(256).read_to_end(&mut begin).ok()?;
-    let text = String::from_utf8_lossy(&begin).into_owned();
-    let line = text.strip_prefix("#!")?.lines().next()?;
-    Some(line.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -199,8 +214,15 @@ mod tests {
             ("go test -bench .", Profiler::Go),
             ("chromium --headless page.html", Profiler::Chrome),
             ("./words.test -test.bench .", Profiler::Go),
+            ("env GOFLAGS= go test ./...", Profiler::Go),
             ("./bench", Profiler::Perf),
-            ("sh -c node", Profiler::Perf),
+            ("./pythonic", Profiler::Perf),
+            ("go run .", Profiler::Perf),
+            ("cargo run --release", Profiler::Perf),
+            ("./venv/bin/python -m bench", Profiler::Python),
+            ("nice -n 5 npx bench", Profiler::Node),
+            ("sh -c node", Profiler::Node),
+            ("sh bench.sh", Profiler::Perf),
         ] {
             assert_eq!(
                 choose_profiler(&facts(command)).unwrap(),
@@ -208,11 +230,32 @@ mod tests {
                 "{command}"
             );
         }
-        let script = ProfilerFacts {
-            shebang: Some("/usr/bin/env -S python3 -u".into()),
-            ..facts("./bench")
-        };
-        assert_eq!(choose_profiler(&script).unwrap(), Profiler::Python);
+    }
+
+    #[test]
+    fn a_script_is_what_it_starts() {
+        for (script, profiler) in [
+            ("#!/usr/bin/env -S python3 -u\n", Profiler::Python),
+            (
+                "#!/bin/sh\ncd x\nexec node bench.js \"$@\"\n",
+                Profiler::Node,
+            ),
+            (
+                "#!/bin/bash\ngo test -bench . ./... | tee x\n",
+                Profiler::Go,
+            ),
+            ("#!/bin/sh\nchromium --headless x.html\n", Profiler::Chrome),
+            ("#!/bin/sh\n/usr/bin/time ./bench\n", Profiler::Perf),
+            // Of several kinds.
+            ("#!/bin/sh\npython3 make.py\n./bench\n", Profiler::Perf),
+            ("#!/bin/sh\necho 5\n", Profiler::Perf),
+        ] {
+            let facts = ProfilerFacts {
+                script: Some(script.into()),
+                ..facts("./bench.sh")
+            };
+            assert_eq!(choose_profiler(&facts).unwrap(), profiler, "{script}");
+        }
     }
 
     #[test]
@@ -250,17 +293,5 @@ mod tests {
         };
         let error = choose_profiler(&refused).unwrap_err().to_string();
         assert!(error.contains("the package valgrind"), "{error}");
-    }
-
-    #[test]
-    fn a_script_names_its_interpreter() {
-        let place = tempfile::tempdir().unwrap();
-        std::fs::write(place.path().join("x"), "#! /usr/bin/python3\nimport this\n").unwrap();
-        assert_eq!(
-            shebang(place.path(), "./x").as_deref(),
-            Some("/usr/bin/python3")
-        );
-        assert_eq!(shebang(place.path(), "x"), None);
-        assert_eq!(shebang(place.path(), "./y"), None);
     }
 }

@@ -14,6 +14,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
 
+use super::set;
+
 /// The browsers, by the names of their programs.
 const BROWSERS: [&str; 8] = [
     "chromium",
@@ -100,28 +102,19 @@ fn stand_in(real: &str) -> String {
 pub(super) fn set_environment(place: &Path, command: &mut Command) {
     let stand_ins = place.join(STAND_INS);
     let mut path = stand_ins.clone().into_os_string();
-    if let Some(before) = value(command, "PATH") {
+    if let Some(before) = set(command, "PATH") {
         path.push(":");
         path.push(before);
     }
     command.env("PATH", path);
     for variable in VARIABLES {
-        if let Some(browser) = value(command, variable).filter(|it| !it.is_empty()) {
+        if let Some(browser) = set(command, variable).filter(|it| !it.is_empty()) {
             command.env(format!("{BEFORE}{variable}"), browser);
             command.env(variable, stand_ins.join(variable));
         }
     }
     let options = options(place.join("flags.json").as_os_str());
     command.env(FLAGS, options.join(OsStr::new("\n")));
-}
-
-/// What a variable holds for the command: options of the job before those of this process.
-fn value(command: &Command, variable: &str) -> Option<OsString> {
-    let set = { command.get_envs() }.filter(|(name, _)| *name == variable);
-    match set.last() {
-        Some((_, value)) => value.map(OsStr::to_owned),
-        None => std::env::var_os(variable),
-    }
 }
 
 #[cfg(test)]

@@ -92,7 +92,9 @@ fn advice(profiler: &Profiler) -> &'static str {
             "check that the benchmark runs Node.js 14 or later, which ends by itself, and leaves NODE_OPTIONS as it is"
         }
         Profiler::Python => "check that the benchmark runs Python for longer than a second",
-        Profiler::Go => "check that the benchmark tests a single package",
+        Profiler::Go => {
+            "check that the benchmark runs `go test` for longer than a few milliseconds, and leaves GOFLAGS as it is and `-exec` out"
+        }
         Profiler::Chrome => {
             "check that the benchmark closes its browser, and finds it on the PATH or in CHROME_PATH, CHROME_BIN or PUPPETEER_EXECUTABLE_PATH; if not, have it start the browser with the options in PINPOINT_CHROME_FLAGS, one in each line"
         }

@@ -1,6 +1,11 @@
 //! Profiles that the benchmark writes itself.
+//!
+//! A pattern may match files of the commit, or of a directory that the user had built: only
+//! what a run has written counts, and only what was not there before it is removed.
 
+use std::collections::HashMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::ProfilerError;
@@ -45,12 +50,39 @@ pub(super) fn matching(tree: &Path, pattern: &str) -> Result<Vec<PathBuf>, Local
     Ok(paths)
 }
 
-/// Removes those of earlier runs.
-pub(super) fn remove(tree: &Path, pattern: &str) -> Result<(), LocalError> {
-    for path in matching(tree, pattern)? {
-        fs::remove_file(&path).map_err(LocalError::io("remove", &path))?;
+/// The files that match before a run.
+#[derive(Default)]
+pub(super) struct Before(HashMap<PathBuf, Stamp>);
+
+/// Differs once a file is written: its number, its length, and when it was changed.
+type Stamp = (u64, u64, i64, i64);
+
+impl Before {
+    pub(super) fn of(tree: &Path, pattern: &str) -> Result<Self, LocalError> {
+        let paths = matching(tree, pattern)?.into_iter();
+        let stamped = paths.filter_map(|path| Some((stamp(&path)?, path)));
+        Ok(Self(stamped.map(|(stamp, path)| (path, stamp)).collect()))
     }
-    Ok(())
+
+    /// The files that the run has written, in the order of their names.
+    pub(super) fn written(&self, tree: &Path, pattern: &str) -> Result<Vec<PathBuf>, LocalError> {
+        let mut paths = matching(tree, pattern)?;
+        paths.retain(|path| self.0.get(path).copied() != stamp(path));
+        Ok(paths)
+    }
+
+    /// Removes the files that were not there, as far as that is possible.
+    pub(super) fn restore(&self, tree: &Path, pattern: &str) {
+        let paths = matching(tree, pattern).unwrap_or_default().into_iter();
+        for path in paths.filter(|path| !self.0.contains_key(path)) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let is = fs::metadata(path).ok()?;
+    Some((is.ino(), is.len(), is.ctime(), is.ctime_nsec()))
 }
 
 #[cfg(test)]
@@ -58,17 +90,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_earlier_runs_are_removed() {
+    fn what_a_run_writes_counts_and_what_was_there_stays() {
         let tree = tempfile::Builder::new().prefix("[x]").tempdir().unwrap();
         let path = |name: &str| tree.path().join(name);
         fs::create_dir(path("out")).unwrap();
         for name in ["out/a.folded", "out/b.folded", "out/c.txt"] {
             fs::write(path(name), "x").unwrap();
         }
-        let found = matching(tree.path(), "out/*.folded").unwrap();
-        assert_eq!(found, [path("out/a.folded"), path("out/b.folded")]);
-        remove(tree.path(), "out/*.folded").unwrap();
-        assert!(matching(tree.path(), "out/*.folded").unwrap().is_empty());
-        assert!(path("out/c.txt").exists());
+        let (tree, pattern) = (tree.path(), "out/*.folded");
+        let before = Before::of(tree, pattern).unwrap();
+        assert!(before.written(tree, pattern).unwrap().is_empty());
+        fs::write(path("out/b.folded"), "xy").unwrap();
+        fs::write(path("out/d.folded"), "x").unwrap();
+        let written = before.written(tree, pattern).unwrap();
+        assert_eq!(written, [path("out/b.folded"), path("out/d.folded")]);
+        before.restore(tree, pattern);
+        let left = matching(tree, "out/*").unwrap();
+        let expected = ["out/a.folded", "out/b.folded", "out/c.txt"].map(path);
+        assert_eq!(left, expected);
     }
 }

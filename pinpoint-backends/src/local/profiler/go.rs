@@ -1,63 +1,81 @@
 //! The sampler that Go builds into tests.
+//!
+//! `go test` refuses `-cpuprofile` for several packages. A program that executes the tests
+//! (`-exec`) gives each of them a profile of its own; it is named in `GOFLAGS`, and so reaches
+//! `go test` in scripts, too.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-use super::ProfilerError;
+use super::started::{base_name, commands};
+use super::{ProfilerError, set};
 
-const FILE: &str = "cpu.pprof";
+/// The name of the program that executes tests.
+pub(super) const EXECUTOR: &str = "execute";
 
-/// The benchmark of a command.
-enum Kind {
-    /// `go test …`.
-    Test,
-    /// A test that was compiled.
-    Binary,
+/// `go run` has programs executed by it, too, which know no such option.
+pub(super) const SCRIPT: &str = "#!/bin/sh
+program=$1
+shift
+case $program in
+*.test) exec \"$program\" -test.cpuprofile=\"${0%/*}/$$.pprof\" \"$@\" ;;
+*) exec \"$program\" \"$@\" ;;
+esac
+";
+
+const VARIABLE: &str = "GOFLAGS";
+
+/// Whether a command is `go test …`, or a test that was compiled.
+pub(super) fn is_test(command: &[String]) -> bool {
+    let [program, arguments @ ..] = command else {
+        return false;
+    };
+    is_compiled(base_name(program))
+        || base_name(program) == "go" && arguments.first().is_some_and(|first| first == "test")
 }
 
-fn kind(program: &Path, first: Option<&str>) -> Option<Kind> {
-    let name = program.file_name()?.to_str()?;
-    match (name, first) {
-        ("go", Some("test")) => Some(Kind::Test),
-        (name, _) if name.ends_with(".test") => Some(Kind::Binary),
-        _ => None,
-    }
+fn is_compiled(name: &str) -> bool {
+    name.ends_with(".test")
 }
 
 /// # Errors
 ///
 /// [`ProfilerError::NotGo`].
-pub(super) fn check(command: &[String]) -> Result<(), ProfilerError> {
-    let program = command.first().map(String::as_str).unwrap_or_default();
-    match kind(Path::new(program), command.get(1).map(String::as_str)) {
-        Some(_) => Ok(()),
-        None => Err(ProfilerError::NotGo(program.into())),
+pub(super) fn check(command: &[String], script: Option<&str>) -> Result<(), ProfilerError> {
+    match commands(command, script).iter().any(|it| is_test(it)) {
+        true => Ok(()),
+        false => {
+            let program = command.first().cloned();
+            Err(ProfilerError::NotGo(program.unwrap_or_default()))
+        }
     }
 }
 
 pub(super) fn command(place: &Path, program: &Path, mut arguments: Vec<OsString>) -> Command {
-    let file = place.join(FILE);
-    let option = |name: &str, value: &Path| {
-        let mut option = OsString::from(name);
-        option.push(value);
-        option
-    };
-    let first = arguments.first().and_then(|it| it.to_str());
-    match kind(program, first) {
-        Some(Kind::Test) => {
-            // With a profile, the binary is kept: not in the work tree.
-            let binary = place.join("binaries").join("x.test");
-            let _ = std::fs::create_dir(place.join("binaries"));
-            let ours = [option("-cpuprofile=", &file), option("-o=", &binary)];
-            arguments.splice(1..1, ours);
-        }
-        Some(Kind::Binary) => arguments.insert(0, option("-test.cpuprofile=", &file)),
-        None => {}
+    let name = program.file_name().and_then(|name| name.to_str());
+    if name.is_some_and(is_compiled) {
+        let mut option = OsString::from("-test.cpuprofile=");
+        option.push(place.join("test.pprof"));
+        arguments.insert(0, option);
     }
     let mut command = Command::new(program);
     command.args(arguments);
     command
+}
+
+/// The user's options stay. Results that Go keeps from runs without a profile do not count.
+pub(super) fn set_environment(place: &Path, command: &mut Command) {
+    let before = set(command, VARIABLE).unwrap_or_default();
+    let mut options = before.clone();
+    if !before.is_empty() {
+        options.push(" ");
+    }
+    // Both the options and the value of this one are taken apart at blanks.
+    options.push("'-exec=\"");
+    options.push(place.join(EXECUTOR));
+    options.push("\"' -count=1");
+    command.env(VARIABLE, options);
 }
 
 #[cfg(test)]
@@ -73,28 +91,36 @@ mod tests {
             let arguments = arguments.iter().map(OsString::from).collect();
             words(&command(place.path(), Path::new(program), arguments)).join(" ")
         };
-        assert_eq!(
-            line("go", &["test", "-bench", ".", "-args", "x"]),
-            format!(
-                "go test -cpuprofile={path}/cpu.pprof -o={path}/binaries/x.test -bench . -args x"
-            )
-        );
+        assert_eq!(line("go", &["test", "-bench", "."]), "go test -bench .");
         assert_eq!(
             line("./words.test", &["-test.bench", "."]),
-            format!("./words.test -test.cpuprofile={path}/cpu.pprof -test.bench .")
+            format!("./words.test -test.cpuprofile={path}/test.pprof -test.bench .")
         );
     }
 
     #[test]
     fn another_command_is_refused() {
-        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        assert!(check(&words("go test ./...")).is_ok());
-        assert!(
-            check(&words("go run ."))
-                .unwrap_err()
-                .to_string()
-                .contains("{profile}")
+        let checked = |line: &str, script: Option<&str>| {
+            let words: Vec<_> = line.split(' ').map(str::to_owned).collect();
+            check(&words, script).map_err(|error| error.to_string())
+        };
+        assert_eq!(checked("go test ./...", None), Ok(()));
+        assert_eq!(checked("env A=1 go test ./...", None), Ok(()));
+        assert_eq!(
+            checked("./bench.sh", Some("#!/bin/sh\ngo test .\n")),
+            Ok(())
         );
-        assert!(check(&[]).is_err());
+        let refused = checked("go run .", None).unwrap_err();
+        assert!(refused.contains("{profile}"), "{refused}");
+        assert!(checked("", None).is_err());
+    }
+
+    #[test]
+    fn options_of_the_user_stay() {
+        let mut command = Command::new("go");
+        command.env(VARIABLE, "-mod=vendor");
+        set_environment(Path::new("/a b"), &mut command);
+        let options = set(&command, VARIABLE).unwrap();
+        assert_eq!(options, "-mod=vendor '-exec=\"/a b/execute\"' -count=1");
     }
 }

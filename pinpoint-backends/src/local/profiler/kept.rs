@@ -4,7 +4,7 @@
 //! gzip. It is moved there as a whole: after a kill there is all of it or none.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -59,9 +59,11 @@ impl Kept {
     pub(crate) fn add(&self, run: &str, profile: &[PathBuf]) -> Result<bool, LocalError> {
         let unfinished = self.place.join(format!("{run}{UNFINISHED}"));
         files::create_dir(&unfinished)?;
-        for (number, path) in profile.iter().enumerate() {
-            let target = unfinished.join(format!("{number}.gz"));
-            compress(path, &target).map_err(LocalError::io("write", &target))?;
+        let filled = self.fill(&unfinished, profile);
+        if !matches!(filled, Ok(true)) {
+            // On a full disk, it would stand in the way of what is to make room.
+            files::remove(&unfinished)?;
+            return filled;
         }
         let _alone = self.placing.lock().unwrap_or_else(PoisonError::into_inner);
         let read = LocalError::io("read", &self.place);
@@ -75,22 +77,73 @@ impl Kept {
         fs::rename(&unfinished, &finished).map_err(LocalError::io("write", &finished))?;
         Ok(true)
     }
+
+    /// Copies the files, as far as there is room: a profiler may write more than the disk has.
+    fn fill(&self, place: &Path, profile: &[PathBuf]) -> Result<bool, LocalError> {
+        let mut room = self.most;
+        for (number, path) in profile.iter().enumerate() {
+            let target = place.join(format!("{number}.gz"));
+            let written =
+                compress(path, &target, room).map_err(LocalError::io("write", &target))?;
+            match written {
+                Some(written) => room -= written,
+                None => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
 }
 
-fn compress(from: &Path, to: &Path) -> io::Result<()> {
+/// Copies a file, compressed if it is not so already, and returns the bytes written; none when
+/// there would be more than `room`.
+fn compress(from: &Path, to: &Path, room: u64) -> io::Result<Option<u64>> {
     let mut source = File::open(from)?;
     let mut begin = [0; 2];
     let length = io::Read::read(&mut source, &mut begin)?;
     io::Seek::rewind(&mut source)?;
-    let mut target = File::create(to)?;
-    if length == begin.len() && begin == GZIP {
-        io::copy(&mut source, &mut target)?;
+    let target = Bounded {
+        file: File::create(to)?,
+        written: 0,
+        room,
+    };
+    let written = if length == begin.len() && begin == GZIP {
+        let mut target = target;
+        io::copy(&mut source, &mut target).map(|_| target)
     } else {
         let mut encoder = GzEncoder::new(target, Compression::fast());
-        io::copy(&mut source, &mut encoder)?;
-        target = encoder.finish()?;
+        io::copy(&mut source, &mut encoder).and_then(|_| encoder.finish())
+    };
+    match written {
+        Ok(target) => target.file.sync_all().map(|()| Some(target.written)),
+        Err(error) if error.get_ref().is_some_and(|it| it.is::<NoRoom>()) => Ok(None),
+        Err(error) => Err(error),
     }
-    target.sync_all()
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("there is no more room")]
+struct NoRoom;
+
+/// A file that takes so many bytes and no more.
+struct Bounded {
+    file: File,
+    written: u64,
+    room: u64,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.written + bytes.len() as u64 > self.room {
+            return Err(io::Error::other(NoRoom));
+        }
+        let length = self.file.write(bytes)?;
+        self.written += length as u64;
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// The bytes of all files below a directory.
@@ -179,6 +232,20 @@ mod tests {
         fs::create_dir(&unfinished).unwrap();
         Kept::open(job.path(), 100).unwrap();
         assert!(!unfinished.exists());
+    }
+
+    /// A file that appears to be long and takes no space: all of it would take minutes to compress.
+    #[test]
+    fn what_has_no_room_is_not_written_to_its_end() {
+        let job = tempfile::tempdir().unwrap();
+        let written = job.path().join("x.txt");
+        let file = File::create(&written).unwrap();
+        file.set_len(1 << 42).unwrap();
+        let kept = Kept::open(job.path(), 10_000).unwrap();
+        assert!(!kept.add("7-first", &[written]).unwrap());
+        assert!(kept.add("8-first", &[job.path().join("absent")]).is_err());
+        let left = fs::read_dir(job.path().join(DIRECTORY)).unwrap();
+        assert_eq!(left.count(), 0);
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! | `callgrind` | `valgrind --tool=callgrind … COMMAND` | a file for each process |
 //! | `node` | COMMAND, with a script in `NODE_OPTIONS` | a `.cpuprofile` for each process and worker |
 //! | `python` | `py-spy record … -- COMMAND` | a speedscope file |
-//! | `go` | COMMAND with `-cpuprofile` | a pprof file |
+//! | `go` | COMMAND, its tests with `-cpuprofile` | a pprof file for each package |
 //! | `chrome` | COMMAND, its browsers with options | a Chrome trace for each browser |
 //! | `command:TEMPLATE` | the template, by `sh -c` | what it writes to `{profile}` |
 //! | `files:GLOB` | COMMAND | the files in the work tree that match |
@@ -27,9 +27,10 @@ mod node;
 mod perf;
 mod python;
 mod samply;
+mod started;
 mod template;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -181,12 +182,14 @@ pub(super) struct Recording {
     directory: TempDir,
     /// Where the benchmark runs.
     tree: PathBuf,
+    /// Of profiles that it writes itself.
+    before: files::Before,
 }
 
 impl Recording {
     /// # Errors
     ///
-    /// When no directory can be made for it, or old profiles can't be removed.
+    /// When no directory can be made for it, or the work tree can't be read.
     pub(super) fn begin(
         profiler: &Profiler,
         place: &Path,
@@ -194,6 +197,7 @@ impl Recording {
     ) -> Result<Self, LocalError> {
         let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place);
         let directory = directory.map_err(LocalError::io("make a directory in", place))?;
+        let mut before = files::Before::default();
         match profiler {
             Profiler::Node => {
                 let hook = directory.path().join(node::HOOK);
@@ -203,13 +207,18 @@ impl Recording {
                 let place = directory.path().join(chrome::STAND_INS);
                 write_scripts(&place, &chrome::stand_ins(is_installed))?;
             }
-            Profiler::Files(glob) => files::remove(tree, glob)?,
+            Profiler::Go => {
+                let place = directory.path();
+                write_scripts(place, &[(go::EXECUTOR, go::SCRIPT.into())])?;
+            }
+            Profiler::Files(glob) => before = files::Before::of(tree, glob)?,
             _ => {}
         }
         Ok(Self {
             profiler: profiler.clone(),
             directory,
             tree: tree.to_owned(),
+            before,
         })
     }
 
@@ -238,6 +247,7 @@ impl Recording {
         match self.profiler {
             Profiler::Node => node::set_environment(self.directory.path(), command),
             Profiler::Chrome => chrome::set_environment(self.directory.path(), command),
+            Profiler::Go => go::set_environment(self.directory.path(), command),
             _ => {}
         }
     }
@@ -254,15 +264,16 @@ impl Recording {
                 Ok(profile) => (vec![profile], None),
                 Err(failure) => return Ok(Err(failure)),
             },
-            Profiler::Python => (
-                vec![place.join(python::FILE)],
-                python::failure(place, stderr),
-            ),
-            Profiler::Files(glob) => (files::matching(&self.tree, glob)?, None),
+            Profiler::Python => {
+                let profile = python::profile(place).map_err(LocalError::io("read", place))?;
+                (vec![profile], python::failure(place, stderr))
+            }
+            Profiler::Files(glob) => (self.before.written(&self.tree, glob)?, None),
             Profiler::Command(_) => (vec![place.join(template::FILE)], None),
             _ => (all_in(place)?, None),
         };
-        let is_written = |path: &PathBuf| fs::metadata(path).is_ok_and(|it| it.len() > 0);
+        let is_written =
+            |path: &PathBuf| fs::metadata(path).is_ok_and(|it| it.is_file() && it.len() > 0);
         let written: Vec<PathBuf> = written.into_iter().filter(is_written).collect();
         Ok(match failure {
             Some(failure) => Err(failure),
@@ -283,9 +294,26 @@ impl Recording {
     }
 }
 
-/// Makes a directory with these programs.
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if let Profiler::Files(glob) = &self.profiler {
+            self.before.restore(&self.tree, glob);
+        }
+    }
+}
+
+/// What a variable holds for a command: options of the job before those of this process.
+fn set(command: &Command, variable: &str) -> Option<OsString> {
+    let set = { command.get_envs() }.filter(|(name, _)| *name == variable);
+    match set.last() {
+        Some((_, value)) => value.map(OsStr::to_owned),
+        None => std::env::var_os(variable),
+    }
+}
+
+/// Writes these programs into a directory.
 fn write_scripts(place: &Path, scripts: &[(&str, String)]) -> Result<(), LocalError> {
-    fs::create_dir(place).map_err(LocalError::io("make", place))?;
+    fs::create_dir_all(place).map_err(LocalError::io("make", place))?;
     for (name, script) in scripts {
         let path = place.join(name);
         let write = || {
@@ -305,7 +333,8 @@ fn all_in(place: &Path) -> Result<Vec<PathBuf>, LocalError> {
     let mut paths = Vec::new();
     for entry in entries {
         let path = entry.map_err(LocalError::io("read", place))?.path();
-        if path.is_file() && path.file_name().is_some_and(|name| name != node::HOOK) {
+        let name = path.file_name().unwrap_or_default();
+        if path.is_file() && name != node::HOOK && name != go::EXECUTOR {
             paths.push(path);
         }
     }
@@ -369,6 +398,16 @@ mod tests {
             let error = text.parse::<Profiler>().unwrap_err().to_string();
             assert!(error.contains(advice), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_directory_is_no_profile() {
+        let place = tempfile::tempdir().unwrap();
+        let profiler = "command:mkdir {profile}".parse().unwrap();
+        let recording = Recording::begin(&profiler, place.path(), Path::new("/")).unwrap();
+        fs::create_dir(recording.directory.path().join(template::FILE)).unwrap();
+        let failure = recording.end("").unwrap().unwrap_err();
+        assert!(failure.contains("wrote no profile"), "{failure}");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -43,8 +44,9 @@ pub(super) fn command(
 fn recording(data: &Path, stacks: Stacks, has_counters: bool) -> Command {
     let mut command = Command::new(PROGRAM);
     command
-        // No copies of programs in the user's home.
-        .args(["record", "-q", "--no-buildid-cache"])
+        // No copies of programs in the user's home. perf waits for news of BPF programs for up to
+        // a second once the benchmark has ended.
+        .args(["record", "-q", "--no-buildid-cache", "--no-bpf-event"])
         .args(["--event", if has_counters { "cycles" } else { "cpu-clock" }])
         .args(["--freq", FREQUENCY])
         .args(match stacks {
@@ -70,9 +72,13 @@ pub(super) fn text(place: &Path) -> Result<PathBuf, String> {
     let failed = |reason: &dyn std::fmt::Display| format!("perf script failed: {reason}");
     let (data, text) = (place.join(DATA), place.join(TEXT));
     let file = File::create(&text).map_err(|error| failed(&error))?;
-    let output = Command::new(PROGRAM)
+    let mut script = Command::new(PROGRAM);
+    ends_with_this_process(&mut script);
+    let output = script
         .args(["script", "--no-inline", "--force", "-i"])
         .arg(&data)
+        // An interruption of the job is no failure of the run.
+        .process_group(0)
         .stdin(Stdio::null())
         .stdout(file)
         .stderr(Stdio::piped())
@@ -88,26 +94,48 @@ pub(super) fn text(place: &Path) -> Result<PathBuf, String> {
     }
 }
 
+/// Has the kernel end a program with this process, which no supervisor of a run knows.
+#[cfg(target_os = "linux")]
+#[expect(
+    unsafe_code,
+    reason = "the standard library has no other way to say this of a program"
+)]
+fn ends_with_this_process(command: &mut Command) {
+    // SAFETY: between fork and exec there is this system call alone.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        });
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ends_with_this_process(_: &mut Command) {}
+
 /// Whether perf may be used here: a program that does nothing is profiled.
+pub(super) fn check() -> Result<(), ProfilerError> {
+    checked(PROGRAM, |place| {
+        let nothing = Path::new("true");
+        command(place, Stacks::FramePointers, nothing, Vec::new())
+    })
+}
+
+/// Whether a profiler that takes perf's samples ends well with this command.
 #[expect(
     clippy::disallowed_methods,
-    reason = "perf record of a program that ends at once"
+    reason = "a profile of a program that ends at once"
 )]
-pub(super) fn check() -> Result<(), ProfilerError> {
-    let failed = |source| ProfilerError::Start {
-        program: PROGRAM,
-        source,
-    };
+pub(super) fn checked(
+    program: &'static str,
+    command: impl FnOnce(&Path) -> Command,
+) -> Result<(), ProfilerError> {
+    let failed = |source| ProfilerError::Start { program, source };
     let place = tempfile::tempdir().map_err(failed)?;
-    let output = command(
-        place.path(),
-        Stacks::FramePointers,
-        Path::new("true"),
-        Vec::new(),
-    )
-    .stdin(Stdio::null())
-    .output()
-    .map_err(failed)?;
+    let output = command(place.path())
+        .stdin(Stdio::null())
+        .output()
+        .map_err(failed)?;
     match output.status.success() {
         true => Ok(()),
         false => Err(not_permitted(&String::from_utf8_lossy(&output.stderr))),
@@ -142,7 +170,7 @@ mod tests {
         let line = |counters| words(&recording(Path::new("/x"), Stacks::Dwarf, counters)).join(" ");
         assert_eq!(
             line(false),
-            "perf record -q --no-buildid-cache --event cpu-clock --freq 997 --call-graph dwarf -o /x"
+            "perf record -q --no-buildid-cache --no-bpf-event --event cpu-clock --freq 997 --call-graph dwarf -o /x"
         );
         assert!(line(true).contains("--event cycles"));
     }

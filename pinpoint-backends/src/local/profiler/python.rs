@@ -4,12 +4,16 @@
 //! the benchmark ends, and writes to standard output, where results may be read from: a
 //! shell stands above it that sends that elsewhere, and one below it that notes how the
 //! benchmark ended. py-spy ends as soon as no Python is left, which on a busy machine is before
-//! that is noted: the shell above waits for both.
+//! that is noted, and kills the process that it has started, if that is still there: another
+//! one, in a pipe of nothing, notes it, and the shell above waits for all.
 
 use std::ffi::OsString;
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::ProfilerError;
 
@@ -23,10 +27,7 @@ const STATUS: &str = "status";
 /// py-spy's own words go to standard error, the benchmark's to where they belong. `cat` reads
 /// until both py-spy and the shell below have ended, and so closed what they never write to.
 const ABOVE: &str = r#"{ "$@" 4>&1 >&2 | cat; } 3>&1 >&2"#;
-const BELOW: &str = r#""$@" >&3 3>&- 4>&-; echo $? >"$0""#;
-
-/// Starts the shell below, and does not become it, since something is left to be done.
-const STARTED: &str = r#"sh -c "$@"; :"#;
+const BELOW: &str = r#"{ "$@" >&3 3>&- 4>&-; echo $? >"$0"; } | :"#;
 
 pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) -> Command {
     let mut command = Command::new("sh");
@@ -37,11 +38,58 @@ pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) ->
         .args(["--function", "--full-filenames", "--subprocesses"])
         .arg("-o")
         .arg(place.join(FILE))
-        .args(["--", "sh", "-c", STARTED, "sh", BELOW])
+        .args(["--", "sh", "-c", BELOW])
         .arg(place.join(STATUS))
         .arg(program)
         .args(arguments);
     command
+}
+
+/// What py-spy writes, as far as it is looked at.
+#[derive(Serialize, Deserialize)]
+struct Recorded {
+    profiles: Vec<Thread>,
+    shared: Shared,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Thread {
+    /// The frames of each, from the outermost on.
+    samples: Vec<Vec<usize>>,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Shared {
+    frames: Vec<Map<String, Value>>,
+}
+
+/// The profile without the shell below py-spy, which begins each stack as a process. What is no
+/// such profile stays as it is, and its reader says so.
+pub(super) fn profile(place: &Path) -> io::Result<PathBuf> {
+    let path = place.join(FILE);
+    let content = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(path),
+        content => content?,
+    };
+    let Ok(mut recorded) = serde_json::from_slice::<Recorded>(&content) else {
+        return Ok(path);
+    };
+    // Each run has a file of its own.
+    let status = place.join(STATUS).display().to_string();
+    let is_shell = |frame: &Map<String, Value>| {
+        let name = frame.get("name").and_then(Value::as_str);
+        name.is_some_and(|name| name.starts_with("process ") && name.contains(&status))
+    };
+    let is_shell: Vec<bool> = recorded.shared.frames.iter().map(is_shell).collect();
+    for sample in recorded.profiles.iter_mut().flat_map(|it| &mut it.samples) {
+        sample.retain(|frame| !is_shell.get(*frame).is_some_and(|is_shell| *is_shell));
+    }
+    fs::write(&path, serde_json::to_vec(&recorded)?)?;
+    Ok(path)
 }
 
 /// The failure of the benchmark, which py-spy does not report, or its own.
@@ -58,7 +106,7 @@ pub(super) fn failure(place: &Path, stderr: &str) -> Option<String> {
         },
         Err(_) => {
             let error = stderr.lines().find(|line| line.starts_with("Error"));
-            let last = || stderr.lines().rfind(|line| !line.trim().is_empty());
+            let last = || stderr.lines().rfind(|line| is_benchmarks(line));
             let said = error.or_else(last).map(str::trim);
             Some(format!(
                 "py-spy failed: {}; check that the benchmark starts Python within a second, and name the interpreter itself and not a script that looks for it",
@@ -79,6 +127,8 @@ pub(super) fn refusal(stderr: &str) -> Option<ProfilerError> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -101,6 +151,28 @@ mod tests {
             failed.contains("No python processes found; check"),
             "{failed}"
         );
+    }
+
+    #[test]
+    fn the_shell_is_in_no_stack() {
+        let place = tempfile::tempdir().unwrap();
+        let shell = format!("process 7:\"sh -c x {}/status y\"", place.path().display());
+        let written = |samples: Value, version: &str| {
+            json!({
+                "profiles": [{ "type": "sampled", "samples": samples, "weights": [0.5, 1] }],
+                "shared": { "frames": [{ "name": "f", "line": 3 }, { "name": shell }] },
+                "version": version,
+            })
+        };
+        let path = place.path().join(FILE);
+        assert_eq!(profile(place.path()).unwrap(), path);
+        fs::write(&path, written(json!([[1, 0], [1]]), "1").to_string()).unwrap();
+        assert_eq!(profile(place.path()).unwrap(), path);
+        let read: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert_eq!(read, written(json!([[0], []]), "1"));
+        fs::write(&path, "{}").unwrap();
+        profile(place.path()).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"{}");
     }
 
     /// A stand-in that ends while the benchmark is still on, and kills what it has started.

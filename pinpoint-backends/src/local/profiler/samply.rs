@@ -18,6 +18,8 @@ use std::process::Command;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::{ProfilerError, perf};
+
 pub(super) const PROGRAM: &str = "samply";
 
 /// The profile, and the names, as samply calls that file.
@@ -40,6 +42,13 @@ pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) ->
         .arg(program)
         .args(arguments);
     command
+}
+
+/// Whether samply may be used here: a program that does nothing is profiled.
+pub(super) fn check() -> Result<(), ProfilerError> {
+    perf::checked(PROGRAM, |place| {
+        command(place, Path::new("true"), Vec::new())
+    })
 }
 
 /// Puts the names into the profile that samply wrote; or says in a line why they are not

@@ -147,3 +147,39 @@ fn profiles_and_their_difference_are_as_gos_tool_says() {
         &listed(&[exported.to_str().unwrap()]),
     );
 }
+
+/// Go refuses `-cpuprofile` for several packages, and its tests have no symbols for perf.
+#[test]
+#[ignore = "needs Go"]
+fn several_packages_are_profiled_from_a_script() {
+    let package =
+        |name: &str, text: &str| text.replace("package words", &format!("package {name}"));
+    let slower = BENCHMARK.replace("round < 40", "round < 400");
+    let script = format!(
+        "#!/bin/sh\ncd . && GOCACHE={} GOPROXY=off go test -run NONE -bench . -benchtime 100x ./...\n",
+        cache()
+    );
+    let files = |second: &str, number: u32| {
+        BTreeMap::from([
+            ("go.mod", MODULE.to_owned()),
+            ("first/words_test.go", package("first", BENCHMARK)),
+            ("second/words_test.go", package("second", second)),
+            ("bench.sh", script.clone()),
+            ("number", number.to_string()),
+        ])
+    };
+    let mut world = World::new();
+    world.add(&[files(BENCHMARK, 0), files(&slower, 1)]);
+    // In the checkout, too, where the script is looked into.
+    std::fs::write(world.repository.join("bench.sh"), &script).unwrap();
+    let job = pairwise(&world, &["--format", "time"], &["sh", "bench.sh"]);
+    let answer = document(&world, &job, &["--pairs", "1"]);
+    assert_eq!(answer["job"]["profiler"], "go");
+    assert_eq!(
+        answer["functions"][0]["function"]["name"], "example.com/words/second.hashWord",
+        "{answer:#}"
+    );
+    let first = "example.com/words/first.hashWord";
+    assert!(found(&answer, "base").contains_key(first), "{answer:#}");
+    assert_eq!(answer["base"].as_array().unwrap().len(), 2);
+}

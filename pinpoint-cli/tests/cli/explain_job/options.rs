@@ -2,8 +2,9 @@
 //! of both.
 
 use libc::SIGINT;
+use serde_json::Value;
 
-use super::{explain, of_script, world};
+use super::{document, explain, of_script, pairwise, world};
 use crate::world::{World, until};
 
 /// The profile of a run is a file of the commit.
@@ -166,4 +167,106 @@ fn an_interruption_names_the_report_that_is_still_to_be_written() {
         "{then}"
     );
     assert!(then.ends_with("--report why.html"), "{then}");
+}
+
+#[test]
+fn a_profiler_that_can_not_be_used_is_known_before_the_search() {
+    let (world, _) = profiled();
+    for kind in ["bisect", "culprit"] {
+        let options = ["--explain", "--profiler", "go", world.good(), world.bad()];
+        let search = world.pinpoint(&[kind]).and(&options).and(&["--", "true"]);
+        search
+            .ends_with(2)
+            .tells("the profiler go needs a benchmark");
+    }
+    assert_eq!(world.jobs().len(), 1);
+}
+
+#[test]
+fn an_interrupted_search_says_how_its_culprit_is_explained() {
+    let (world, _) = profiled();
+    let started = world.path("started");
+    let script = format!("touch {}; sleep 60", started.display());
+    let options = ["--explain", "--profiler", "callgrind"];
+    let running = world.bisect(&options, &script).start();
+    until("a run", || started.exists());
+    let id = running.job();
+    running.signal(SIGINT);
+    let stopped = running.ends_with(130);
+    let then = stopped.stderr.split_once("then:  ").unwrap().1.trim();
+    assert!(
+        then.starts_with(&format!("pinpoint explain {id}")),
+        "{then}"
+    );
+    assert!(then.ends_with("--profiler callgrind"), "{then}");
+    world.pinpoint(&["jobs", "cancel", &id]).ends_with(0);
+    let canceled = explain(&world, &id, &[], 2);
+    canceled.tells(&format!(
+        "job {id} was canceled before it found a culprit (pinpoint jobs resume {id})"
+    ));
+}
+
+#[test]
+fn values_that_say_nothing_are_refused() {
+    let (world, job) = profiled();
+    explain(&world, &job, &["--keep-profiles", "0"], 2).tells("has no room for a profile");
+    explain(&world, &job, &["--culprit", ""], 2).tells("a value is required for '--culprit");
+    explain(&world, &job, &["--profiler", "gprof"], 2).tells("files:GLOB or auto");
+    assert_eq!(world.jobs().len(), 1);
+}
+
+/// What a job with this unit measured, as the explanation has it, and whether it is in the
+/// profiles. The second commit measures twice as much as the first.
+fn measured(unit: &str) -> (Option<f64>, Option<bool>) {
+    let world = world("value", &["10".into(), "20".into()]);
+    let script = format!("echo v: $(cat value) {unit}");
+    let options = ["--format", "lines", "--chart", "v"];
+    let job = pairwise(&world, &options, &["sh", "-c", &script]);
+    let profiler = "command:{command}; echo main 10 >{profile}";
+    let answer = document(&world, &job, &["--profiler", profiler, "--pairs", "1"]);
+    let job = &answer["job"];
+    let rounded = job["measured"].as_f64().map(f64::round);
+    (rounded, job["shown"].as_bool())
+}
+
+#[test]
+fn memory_is_not_looked_for_in_profiles_of_time() {
+    assert_eq!(measured("ms"), (Some(1.0), Some(false)));
+    assert_eq!(measured("KiB"), (None, None));
+}
+
+#[test]
+fn a_difference_that_is_none_is_not_looked_for() {
+    let (world, job) = profiled();
+    let answer = document(&world, &job, &["--profiler", STACKS, "--pairs", "1"]);
+    assert_eq!(answer["job"]["measured"], Value::Null, "{answer:#}");
+}
+
+#[test]
+fn an_explanation_that_is_interrupted_ends_the_command() {
+    let world = world("value", &["10".into(), "20".into()]);
+    let started = world.path("started");
+    let profiler = format!("command:touch {}; sleep 60; {{profile}}", started.display());
+    let options = ["--format", "lines", "--explain", "--profiler", &profiler];
+    let search = world.bisect(&options, "echo v: $(cat value) ms").start();
+    until("a run under the profiler", || started.exists());
+    search.signal(SIGINT);
+    let stopped = search.ends_with(130);
+    stopped
+        .says("culprit ")
+        .tells("resume with:  pinpoint jobs resume ");
+}
+
+#[test]
+fn profiles_that_were_removed_before_the_answer_are_missed() {
+    let (world, job) = profiled();
+    explain(&world, &job, &["--profiler", STACKS, "--pairs", "2"], 4);
+    let id = newest(&world);
+    let directory = world.state_dir().join("jobs").join(&id);
+    std::fs::remove_file(directory.join("explanation.json")).unwrap();
+    let profiles = directory.join("profiles");
+    let mut runs = std::fs::read_dir(&profiles).unwrap();
+    std::fs::remove_dir_all(runs.next().unwrap().unwrap().path()).unwrap();
+    let shown = world.pinpoint(&["jobs", "show", &id]).ends_with(0);
+    shown.says("without profiles: 1 pair, whose profiles are not on this machine, or were removed");
 }
