@@ -4,8 +4,8 @@
 //! the benchmark ends, and writes to standard output, where results may be read from: a
 //! shell stands above it that sends that elsewhere, and one below it that notes how the
 //! benchmark ended. py-spy ends as soon as no Python is left, which on a busy machine is before
-//! that is noted, and kills the process that it has started, if that is still there: another
-//! one, in a pipe of nothing, notes it, and the shell above waits for all.
+//! that is noted, and kills the process that it has started, if that is still there. So a
+//! subshell notes it, and the shell above waits for all of them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,7 @@ const STATUS: &str = "status";
 /// py-spy's own words go to standard error, the benchmark's to where they belong. `cat` reads
 /// until both py-spy and the shell below have ended, and so closed what they never write to.
 const ABOVE: &str = r#"{ "$@" 4>&1 >&2 | cat; } 3>&1 >&2"#;
+/// The pipe makes a subshell of what is before it.
 const BELOW: &str = r#"{ "$@" >&3 3>&- 4>&-; echo $? >"$0"; } | :"#;
 
 pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) -> Command {
