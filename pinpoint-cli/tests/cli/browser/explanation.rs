@@ -113,10 +113,13 @@ pub(super) fn drag(browser: &mut Chromium, selector: &str, from: (f64, f64), to:
     }
 }
 
-/// Whether the canvas has more than one colour.
+/// Whether the canvas has more than one colour. A copy of it is looked at: Chromium warns of a canvas
+/// that is read often, which depends on how long one has to wait.
 pub(super) fn is_drawn(browser: &mut Chromium, selector: &str) {
     browser.wait_for(&format!(
-        "(canvas => {{ const pixels = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer); \
+        "(canvas => {{ const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {{ willReadFrequently: true }}); \
+         copy.drawImage(canvas, 0, 0); \
+         const pixels = new Uint32Array(copy.getImageData(0, 0, canvas.width, canvas.height).data.buffer); \
          return new Set(pixels).size > 3; }})(document.querySelector({}))",
         json!(selector)
     ));
