@@ -1,5 +1,7 @@
 //! Small programs with one change each, of the kinds that are easily taken for another.
 
+#![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
+
 use pinpoint_core::profile::{ExplainOptions, Explanation, Profile, Verdict, explain};
 
 use crate::explain::Noise;

@@ -1,5 +1,7 @@
 //! Profiles that are written for other tools, and read again.
 
+#![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
+
 use std::collections::BTreeMap;
 
 use pinpoint_core::profile::{ExplainOptions, ExportFormat, Exported, Profile, explain, export};

@@ -11,6 +11,8 @@
 //! A function that is probably renamed is gone under its old name alone, and what it cost is
 //! found under the other.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use pinpoint_compare::CompareError;
 
 use super::renamed::{Guess, Neighbours};
@@ -36,13 +38,17 @@ pub(super) fn find(
     let mut hubs: Vec<usize> = (0..changes.len())
         .filter(|at| changes[*at].is_certain() && !is_renamed(changes[*at].index))
         .collect();
-    let size = |changes: &[FunctionChange], at: usize| changes[at].own.difference.abs();
     hubs.sort_by(|a, b| size(changes, *b).total_cmp(&size(changes, *a)));
+    let calls = Calls::between(&hubs, changes, neighbours);
     for &hub in &hubs {
         if !changes[hub].is_certain() {
             continue;
         }
-        let group = fitting(hub, &beside(hub, &hubs, changes, neighbours), changes);
+        let [above, below] = calls.beside(hub, changes, neighbours).map(|mut beside| {
+            beside.sort_by(|a, b| size(changes, *b).total_cmp(&size(changes, *a)));
+            fitting(hub, &beside, changes)
+        });
+        let group = if below.is_empty() { above } else { below };
         let Some(&greatest) = group.first() else {
             continue;
         };
@@ -62,33 +68,63 @@ pub(super) fn find(
     Ok(())
 }
 
-/// What changed the other way round beside a function, and beside that, as where one is inlined
-/// into another that is inlined in turn; the greatest first.
-fn beside(
-    hub: usize,
-    all: &[usize],
-    changes: &[FunctionChange],
-    neighbours: &Neighbours,
-) -> Vec<usize> {
-    let is_more = |at: usize| changes[at].own.difference > 0.0;
-    let mut left: Vec<usize> = (all.iter().copied())
-        .filter(|at| changes[*at].is_certain() && is_more(*at) != is_more(hub))
-        .collect();
-    let (mut found, mut pending) = (Vec::new(), vec![hub]);
-    while let Some(from) = pending.pop() {
-        let is_beside = |at: &usize| {
-            let (a, b) = (changes[from].index, changes[*at].index);
-            neighbours.calls(a, b)
-                || neighbours.calls(b, a)
-                || (from == hub && may_hide_caller([&changes[from], &changes[*at]], neighbours))
+fn size(changes: &[FunctionChange], at: usize) -> f64 {
+    changes[at].own.difference.abs()
+}
+
+/// Which of the changed functions call each other, by their places among the changes.
+struct Calls<'a> {
+    all: &'a [usize],
+    callers: BTreeMap<usize, Vec<usize>>,
+    callees: BTreeMap<usize, Vec<usize>>,
+}
+
+impl<'a> Calls<'a> {
+    fn between(all: &'a [usize], changes: &[FunctionChange], neighbours: &Neighbours) -> Self {
+        let places: BTreeMap<usize, usize> =
+            all.iter().map(|at| (changes[*at].index, *at)).collect();
+        let mut calls = Self {
+            all,
+            callers: BTreeMap::new(),
+            callees: BTreeMap::new(),
         };
-        let (near, far) = left.into_iter().partition(is_beside);
-        left = far;
-        pending.extend(&near);
-        found.extend::<Vec<usize>>(near);
+        for &caller in all {
+            let callees = neighbours.callees(changes[caller].index);
+            for callee in callees.filter_map(|callee| places.get(&callee).copied()) {
+                calls.callees.entry(caller).or_default().push(callee);
+                calls.callers.entry(callee).or_default().push(caller);
+            }
+        }
+        calls
     }
-    found.sort_by_key(|at| all.iter().position(|other| other == at));
-    found
+
+    /// What changed the other way round: the callers of a function, and what it calls, with what
+    /// that calls in turn, as where one is inlined into another that is inlined, too.
+    fn beside(
+        &self,
+        hub: usize,
+        changes: &[FunctionChange],
+        neighbours: &Neighbours,
+    ) -> [Vec<usize>; 2] {
+        let is_more = |at: usize| changes[at].own.difference > 0.0;
+        let is_opposite = |at: &usize| changes[*at].is_certain() && is_more(*at) != is_more(hub);
+        let of = |table: &BTreeMap<usize, Vec<usize>>, function: usize| -> Vec<usize> {
+            let functions = table.get(&function).into_iter().flatten().copied();
+            functions.filter(is_opposite).collect()
+        };
+        let hidden = self.all.iter().copied().filter(|at| {
+            is_opposite(at) && may_hide_caller([&changes[hub], &changes[*at]], neighbours)
+        });
+        let hidden: BTreeSet<usize> = hidden.collect();
+        let (mut above, mut below) = (hidden.clone(), hidden);
+        above.extend(of(&self.callers, hub));
+        let mut pending = vec![hub];
+        while let Some(from) = pending.pop() {
+            let callees = of(&self.callees, from).into_iter();
+            pending.extend(callees.filter(|callee| below.insert(*callee)));
+        }
+        [above, below].map(|functions| functions.into_iter().collect())
+    }
 }
 
 /// One of two that seem to be called by the same function may call the other. If both are on one

@@ -102,10 +102,10 @@ impl Neighbours {
         Some(*most.0)
     }
 
-    /// The one is seen to call the other.
-    pub(super) fn calls(&self, caller: usize, callee: usize) -> bool {
-        let callees = self.callees.get(&caller);
-        callees.is_some_and(|callees| callees.contains_key(&callee))
+    /// The functions that it is seen to call.
+    pub(super) fn callees(&self, caller: usize) -> impl Iterator<Item = usize> {
+        let callees = self.callees.get(&caller).into_iter().flatten();
+        callees.map(|(callee, _)| *callee)
     }
 }
 
