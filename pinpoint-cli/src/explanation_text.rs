@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anstyle::Style;
 use pinpoint_core::profile::{Explanation, FunctionChange, Verdict};
-use pinpoint_report::quantity::{count, percent_change};
+use pinpoint_report::quantity::{count, percent_change, quantity};
 use pinpoint_report::text::name;
 use pinpoint_report::words::explanation as words;
 
@@ -126,21 +126,30 @@ fn without_profiles(about: &About) -> Option<String> {
 fn not_in_profiles(explanation: &Explanation, about: &About) -> Option<[String; 2]> {
     let measured = about.measured.filter(|_| about.shown == Some(false))?;
     let relative = explanation.whole.difference / explanation.whole.base;
-    let unseen = match explanation.exact {
-        true => "waiting, caches and the kernel, which no count of instructions shows,",
-        false => "waiting, and what is too short to be sampled,",
-    };
-    Some([
-        "the difference is not in these profiles".into(),
-        format!(
-            "job {} measured {}, and under {} the whole moved by {}; {unseen} may be what changed. Look with --profiler {}",
-            about.explains,
-            percent_change(measured),
-            profiler(about),
-            percent_change(relative),
+    let (measured, moved) = (percent_change(measured), percent_change(relative));
+    let both = format!(
+        "job {} measured {measured}, and under {} the whole moved by {moved}",
+        about.explains,
+        profiler(about)
+    );
+    let reason = match about.waiting {
+        Some(seconds) => format!(
+            "a run waits {} {}, which no profiler of what runs shows. `strace -f -w -c` before the benchmark shows the system calls in which",
+            quantity(seconds.abs(), Some("s")),
+            if seconds > 0.0 { "longer" } else { "less" }
+        ),
+        None => format!(
+            "{} may be what changed. Look with --profiler {}",
+            match explanation.exact {
+                true =>
+                    "waiting, caches and the kernel, which no count of instructions shows,",
+                false => "waiting, and what is too short to be sampled,",
+            },
             about.alternative
         ),
-    ])
+    };
+    let found = "the difference is not in these profiles".into();
+    Some([found, format!("{both}; {reason}")])
 }
 
 fn greatest(explanation: &Explanation) -> Vec<&FunctionChange> {

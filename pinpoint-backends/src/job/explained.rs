@@ -12,7 +12,7 @@ use pinpoint_core::job::{BisectionResult, JobResult, NamedCulprit, PairwiseResul
 use pinpoint_core::results::Format;
 use pinpoint_core::{
     Answered, CombinedCommit, Direction, EffectOf, FindMetric, Limits, PairwiseSpec, Position,
-    Report, Status, Task, Variant, direction_of, is_memory,
+    Report, Status, Task, Usage, Variant, direction_of, is_memory,
 };
 use serde::{Deserialize, Serialize};
 
@@ -314,12 +314,15 @@ fn changes_between(
 }
 
 /// The profiles of a pair of runs: the files of each side.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ProfilePair {
     /// Of the base.
     pub base: Vec<PathBuf>,
     /// Of the experiment.
     pub experiment: Vec<PathBuf>,
+    /// What the operating system measured of both runs, the base's first; absent unless it
+    /// measured both.
+    pub usage: Option<[Usage; 2]>,
     /// Why one of them is missing.
     pub missing: Option<MissingProfile>,
 }
@@ -365,15 +368,17 @@ pub fn profile_pairs(answers: &[Answered], job_dir: &Path) -> Result<Vec<Profile
         });
         let [first_reason, second_reason] = reasons;
         let missing = first_reason.or(second_reason);
-        let (base, experiment) = match first {
-            Position::Lower => (first_files, second_files),
-            _ => (second_files, first_files),
+        let usage = [reports.first.usage, reports.second.usage];
+        let (base, experiment, [of_base, of_experiment]) = match first {
+            Position::Lower => (first_files, second_files, usage),
+            _ => (second_files, first_files, [usage[1], usage[0]]),
         };
         pairs.insert(
             *index,
             ProfilePair {
                 base,
                 experiment,
+                usage: of_base.zip(of_experiment).map(<[Usage; 2]>::from),
                 missing,
             },
         );

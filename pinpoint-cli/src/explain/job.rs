@@ -48,6 +48,10 @@ pub(crate) struct About {
     /// Whether enough of that is in the profiles; absent where nothing was measured to
     /// compare with.
     pub(crate) shown: Option<bool>,
+    /// The seconds by which the experiment waits longer, where that is most of what moved and
+    /// the profiles do not show it.
+    #[serde(default)]
+    pub(crate) waiting: Option<f64>,
     /// A profiler that sees other things.
     pub(crate) alternative: String,
     /// Pairs of runs that left no profiles of both sides.

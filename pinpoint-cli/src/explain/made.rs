@@ -3,14 +3,16 @@
 use std::fs;
 
 use bytesize::ByteSize;
-use pinpoint_backends::job::{Changes, Explained, JobConfig, machine_of, profile_pairs};
+use pinpoint_backends::job::{
+    Changes, Explained, JobConfig, ProfilePair, machine_of, profile_pairs,
+};
 use pinpoint_backends::local::{Profiler, Profiling, Repository};
 use pinpoint_backends::store::Job;
 use pinpoint_core::profile::{
     ExplainError, ExplainOptions, Explanation, Profile, SourceDiff, Window, explain,
-    shows_difference,
+    longer_wait, shows_difference,
 };
-use pinpoint_core::{Answers, Journal};
+use pinpoint_core::{Answers, Journal, Usage};
 use serde::Deserialize;
 
 use super::job::About;
@@ -130,14 +132,16 @@ pub(super) async fn made(
         diff.mark(&mut explanation);
     }
     let pairs_without_profiles = pairs.len() - read.count();
+    // In a window is a part of what the job measured.
+    let shown = (explains.difference.filter(|_| window.is_none()))
+        .map(|measured| shows_difference(measured, &explanation.whole));
     let about = About {
         job_id: job.id.to_string(),
         explains: explains.job.clone(),
         profiler: profiler_of(job),
         measured: explains.difference,
-        // In a window is a part of it.
-        shown: (explains.difference.filter(|_| window.is_none()))
-            .map(|measured| shows_difference(measured, &explanation.whole)),
+        shown,
+        waiting: longer_wait_in(&pairs).filter(|_| shown == Some(false)),
         alternative: alternative(job).into(),
         pairs_without_profiles,
         missing: (read.reason().map(|reason| reason.text(most)))
@@ -152,6 +156,12 @@ pub(super) async fn made(
         about: Some(about),
         options,
     })
+}
+
+fn longer_wait_in(pairs: &[ProfilePair]) -> Option<f64> {
+    let [base, experiment] =
+        [0, 1].map(|side| -> Vec<Usage> { pairs.iter().filter_map(|it| Some(it.usage?[side])).collect() });
+    longer_wait(&base, &experiment)
 }
 
 /// What moved between the profiles of a job.

@@ -176,6 +176,7 @@ fn about(explanation: &Explanation) -> About {
         profiler: "perf".into(),
         measured: Some(measured),
         shown: Some(shows_difference(measured, &explanation.whole)),
+        waiting: None,
         alternative: "callgrind".into(),
         pairs_without_profiles: 0,
         missing: None,
@@ -206,6 +207,22 @@ fn a_culprits_diff_and_its_difference_are_in_the_answer() {
         let text = explanation_text::of(&explanation, Some(&about));
         insta::assert_snapshot!(format!("explain_job_{name}"), without_styles(&text));
     }
+}
+
+#[test]
+fn a_run_that_waits_is_called_so() {
+    let mut all = explanations().into_iter();
+    let (_, explanation) = all.find(|(name, _)| *name == "uncertain").unwrap();
+    let said = |waiting| {
+        let about = About {
+            waiting: Some(waiting),
+            ..about(&explanation)
+        };
+        without_styles(&explanation_text::of(&explanation, Some(&about)))
+    };
+    assert!(said(0.05).contains("a run waits 50.00 ms longer"), "{}", said(0.05));
+    assert!(said(-0.05).contains("a run waits 50.00 ms less"));
+    assert!(!said(0.05).contains("--profiler"));
 }
 
 #[test]

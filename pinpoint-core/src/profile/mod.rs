@@ -43,7 +43,7 @@ mod symbol;
 mod timeline;
 mod window;
 
-pub use agreement::shows_difference;
+pub use agreement::{longer_wait, shows_difference};
 pub use comparability::FormatsDiffer;
 pub use cost_category::CostCategory;
 pub use costs::Costs;
