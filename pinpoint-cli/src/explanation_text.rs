@@ -141,8 +141,7 @@ fn not_in_profiles(explanation: &Explanation, about: &About) -> Option<[String; 
         None => format!(
             "{} may be what changed. Look with --profiler {}",
             match explanation.exact {
-                true =>
-                    "waiting, caches and the kernel, which no count of instructions shows,",
+                true => "waiting, caches and the kernel, which no count of instructions shows,",
                 false => "waiting, and what is too short to be sampled,",
             },
             about.alternative

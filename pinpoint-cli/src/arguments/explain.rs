@@ -65,7 +65,7 @@ pub(crate) struct Explain {
     /// What profiles the runs [default: what fits the benchmark and is installed].
     #[arg(long, value_name = "PROFILER", value_parser = ProfilerParser, default_value = "auto", hide_default_value = true, hide_possible_values = true, conflicts_with_all = ["base", "experiment"])]
     pub(crate) profiler: ProfilerArgument,
-    /// The number of pairs of runs [default: 14, and 1 with callgrind].
+    /// The number of pairs of runs [default: 16, and 1 with callgrind].
     #[arg(long, value_name = "N", conflicts_with_all = ["base", "experiment"])]
     pub(crate) pairs: Option<u32>,
     /// The culprit to explain, by the beginning of its hash [default: the first].

@@ -9,8 +9,8 @@ use pinpoint_backends::job::{
 use pinpoint_backends::local::{Profiler, Profiling, Repository};
 use pinpoint_backends::store::Job;
 use pinpoint_core::profile::{
-    ExplainError, ExplainOptions, Explanation, Profile, SourceDiff, Window, explain,
-    longer_wait, shows_difference,
+    ExplainError, ExplainOptions, Explanation, Profile, SourceDiff, Window, explain, longer_wait,
+    shows_difference,
 };
 use pinpoint_core::{Answers, Journal, Usage};
 use serde::Deserialize;
@@ -159,8 +159,12 @@ pub(super) async fn made(
 }
 
 fn longer_wait_in(pairs: &[ProfilePair]) -> Option<f64> {
-    let [base, experiment] =
-        [0, 1].map(|side| -> Vec<Usage> { pairs.iter().filter_map(|it| Some(it.usage?[side])).collect() });
+    let [base, experiment] = [0, 1].map(|side| -> Vec<Usage> {
+        pairs
+            .iter()
+            .filter_map(|it| Some(it.usage?[side]))
+            .collect()
+    });
     longer_wait(&base, &experiment)
 }
 

@@ -220,7 +220,11 @@ fn a_run_that_waits_is_called_so() {
         };
         without_styles(&explanation_text::of(&explanation, Some(&about)))
     };
-    assert!(said(0.05).contains("a run waits 50.00 ms longer"), "{}", said(0.05));
+    assert!(
+        said(0.05).contains("a run waits 50.00 ms longer"),
+        "{}",
+        said(0.05)
+    );
     assert!(said(-0.05).contains("a run waits 50.00 ms less"));
     assert!(!said(0.05).contains("--profiler"));
 }

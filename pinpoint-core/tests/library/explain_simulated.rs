@@ -150,7 +150,7 @@ fn compared(
 fn named(of_each: u64) -> Vec<(Shape, usize, bool, usize, usize)> {
     let mut rates = Vec::new();
     for shape in SHAPES {
-        for (runs, paired) in [(8, true), (10, true), (14, true), (8, false), (14, false)] {
+        for (runs, paired) in [(8, true), (10, true), (16, true), (8, false), (16, false)] {
             let (mut named, mut without) = (0, 0);
             for seed in 0..of_each {
                 let seed = seed * 25 + rates.len() as u64;
@@ -219,16 +219,16 @@ const SLOWER: [(Shape, usize); 5] = [
     (Shape::Scatter, 0),
 ];
 
-/// It is first in nearly all jobs; among 400 functions, three times the scatter is just about
-/// enough to be certain as well.
+/// It is first in nearly all jobs of 16 pairs, and certain in most: among 400 functions, three times
+/// the scatter is just about enough for that.
 fn a_slower_function_is_found(jobs: u64) -> Vec<(Shape, usize, usize)> {
     let mut rates = Vec::new();
     for (shape, function) in SLOWER {
-        let (first, certain) = found(shape, 14, (function, 50.0), jobs);
+        let (first, certain) = found(shape, 16, (function, 50.0), jobs);
         rates.push((shape, first, certain));
         let jobs = jobs as usize;
         assert!(first * 100 >= jobs * 95, "{shape:?}: {first} of {jobs}");
-        assert!(certain * 100 >= jobs * 60, "{shape:?}: {certain} of {jobs}");
+        assert!(certain * 100 >= jobs * 85, "{shape:?}: {certain} of {jobs}");
     }
     rates
 }
@@ -243,8 +243,4 @@ fn a_slower_function_is_first() {
 #[ignore = "takes minutes"]
 fn a_slower_function_is_first_in_a_thousand_jobs() {
     println!("first, and certain: {:?}", a_slower_function_is_found(1000));
-    println!(
-        "in 16 pairs: {:?}",
-        found(Shape::Scatter, 16, (0, 50.0), 1000)
-    );
 }

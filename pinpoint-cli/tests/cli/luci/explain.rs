@@ -86,7 +86,7 @@ fn a_culprit_is_explained_at_once_by_traces_of_crossbench() {
     let document = finished.document();
     let answer = &document["explanation"];
     assert_is_layout(answer);
-    assert_eq!(answer["base_runs"], 14, "{finished}");
+    assert_eq!(answer["base_runs"], 16, "{finished}");
     assert_eq!(answer["job"]["profiler"], "chrome");
     scene.nothing_is_left();
 
