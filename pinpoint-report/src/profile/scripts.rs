@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 /// The modules, each after those that it imports from.
-const MODULES: [(&str, &str); 25] = [
+const MODULES: [(&str, &str); 26] = [
     ("numbers", include_str!("scripts/numbers.js")),
     ("flame_graph", include_str!("scripts/flame_graph.js")),
     ("trees", include_str!("trees.js")),
@@ -14,6 +14,7 @@ const MODULES: [(&str, &str); 25] = [
     ("json_members", include_str!("scripts/json_members.js")),
     ("annotations", include_str!("scripts/annotations.js")),
     ("tracks", include_str!("scripts/tracks.js")),
+    ("kept_tracks", include_str!("scripts/kept_tracks.js")),
     ("tiles", include_str!("scripts/tiles.js")),
     ("overlays", include_str!("scripts/overlays.js")),
     ("elements", include_str!("scripts/elements.js")),

@@ -11,6 +11,7 @@ import { minimapView } from "./minimap_view.js";
 import { amount, signed } from "./numbers.js";
 import { Overlays, shapes } from "./overlays.js";
 import { drawShape } from "./shapes_view.js";
+import { forget, keep, kept } from "./kept_tracks.js";
 import { arrangement, changed, counterpart, restored, untouched } from "./tracks.js";
 import { tracksView } from "./tracks_view.js";
 import { treesView } from "./trees_view.js";
@@ -35,7 +36,8 @@ export function timelineView(section, data, choose) {
   const canvases = [...section.querySelectorAll(".chart canvas")];
   const minimap = section.querySelector(".minimap");
   const readout = section.querySelector(".readout");
-  const arranged = charts.map(({ tracks }) => untouched(tracks));
+  const storage = () => localStorage;
+  const arranged = charts.map(({ tracks }) => restored(untouched(tracks), kept(storage)));
   arranged[1] = restored(arranged[1], arranged[0]);
   const places = [null, null];
   const state = { track: [0, counterpart(charts[0].tracks, 0, charts[1].tracks)], selected: null, hits: null, isDragged: false };
@@ -185,6 +187,15 @@ export function timelineView(section, data, choose) {
   function arrange(side, change) {
     arranged[side] = change(arranged[side]);
     arranged[1 - side] = restored(arranged[1 - side], arranged[side]);
+    keep(storage, [arranged[side], arranged[1 - side]]);
+    tracks.show();
+    update();
+  }
+
+  function rearrange() {
+    forget(storage);
+    charts.forEach(({ tracks: all }, side) => { arranged[side] = untouched(all); });
+    arranged[1] = restored(arranged[1], arranged[0]);
     tracks.show();
     update();
   }
@@ -334,7 +345,7 @@ export function timelineView(section, data, choose) {
     restore = annotationsView(annotate, { charts, windows, overlays, selected: () => state.selected, nameOf, goTo, changed: draw });
   } else annotate.remove();
   const tracks = tracksView(section, charts, {
-    arranged: () => arranged, arrange, selected: (side) => state.track[side],
+    arranged: () => arranged, arrange, rearrange, selected: (side) => state.track[side],
     select(side, track) {
       selectTrack(side, track);
       update();

@@ -3,9 +3,10 @@
 import { button, element, foreign, refill, table, tick } from "./elements.js";
 import { changed, moved, order } from "./tracks.js";
 
-// `arranged` gives how the tracks of each side stand; `arrange` changes those of one. `selected`
+// `arranged` gives how the tracks of each side stand; `arrange` changes those of one, and
+// `rearrange` has all stand as in any first report. `selected`
 // gives the place of the track of a side whose trees are shown; `select` shows those of another.
-export function tracksView(section, charts, { arranged, arrange, selected, select }) {
+export function tracksView(section, charts, { arranged, arrange, rearrange, selected, select }) {
   const place = section.querySelector(".tracks .wide");
   // What a control does is said with its track: there are dozens.
   const named = (control, text, name, key) => {
@@ -43,7 +44,10 @@ export function tracksView(section, charts, { arranged, arrange, selected, selec
       });
       return table(["Track", "Entries", "Shown", "Unfolded", "Order"], rows, ["Before", "After"][side]);
     });
-    refill(place, ...sides);
+    const reset = button("Reset", rearrange);
+    reset.dataset.key = "reset";
+    const note = element("p", { className: "note" }, "The browser keeps this for the next report. ", reset);
+    refill(place, note, ...sides);
   }
 
   show();
