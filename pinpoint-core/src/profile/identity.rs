@@ -379,8 +379,8 @@ mod tests {
             "main (/a/m.py:1);f::h0123456789abcdef 1\n",
             "main (/b/m.py:7);f::hfedcba9876543210 2\n",
         ]);
-        assert_eq!(names, ["main", "f"]);
-        assert_eq!(of, [[0, 1], [0, 1]]);
+        assert_eq!(names, ["f", "main"]);
+        assert_eq!(of, [[1, 0], [1, 0]]);
     }
 
     #[test]
