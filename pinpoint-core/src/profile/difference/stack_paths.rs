@@ -182,8 +182,8 @@ mod tests {
 
     #[test]
     fn what_is_idle_or_small_is_on_no_path() {
-        let run = "main;(idle) 900\nmain;work 9995\nmain;small 5\n".to_owned();
-        let found = paths(&[run.clone()], &[run]);
+        let run = ["main;(idle) 900\nmain;work 9995\nmain;small 5\n".to_owned()];
+        let found = paths(&run, &run);
         let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["main", "work"]);
         assert_eq!(found[0].1.total.base, 10_000.0);
@@ -199,8 +199,8 @@ mod tests {
     #[test]
     fn the_number_of_paths_is_bounded() {
         let deep: Vec<String> = (0..2 * MOST).map(|f| format!("f{f}")).collect();
-        let run = format!("{} 7\n", deep.join(";"));
-        let found = paths(&[run.clone()], &[run]);
+        let run = [format!("{} 7\n", deep.join(";"))];
+        let found = paths(&run, &run);
         assert_eq!(found.len(), MOST);
         assert_eq!(
             (found[0].0.as_str(), found[MOST - 1].0.as_str()),
