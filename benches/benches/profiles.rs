@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use pinpoint_benches::memory::{Counting, measure};
-use pinpoint_core::profile::{ExplainOptions, Profile, Timeline, explain};
+use pinpoint_core::profile::{ExplainOptions, Profile, Timeline, compare_stacks, explain};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -268,14 +268,21 @@ fn main() {
             paired,
             ..ExplainOptions::default()
         };
-        let (time, memory) = measure(REPETITIONS, || {
+        let design = if paired { "in pairs" } else { "in groups" };
+        let say = |what: &str, (time, memory): (Duration, usize)| {
+            println!(
+                "{what} of 2 x 20, {design:12} {:>9}  memory {:.0} MB  limit 1000 ms",
+                milliseconds(time),
+                memory as f64 / 1e6
+            );
+        };
+        let functions = measure(REPETITIONS, || {
             explain(&base, &experiment, &options).expect("they can be compared")
         });
-        println!(
-            "difference of 2 x 20, {:12} {:>9}  memory {:.0} MB  limit 1000 ms",
-            if paired { "in pairs" } else { "in groups" },
-            milliseconds(time),
-            memory as f64 / 1e6
-        );
+        say("difference", functions);
+        let paths = measure(REPETITIONS, || {
+            compare_stacks(&base, &experiment, &options).expect("they can be compared")
+        });
+        say("paths     ", paths);
     }
 }

@@ -49,8 +49,8 @@ pub use cost_category::CostCategory;
 pub use costs::Costs;
 pub use difference::{
     CallChange, Change, Design, Detectable, ExplainError, ExplainOptions, Explanation,
-    FunctionChange, Grouping, PartChange, PathStep, RenameGuess, Rest, StackComparison, Verdict,
-    compare_stacks, explain,
+    FunctionChange, Grouping, PartChange, PathChange, PathStep, RenameGuess, Rest, StackComparison,
+    Verdict, compare_stacks, explain,
 };
 pub use error::{ProfileWarning, ReadProfileError};
 pub use export::{ExportError, ExportFormat, ExportFormatError, Exported, export};

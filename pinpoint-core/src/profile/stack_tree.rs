@@ -96,7 +96,9 @@ impl StackTree {
     /// The tree as far as a picture can show it: without stacks that have less than 0.01 %
     /// of both sides, with all that they call; more is left out where that leaves more than
     /// `most` stacks. What was spent there counts as the caller's own, so that sums stay.
-    pub fn visible(&self, most: usize) -> Self {
+    ///
+    /// For each stack of this tree, its place in the other one comes with it, if it is there.
+    pub fn visible(&self, most: usize) -> (Self, Vec<Option<usize>>) {
         let totals = self.totals();
         let [base, experiment] = totals[0].map(|whole| whole.max(f64::MIN_POSITIVE));
         let shares: Vec<f64> = totals
@@ -110,11 +112,14 @@ impl StackTree {
             least *= 2.0;
         }
         let mut nodes: Vec<StackNode> = Vec::with_capacity(count(least));
+        // Of each stack, or of the nearest caller that is left.
         let mut places = vec![0; self.nodes.len()];
+        let mut kept = vec![None; self.nodes.len()];
         for (place, node) in self.nodes.iter().enumerate() {
             let parent = places[node.parent];
             if place == 0 || shares[place] >= least {
                 places[place] = nodes.len();
+                kept[place] = Some(nodes.len());
                 nodes.push(StackNode { parent, ..*node });
             } else {
                 places[place] = parent;
@@ -122,10 +127,8 @@ impl StackTree {
                 nodes[parent].experiment += node.experiment;
             }
         }
-        Self {
-            functions: self.functions.clone(),
-            nodes,
-        }
+        let functions = self.functions.clone();
+        (Self { functions, nodes }, kept)
     }
 }
 
@@ -174,11 +177,12 @@ mod tests {
     #[test]
     fn what_a_picture_cannot_show_counts_as_the_callers_own() {
         let whole = tree(&["main;a;tiny 1\nmain;a 19999\n"], &["main;a 20000\n"]);
-        let seen = whole.visible(100);
+        let (seen, places) = whole.visible(100);
+        assert_eq!(places, [Some(0), Some(1), Some(2), None]);
         let expected = [(";main", 0.0, 0.0), (";main;a", 20_000.0, 20_000.0)];
         let expected = expected.map(|(name, base, experiment)| (name.to_owned(), base, experiment));
         assert_eq!(stacks(&seen), expected);
-        assert_eq!(whole.visible(1).nodes.len(), 1);
-        assert_eq!(whole.visible(1).totals()[0], whole.totals()[0]);
+        assert_eq!(whole.visible(1).0.nodes.len(), 1);
+        assert_eq!(whole.visible(1).0.totals()[0], whole.totals()[0]);
     }
 }

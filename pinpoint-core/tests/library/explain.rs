@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pinpoint_core::profile::{
     Design, ExplainError, ExplainOptions, Explanation, ExportError, ExportFormat, Exported,
-    FunctionChange, PartChange, Profile, Verdict, explain, export,
+    FunctionChange, PartChange, Profile, Verdict, compare_stacks, explain, export,
 };
 use proptest::prelude::*;
 
@@ -109,7 +109,7 @@ fn a_slower_function_is_named_with_its_path() {
 }
 
 /// The same build twice, with functions of any size: at most one comparison of twenty
-/// names one.
+/// names one, and one a path.
 #[test]
 fn the_same_build_twice_names_nothing() {
     let names: Vec<String> = (0..30).map(|f| format!("main;g{};f{f}", f % 4)).collect();
@@ -118,7 +118,7 @@ fn the_same_build_twice_names_nothing() {
         .zip(1..)
         .map(|(name, k)| (name.as_str(), 1000.0 / f64::from(k)))
         .collect();
-    let mut named = 0;
+    let (mut named, mut on_paths) = (0, 0);
     for seed in 0..1000 {
         let mut noise = Noise(seed);
         let count = 6 + (seed % 10) as usize;
@@ -134,8 +134,11 @@ fn the_same_build_twice_names_nothing() {
         let explanation = explain(&base, &experiment, &options).unwrap();
         assert!(explanation.path.is_empty() || !certain(&explanation).is_empty());
         named += usize::from(!certain(&explanation).is_empty());
+        let paths = compare_stacks(&base, &experiment, &options).unwrap().paths;
+        on_paths += usize::from(paths.iter().any(|path| path.is_certain));
     }
     assert!(named <= 50, "{named} of 1,000");
+    assert!(on_paths <= 50, "{on_paths} of 1,000");
 }
 
 #[test]

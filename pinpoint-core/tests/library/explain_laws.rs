@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use pinpoint_core::profile::{
-    Change, ExplainOptions, Explanation, PartChange, Profile, Verdict, explain,
+    Change, ExplainOptions, Explanation, PartChange, PathChange, Profile, StackComparison, Verdict,
+    compare_stacks, explain,
 };
 use proptest::prelude::*;
 
@@ -204,7 +205,121 @@ fn mirrored(verdict: &Verdict) -> Verdict {
     }
 }
 
+/// A path, from the outermost function inwards, each with its module.
+type Way = Vec<(String, String)>;
+
+/// The path to each stack of the tree.
+fn ways(compared: &StackComparison, back: impl Fn(&str) -> String) -> Vec<Way> {
+    let mut ways: Vec<Way> = vec![Vec::new()];
+    for node in compared.tree.nodes.iter().skip(1) {
+        let function = &compared.tree.functions[node.function];
+        let module = function.module.clone().unwrap_or_default();
+        let mut way = ways[node.parent].clone();
+        way.push((back(&function.name), module));
+        ways.push(way);
+    }
+    ways
+}
+
+fn paths(
+    compared: &StackComparison,
+    back: impl Fn(&str) -> String,
+) -> BTreeMap<Way, (PathChange, Option<f64>)> {
+    let ways = ways(compared, back);
+    let paths = compared.paths.iter().map(|path| {
+        // Their places and the last digits of p depend on the order of all.
+        let p = path.adjusted_p.map(|p| (p * 1e12).round());
+        let said = PathChange {
+            stack: 0,
+            adjusted_p: None,
+            ..path.clone()
+        };
+        (ways[path.stack].clone(), (said, p))
+    });
+    paths.collect()
+}
+
+/// What a stack of the program is as a path.
+fn way(spent: &Spent) -> Way {
+    let stack = spent.stack.iter();
+    stack.map(|f| (name(*f), module(*f))).collect()
+}
+
 proptest! {
+    /// Of paths, straight from the samples: the total is what stacks cost that begin with it. All
+    /// with 0.1 % of a side are there, and their own differences are the whole one.
+    #[test]
+    fn paths_are_those_of_the_samples(recorded in recorded(), paired: bool) {
+        let sides = [recorded.plain(0), recorded.plain(1)];
+        let compared = compare_stacks(&sides[0], &sides[1], &options(paired)).unwrap();
+        let totals = compared.tree.totals()[0];
+        let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * (totals[0] + totals[1]);
+        let found = paths(&compared, same);
+        prop_assert_eq!(found.len(), compared.paths.len());
+        for (path, (change, _)) in &found {
+            if path[0].0 == "start" {
+                continue;
+            }
+            let total = recorded.difference(|spent| way(spent).starts_with(path));
+            let own = recorded.difference(|spent| way(spent) == *path);
+            prop_assert!(close(change.total.difference, total), "{path:?} {change:?} {total}");
+            prop_assert!(close(change.own.difference, own), "{path:?} {change:?} {own}");
+            prop_assert!(!change.is_certain || change.total.difference != 0.0);
+        }
+        let mut all: BTreeMap<Way, [f64; 2]> = BTreeMap::new();
+        for side in [0, 1] {
+            for (spent, at) in recorded.program.iter().zip(0..) {
+                let runs = &recorded.weights[side];
+                let mean = runs.iter().map(|run| f64::from(run[at])).sum::<f64>() / runs.len() as f64;
+                for length in 1..=spent.stack.len() {
+                    all.entry(way(spent)[..length].to_vec()).or_default()[side] += mean;
+                }
+            }
+        }
+        for (path, means) in all {
+            let share = (means[0] / totals[0]).max(means[1] / totals[1]);
+            if (share - 0.001).abs() > 1e-9 {
+                prop_assert_eq!(found.contains_key(&path), share >= 0.001, "{:?} {}", path, share);
+            }
+        }
+        let own: f64 = found.values().map(|(change, _)| change.own.difference).sum();
+        let is_listed = |stack: usize| compared.paths.iter().any(|path| path.stack == stack);
+        let rest = compared.tree.nodes.iter().enumerate().filter(|(stack, _)| !is_listed(*stack));
+        let rest: f64 = rest.map(|(_, node)| node.experiment - node.base).sum();
+        prop_assert!(close(own + rest, recorded.difference(|_| true)));
+    }
+
+    /// The other way round paths are the opposite; of functions with other names that are said to
+    /// be the same, the same.
+    #[test]
+    fn paths_of_swapped_and_of_renamed_sides(recorded in recorded(), paired: bool) {
+        let (base, experiment) = (recorded.plain(0), recorded.plain(1));
+        let forth = compare_stacks(&base, &experiment, &options(paired)).unwrap();
+        let back = compare_stacks(&experiment, &base, &options(paired)).unwrap();
+        let (found, mut opposite) = (paths(&forth, same), paths(&back, same));
+        for (change, _) in opposite.values_mut() {
+            change.total = negated(&change.total);
+            change.own = negated(&change.own);
+        }
+        prop_assert_eq!(&found, &opposite);
+
+        let called = |function: u8| format!("other::{}_g", name(function));
+        let renamed = recorded.profiles(1, 1, called, |at| at);
+        let names = |side: usize| -> BTreeSet<u8> {
+            let program = recorded.program.iter().enumerate();
+            let program = program.filter(|(at, _)| recorded.weights[side].iter().any(|run| run[*at] > 0));
+            program.flat_map(|(_, spent)| &spent.stack).copied().collect()
+        };
+        // Where each module has the function on both sides.
+        if names(0) == names(1) {
+            let mut options = options(paired);
+            options.same = names(0).into_iter().map(|f| (name(f), called(f))).collect();
+            let compared = compare_stacks(&base, &renamed, &options).unwrap();
+            let back = |name: &str| name.trim_start_matches("other::").trim_end_matches("_g").to_owned();
+            prop_assert_eq!(&found, &paths(&compared, back));
+        }
+    }
+
     /// Own and total differences, threads, categories and the path, straight from the samples.
     #[test]
     fn differences_are_those_of_the_samples(recorded in recorded(), paired: bool) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 use pinpoint_core::profile::{
-    Change, Explanation, Function, FunctionChange, PartChange, Profile, StackComparison,
+    Change, Explanation, Function, FunctionChange, PartChange, PathChange, Profile, StackComparison,
 };
 use serde::Serialize;
 
@@ -22,6 +22,7 @@ pub(super) struct Data {
     unit: String,
     functions: Functions,
     stacks: Stacks,
+    paths: Paths,
     calls: Calls,
     groups: BTreeMap<&'static str, Groups>,
     /// The side whose runs alone have times.
@@ -51,6 +52,34 @@ struct Stacks {
     function: Vec<usize>,
     before: Vec<f64>,
     after: Vec<f64>,
+}
+
+/// What is known of the greatest stacks; see `scripts/paths.js`.
+#[derive(Debug, Default, Serialize)]
+struct Paths {
+    stack: Vec<usize>,
+    difference: Vec<f64>,
+    interval: Vec<Option<[f64; 2]>>,
+    p: Vec<Option<f64>>,
+    certain: Vec<u8>,
+}
+
+impl Paths {
+    /// Of the stacks that have a place on the page.
+    fn of(paths: &[PathChange], places: &[Option<usize>]) -> Self {
+        let mut columns = Self::default();
+        for path in paths {
+            let Some(stack) = places[path.stack] else {
+                continue;
+            };
+            columns.stack.push(stack);
+            columns.difference.push(short(words::shown(&path.total)));
+            columns.interval.push(interval(&path.total));
+            columns.p.push(path.adjusted_p.map(short));
+            columns.certain.push(u8::from(path.is_certain));
+        }
+        columns
+    }
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -93,7 +122,7 @@ impl Data {
         [base, experiment]: [&[Profile]; 2],
         drawn: [Option<Drawn>; 2],
     ) -> Self {
-        let tree = compared.tree.visible(MOST_STACKS);
+        let (tree, places) = compared.tree.visible(MOST_STACKS);
         let rows = explanation.functions.iter().enumerate();
         let mut functions = Known {
             all: &tree.functions,
@@ -145,6 +174,7 @@ impl Data {
             unit: clean(&explanation.unit.to_string()).into_owned(),
             functions: functions.listed,
             stacks,
+            paths: Paths::of(&compared.paths, &places),
             calls,
         }
     }

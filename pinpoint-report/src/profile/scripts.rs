@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 const MODULES: [(&str, &str); 26] = [
     ("numbers", include_str!("scripts/numbers.js")),
     ("flame_graph", include_str!("scripts/flame_graph.js")),
+    ("paths", include_str!("scripts/paths.js")),
     ("trees", include_str!("trees.js")),
     ("breadcrumbs", include_str!("scripts/breadcrumbs.js")),
     ("windows", include_str!("scripts/windows.js")),

@@ -242,6 +242,75 @@ fn the_flame_charts_of_both_sides_move_together() {
     assert_eq!(browser.complaints(&file), [] as [Value; 0]);
 }
 
+/// `parse` calls `next`, which alone takes longer: both paths do, and that of `print` does not.
+#[test]
+#[ignore = "needs Chromium"]
+fn a_path_says_how_sure_its_difference_is() {
+    let world = World::new();
+    let file = reported(&world);
+    let mut browser = Chromium::start();
+    browser.open(&file);
+    is_drawn(&mut browser, "#flame-graph canvas");
+    browser.evaluate("document.querySelector('#flame-graph canvas').focus()");
+    for key in ["ArrowDown", "ArrowDown", "Enter"] {
+        browser.press(key);
+    }
+    // Of six runs on each side, whose 40 rounds have 1.5 ms more: of the total, not of `parse` itself.
+    let said = text(&mut browser, "#flame-graph .readout");
+    let (_, sure) = said.split_once("; estimate +60.00 ms [+").expect(&said);
+    let (interval, sure) = sure.split_once("], adjusted p 0.00").expect(&said);
+    let (low, high) = interval.split_once(" ms, +").expect(&said);
+    let [low, high] = [low, high.trim_end_matches(" ms")].map(|end| end.parse::<f64>().unwrap());
+    assert!(low < 60.0 && 60.0 < high, "{said}");
+    assert!(sure.contains(", certain; by itself +0 ns"), "{said}");
+    let label = browser.evaluate("document.querySelector('#flame-graph canvas').ariaLabel ?? document.querySelector('#flame-graph canvas').getAttribute('aria-label')");
+    assert!(label.as_str().unwrap().ends_with(&said), "{label}");
+    // The table says the same, of what is called.
+    let called = text(&mut browser, "#flame-graph .called tbody");
+    assert!(called.contains(&format!("[+{interval}]")), "{called}");
+    // What is not certain goes: `print`, beside `parse`.
+    browser.evaluate("document.querySelector('#flame-graph input[value=after]').click()");
+    browser.press("Escape");
+    let called = text(&mut browser, "#flame-graph .called tbody");
+    assert!(
+        called.contains("parse") && called.contains("print"),
+        "{called}"
+    );
+    browser.evaluate("document.querySelector('#flame-graph input[type=checkbox]').click()");
+    let called = text(&mut browser, "#flame-graph .called tbody");
+    assert!(
+        called.contains("parse") && !called.contains("print"),
+        "{called}"
+    );
+
+    // In the call tree, rows are opened by the keyboard, and have what their path has.
+    browser.evaluate("document.querySelector('.trees').open = true");
+    for name in ["main", "parse"] {
+        browser.wait_for(&format!(
+            "[...document.querySelectorAll('#timeline .tree tbody button')].some(it => it.textContent.endsWith('{name}'))"
+        ));
+        browser.evaluate(&format!(
+            "[...document.querySelectorAll('#timeline .tree tbody button')].find(it => it.textContent.endsWith('{name}')).focus()"
+        ));
+        browser.press("Enter");
+    }
+    let row = |browser: &mut Chromium, name: &str| {
+        let row = browser.evaluate(&format!(
+            "[...document.querySelectorAll('#timeline .tree tbody tr')].find(it => it.cells[0].textContent.endsWith('{name}')).cells[7].textContent"
+        ));
+        row.as_str().unwrap().to_owned()
+    };
+    let total = format!("total +60.00 ms [+{interval}]");
+    assert_eq!(row(&mut browser, "parse"), total);
+    assert_eq!(row(&mut browser, "Lexer::next"), total);
+    // Where short calls are passed over, a row may be another path: the function's is left.
+    type_into(&mut browser, "#timeline input[type=number]", "0.001");
+    browser
+        .wait_for("document.querySelector('#timeline .tree tbody').textContent.includes('self +')");
+    assert!(row(&mut browser, "Lexer::next").starts_with("self +60.00 ms ["));
+    assert_eq!(browser.complaints(&file), [] as [Value; 0]);
+}
+
 #[test]
 #[ignore = "needs Chromium"]
 fn an_explanation_fits_a_phone_and_does_without_scripts() {

@@ -1,11 +1,11 @@
 //! What moved between a function and those that call it.
 
 use hashbrown::HashMap;
-use pinpoint_compare::Scratch;
 
 use super::runs::{Run, Runs};
-use super::statistics::{adjusted, test};
-use super::{Change, ExplainError, ExplainOptions, Grouping, LEAST_SHARE, PartChange, groups};
+use super::statistics::{Found, together};
+use super::{Change, ExplainError, ExplainOptions, Grouping, LEAST_SHARE, PartChange, PathChange};
+use super::{groups, stack_paths};
 use crate::profile::costs::outermost;
 use crate::profile::stack_tree::StackTree;
 use crate::profile::{Profile, identity};
@@ -37,6 +37,10 @@ pub struct StackComparison {
     pub functions_of: Vec<Vec<u32>>,
     /// Pairs of caller and callee with at least 0.1 % of a side, the greatest first.
     pub calls: Vec<CallChange>,
+    /// Paths of the tree with at least 0.1 % of a side, but not more than 5,000, those with the
+    /// greatest parts; in the order of the tree. A profile that counts calls has no stacks, and
+    /// so no paths.
+    pub paths: Vec<PathChange>,
     /// What moved in functions that belong together, in each of the ways in which they do.
     pub groups: Vec<(Grouping, Vec<PartChange>)>,
 }
@@ -50,7 +54,8 @@ pub struct StackComparison {
 ///
 /// # Cost
 ///
-/// Proportional to the stacks of all profiles, and to the pairs of functions times the runs.
+/// Proportional to the stacks of all profiles, and to the pairs of functions and the paths times
+/// the runs.
 pub fn compare_stacks(
     base: &[Profile],
     experiment: &[Profile],
@@ -72,10 +77,12 @@ pub fn compare_stacks(
         .map(group)
         .collect::<Result<_, _>>()?;
     let tree = StackTree::of(base, experiment, &identified).without(&identified.idle);
+    let paths = stack_paths::changes(&tree, &runs, exact)?;
     Ok(StackComparison {
         tree,
         functions_of: identified.of,
         calls,
+        paths,
         groups,
     })
 }
@@ -109,22 +116,18 @@ fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallChange>, ExplainError> {
     tested.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     tested.truncate(MOST);
 
-    let (mut scratch, mut tests) = (Scratch::new(), Vec::new());
-    let mut changes = Vec::with_capacity(tested.len());
-    for (_, (caller, callee), values) in tested {
-        let (total, p) = test(values, runs, &mut scratch)?;
-        tests.extend(p.filter(|_| !exact));
-        changes.push(CallChange {
-            caller,
-            callee,
-            total,
-            adjusted_p: None,
-        });
-    }
-    for (change, p) in changes.iter_mut().zip(adjusted(&tests)?) {
-        change.adjusted_p = p;
-    }
-    Ok(changes)
+    let found = together(
+        tested.iter().map(|(.., values)| values.as_slice()),
+        runs,
+        exact,
+    )?;
+    let change = |((_, (caller, callee), _), found): ((f64, _, &Vec<f64>), Found)| CallChange {
+        caller,
+        callee,
+        total: found.change,
+        adjusted_p: found.adjusted_p,
+    };
+    Ok(tested.into_iter().zip(found).map(change).collect())
 }
 
 /// What one run spent on the way from each caller to each callee.

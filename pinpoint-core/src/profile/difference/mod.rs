@@ -16,7 +16,7 @@
 //! whole difference.
 //!
 //! The same is said of the threads, by their names, and of what time went into
-//! (`parts.rs`).
+//! (`parts.rs`), and for pictures of the paths of the call tree (`stack_paths.rs`).
 //!
 //! What a function gains and those that it calls lose, or the other way round, is *moved*:
 //! that is what inlining does, and no change by itself.
@@ -28,6 +28,7 @@ mod parts;
 mod path;
 mod renamed;
 mod runs;
+mod stack_paths;
 mod statistics;
 mod thread_name;
 
@@ -39,6 +40,7 @@ use serde::{Deserialize, Serialize};
 pub use calls::{CallChange, StackComparison, compare_stacks};
 pub use groups::Grouping;
 pub use renamed::RenameGuess;
+pub use stack_paths::PathChange;
 pub use statistics::Detectable;
 
 use super::identity::{self, Function};

@@ -30,7 +30,7 @@ const MOST_COUNTED: usize = 12;
 
 /// A p-value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Test {
+struct Test {
     p: f64,
     /// The smallest that it could have been with the values found, however they are arranged.
     least: f64,
@@ -76,7 +76,7 @@ pub(super) fn change(values: &[f64], runs: &Runs) -> Result<Change, CompareError
 }
 
 /// The change of a value, and the test of its difference, if there can be one.
-pub(super) fn test(
+fn test(
     values: &[f64],
     runs: &Runs,
     scratch: &mut Scratch,
@@ -204,10 +204,44 @@ pub(super) fn changes(
 
 /// The p-values, adjusted for being many. Functions that were seen in a few runs only could not
 /// have a small one, and do not count.
-pub(super) fn adjusted(tests: &[Test]) -> Result<Vec<Option<f64>>, CompareError> {
+fn adjusted(tests: &[Test]) -> Result<Vec<Option<f64>>, CompareError> {
     let p_values: Vec<f64> = tests.iter().map(|test| test.p).collect();
     let least: Vec<f64> = tests.iter().map(|test| test.least).collect();
     benjamini_hochberg_discrete(&p_values, &least, LEVEL)
+}
+
+/// What was found of one of many values.
+pub(super) struct Found {
+    pub(super) change: Change,
+    pub(super) adjusted_p: Option<f64>,
+    pub(super) is_certain: bool,
+}
+
+/// The changes of several values, each given for each run, that are tested together.
+pub(super) fn together<'a>(
+    all: impl Iterator<Item = &'a [f64]> + Clone,
+    runs: &Runs,
+    exact: bool,
+) -> Result<Vec<Found>, CompareError> {
+    let (mut scratch, mut tests, mut found) = (Scratch::new(), Vec::new(), Vec::new());
+    for values in all.clone() {
+        let (change, p) = test(values, runs, &mut scratch)?;
+        tests.extend(p.filter(|_| !exact));
+        found.push(Found {
+            change,
+            adjusted_p: None,
+            is_certain: false,
+        });
+    }
+    for (found, p) in found.iter_mut().zip(adjusted(&tests)?) {
+        found.adjusted_p = p;
+    }
+    let whole = runs.wholes().into_iter().fold(0.0, f64::max);
+    for (found, values) in found.iter_mut().zip(all) {
+        let values = values.split_at(runs.base);
+        found.is_certain = is_certain(&found.change, values, found.adjusted_p, exact, whole);
+    }
+    Ok(found)
 }
 
 /// What moved in each part of the whole, given its value for each run, certain ones first.
@@ -216,28 +250,15 @@ pub(super) fn part_changes(
     runs: &Runs,
     exact: bool,
 ) -> Result<Vec<PartChange>, CompareError> {
-    let (mut scratch, mut tests) = (Scratch::new(), Vec::new());
-    let mut changes = Vec::with_capacity(parts.len());
-    for (name, values) in parts {
-        let (own, p) = test(&values, runs, &mut scratch)?;
-        tests.extend(p.filter(|_| !exact));
-        let change = PartChange {
-            name,
-            own,
-            adjusted_p: None,
-            is_certain: false,
-        };
-        changes.push((change, values));
-    }
-    for ((change, _), p) in changes.iter_mut().zip(adjusted(&tests)?) {
-        change.adjusted_p = p;
-    }
-    let whole = runs.wholes().into_iter().fold(0.0, f64::max);
-    for (change, values) in &mut changes {
-        let values = values.split_at(runs.base);
-        change.is_certain = is_certain(&change.own, values, change.adjusted_p, exact, whole);
-    }
-    let mut changes: Vec<PartChange> = changes.into_iter().map(|(change, _)| change).collect();
+    let values = parts.iter().map(|(_, values)| values.as_slice());
+    let found = together(values, runs, exact)?;
+    let change = |((name, _), found): ((String, Vec<f64>), Found)| PartChange {
+        name,
+        own: found.change,
+        adjusted_p: found.adjusted_p,
+        is_certain: found.is_certain,
+    };
+    let mut changes: Vec<PartChange> = parts.into_iter().zip(found).map(change).collect();
     changes.sort_by(|a, b| {
         (b.is_certain.cmp(&a.is_certain))
             .then(b.own.difference.abs().total_cmp(&a.own.difference.abs()))

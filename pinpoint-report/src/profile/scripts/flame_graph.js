@@ -6,7 +6,7 @@
 //   { parent: [0, 0, 1], function: [0, 0, 1], before: [0, 1, 9], after: [0, 1, 12] }
 //
 // `before` and `after` are what was spent with exactly this stack, as means of the runs.
-// `certain` says of each function whether its difference is certain.
+// `certain` says of each stack whether its difference is certain.
 
 // The least width of a stack that is drawn, in pixels.
 const LEAST_WIDTH = 0.5;
@@ -31,7 +31,7 @@ export function flameGraph(stacks, certain) {
     // How much moved here and below: gains and losses, both.
     moved: Float64Array.from(stacks.before, (before, place) => Math.abs(stacks.after[place] - before)),
     // It, or something that it calls, is certain.
-    leadsToCertain: Uint8Array.from(stacks.function, (it, place) => (place > 0 && certain[it] ? 1 : 0)),
+    leadsToCertain: Uint8Array.from(stacks.function, (_, place) => (certain[place] ? 1 : 0)),
     children: Array.from({ length: count }, () => []),
   };
   for (let place = 1; place < count; place += 1) graph.depth[place] = graph.depth[stacks.parent[place]] + 1;
@@ -91,7 +91,7 @@ export function shownChildren(graph, place, { mode, certainOnly }) {
 export function layout(graph, state, width) {
   const { mode, root, certainOnly } = state;
   const rectangles = [];
-  const paint = (place) => (certainOnly && !graph.certain[graph.stacks.function[place]]
+  const paint = (place) => (certainOnly && !graph.certain[place]
     ? 0 : tone(graph.before[place], graph.after[place]));
   const path = [0, ...pathTo(graph, root).slice(1).slice(-MOST_CALLERS)];
   const top = path.length - 1;

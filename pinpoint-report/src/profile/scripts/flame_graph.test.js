@@ -11,7 +11,7 @@ const STACKS = {
   before: [0, 1, 20, 70, 0, 30],
   after: [0, 1, 20, 82, 2, 27],
 };
-const CERTAIN = [false, false, true, true, false];
+const CERTAIN = [false, false, false, true, true, false];
 const graph = flame.flameGraph(STACKS, CERTAIN);
 const whole = { mode: "after", root: 0, certainOnly: false };
 const shown = (state, width) => flame.layout(graph, state, width).rectangles

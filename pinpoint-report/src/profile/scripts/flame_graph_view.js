@@ -2,7 +2,8 @@
 
 import { button, choice, colours, element, foreign, once, prepare, search, table, tick } from "./elements.js";
 import { finder, fit, flameGraph, found, layout, neighbour, pathTo, shownChildren, stackAt } from "./flame_graph.js";
-import { amount, relative, signed } from "./numbers.js";
+import { amount, pValue, relative, signed, signedWithInterval } from "./numbers.js";
+import { certainStacks, pathsOf } from "./paths.js";
 
 const ROW = 20;
 const MODES = [["difference", "what moved"], ["before", "before"], ["after", "after"]];
@@ -10,10 +11,11 @@ const TONES = [-4, -3, -2, -1, 0, 1, 2, 3, 4];
 const INKS = [...TONES.map((it) => `tone${it}`), "paper", "ink", "dark-ink", "light-ink", "soft", "link"];
 
 // Fills the section. `choose` is called with a function whose callers are asked for.
-export function flameGraphView(section, { functions, stacks, unit }, choose) {
+export function flameGraphView(section, { functions, stacks, paths: columns, unit }, choose) {
   const canvas = section.querySelector("canvas");
   const readout = section.querySelector(".readout");
-  const graph = flameGraph(stacks, functions.certain);
+  const paths = pathsOf(stacks, columns);
+  const graph = flameGraph(stacks, certainStacks(stacks, paths, functions.certain));
   const state = { mode: graph.moved[0] > 0 ? "difference" : "after", root: 0, certainOnly: false };
   let [selected, hovered, hits, picture] = [0, null, null, { rectangles: [], rows: 1 }];
 
@@ -24,7 +26,15 @@ export function flameGraphView(section, { functions, stacks, unit }, choose) {
     const where = place === 0 ? "" : functions.place[stacks.function[place]];
     const percent = relative(before, after);
     return `${name(place)}${where ? ` (${where})` : ""}: ${amount(before, unit)} before, ${amount(after, unit)} after, `
-      + `${signed(after - before, unit)}${percent ? ` (${percent})` : ""}; by itself ${signed(own, unit)}`;
+      + `${signed(after - before, unit)}${percent ? ` (${percent})` : ""}${inAllRuns(place)}; by itself ${signed(own, unit)}`;
+  };
+
+  // How sure the difference of a stack is, where there are enough runs to tell.
+  const inAllRuns = (place) => {
+    const path = paths.known(place);
+    if (!path?.interval) return path?.isCertain ? ", certain" : "";
+    const p = path.p === null ? "" : `, adjusted p ${pValue(path.p)}`;
+    return `; estimate ${signedWithInterval(path, unit)}${p}, ${path.isCertain ? "certain" : "not certain"}`;
   };
 
   const draw = once(() => {
@@ -95,13 +105,14 @@ export function flameGraphView(section, { functions, stacks, unit }, choose) {
 
   // The table: what is called from the stack that is zoomed into.
   function called() {
-    const rows = shownChildren(graph, state.root, state).slice(0, 100).map((place) => [
+    const rows = shownChildren(graph, state.root, state).slice(0, 100).map((place) => [place, paths.known(place)]).map(([place, path]) => [
       button(foreign(name(place)), () => zoom(place), { className: "name" }),
       amount(graph.before[place], unit), amount(graph.after[place], unit),
       signed(graph.after[place] - graph.before[place], unit), relative(graph.before[place], graph.after[place]),
+      path?.interval && signedWithInterval(path, unit), path && path.p !== null ? pValue(path.p) : null,
       signed(stacks.after[place] - stacks.before[place], unit),
     ]);
-    const heads = ["Function", "Before", "After", "Difference", "Part", "By itself"];
+    const heads = ["Function", "Before", "After", "Difference", "Part", "Estimate [95 %]", "Adjusted p", "By itself"];
     section.querySelector(".called").replaceChildren(
       table(heads, rows, `Called from ${name(state.root)}; the name of a function leads into it`));
   }

@@ -24,6 +24,12 @@ export function signed(value, unit) {
   return (value >= 0 ? "+" : "") + amount(value, unit);
 }
 
+// A difference, with its interval where there is one.
+export function signedWithInterval({ difference, interval }, unit) {
+  const ends = interval ? ` [${interval.map((end) => signed(end, unit)).join(", ")}]` : "";
+  return signed(difference, unit) + ends;
+}
+
 // A difference in percent of the level before; empty without one.
 export function relative(before, after) {
   const part = 100 * (after - before) / before;

@@ -2,7 +2,8 @@
 
 import { button, choice, element, foreign, refill, search, table, tick } from "./elements.js";
 import { joined } from "./chart.js";
-import { amount, pValue, signed } from "./numbers.js";
+import { amount, pValue, signed, signedWithInterval } from "./numbers.js";
+import { pathsOf, stackOfRow } from "./paths.js";
 import { bottomUp, callTree, callers, eventLog, thirdParty } from "../trees.js";
 
 const TREES = [["call tree", "call tree"], ["bottom-up", "bottom-up"], ["third party", "third party"], ["event log", "event log"]];
@@ -19,7 +20,8 @@ const change = (us) => signed(us * 1000, "nanoseconds");
 
 // Fills the parts of the section. `look` gives what is looked at:
 // [{ track, place, kinds, window }, …] of both sides; the place of a track that is not there is null. Gives a function that shows it anew.
-export function treesView(section, { functions, groups, unit }, look) {
+export function treesView(section, { functions, groups, stacks, paths: columns, unit }, look) {
+  const paths = pathsOf(stacks, columns);
   const state = { tree: "call tree", text: "", group: "", least: 0, without: new Set(), open: new Set() };
   const place = section.querySelector(".tree");
 
@@ -37,21 +39,22 @@ export function treesView(section, { functions, groups, unit }, look) {
     }
     const roots = sides.map(build);
     const rows = [];
-    const add = (level, path, ids, depth) => {
+    const add = (level, path, ids, stack, depth) => {
       for (const row of level.slice(0, MOST)) {
         const key = [...path, row.id].join("\n");
         const kind = kindOf(row, sides);
         // From the outermost caller that is open to the row: groups are no callers.
         const inner = kind ? [...ids, kind.id] : ids;
-        // What is known of all runs is known of the function, and not of the way from a caller.
-        const inAll = state.tree === "call tree" || inner.length <= 1 ? ofAllRuns(row.id, kind) : null;
+        const at = stackOfRow(paths, stack, kind);
+        // Else what is known of all runs is known of the function, and not of the way from a caller.
+        const inAll = ofPath(at, kind) ?? (state.tree === "call tree" || inner.length <= 1 ? ofAllRuns(row.id, kind) : null);
         rows.push(line(row, kind, depth, key, inAll));
-        if (state.open.has(key)) add(below(sides, row, inner), [...path, row.id], inner, depth + 1);
+        if (state.open.has(key)) add(below(sides, row, inner), [...path, row.id], inner, at, depth + 1);
       }
       if (level.length > MOST) rows.push([element("span", { className: "note", textContent: `… ${level.length - MOST} more` }), ...new Array(8).fill("")]);
     };
-    add(joined(roots[0].children, roots[1].children), [], [], 0);
-    const heads = ["Function or event", "Before", "After", "Difference", "Self before", "Self after", "Self difference", "Self in all runs [95 %]", "Adjusted p"];
+    add(joined(roots[0].children, roots[1].children), [], [], isWhole() ? 0 : null, 0);
+    const heads = ["Function or event", "Before", "After", "Difference", "Self before", "Self after", "Self difference", "In all runs [95 %]", "Adjusted p"];
     const idle = roots.map(({ self }) => time(self));
     const made = rows.length === 0 ? element("p", { className: "note", textContent: "Nothing in this window." })
       : table(heads, rows, `${tracksInWords(sides)}. Nothing ran for ${idle[0]} before and ${idle[1]} after.`);
@@ -85,6 +88,15 @@ export function treesView(section, { functions, groups, unit }, look) {
     return joined(...sides.map(({ track, kinds, window }) => callers(track, kinds, plain(window), ids)));
   }
 
+  // Every call has its row, so that a row's callers are those that it had.
+  const isWhole = () => state.tree === "call tree" && state.least === 0 && state.without.size === 0;
+
+  // The total difference of a call on its path, in all runs; null where nothing is known.
+  function ofPath(stack, kind) {
+    const known = stack !== null && kind?.function >= 0 ? paths.known(stack) : null;
+    return known && { what: "total", ...known };
+  }
+
   // The own difference of a function, or of a group of them, in all runs; null where nothing is known:
   // what has no group has events among it.
   function ofAllRuns(id, kind) {
@@ -92,7 +104,7 @@ export function treesView(section, { functions, groups, unit }, look) {
     const of = kind ? functions : groups[groupingOf()];
     const at = kind ? kind.function : of?.name.indexOf(id) ?? -1;
     if (at < 0 || (kind && of.row[at] < 0)) return null;
-    return { difference: of.difference[at], interval: of.interval[at], p: of.p[at] };
+    return { what: "self", difference: of.difference[at], interval: of.interval[at], p: of.p[at] };
   }
 
   function line(row, kind, depth, key, inAll) {
@@ -113,7 +125,7 @@ export function treesView(section, { functions, groups, unit }, look) {
     return [
       indented, time(totals[0]), time(totals[1]), change(totals[1] - totals[0]),
       time(selfs[0]), time(selfs[1]), change(selfs[1] - selfs[0]),
-      inAll && signed(inAll.difference, unit) + (inAll.interval ? ` [${inAll.interval.map((end) => signed(end, unit)).join(", ")}]` : ""),
+      inAll && `${inAll.what} ${signedWithInterval(inAll, unit)}`,
       inAll && inAll.p !== null ? pValue(inAll.p) : null,
     ];
   }

@@ -1,0 +1,39 @@
+// What is known of the paths of all runs' stacks: a stack's total, with all that it calls, is
+// compared over the runs. Paths are columns, callers before what they call:
+//
+//   { stack: [1, 3], difference: [9, 9], interval: [[7, 11], null], p: [0.01, null], certain: [1, 0] }
+//
+// Smaller stacks have none.
+
+// `known` gives what is known of a stack, `called` the stack in which a stack calls a function;
+// both give null where there is none.
+export function pathsOf(stacks, paths) {
+  const rows = new Map(paths.stack.map((stack, row) => [stack, row]));
+  const key = (caller, called) => `${caller} ${called}`;
+  const inner = new Map(paths.stack.map((stack) => [key(stacks.parent[stack], stacks.function[stack]), stack]));
+  return {
+    known(stack) {
+      const row = rows.get(stack);
+      if (row === undefined) return null;
+      const { difference, interval, p, certain } = paths;
+      return { difference: difference[row], interval: interval[row], p: p[row], isCertain: certain[row] === 1 };
+    },
+    called: (caller, called) => inner.get(key(caller, called)) ?? null,
+  };
+}
+
+// Of each stack whether its difference is certain: as a path, if it is one; else its function's.
+export function certainStacks(stacks, paths, certainFunctions) {
+  return Uint8Array.from(stacks.function, (called, stack) => {
+    if (stack === 0) return 0;
+    return paths.known(stack)?.isCertain ?? certainFunctions[called] ? 1 : 0;
+  });
+}
+
+// The stack that a row of a call tree is, inside of a row that is `stack`. Events between calls, and
+// groups, are on no stack; a call that no profile has is on none that is known.
+export function stackOfRow(paths, stack, kind) {
+  const isCall = kind && (kind.function >= 0 || kind.id.startsWith("f:"));
+  if (stack === null || !isCall) return stack;
+  return paths.called(stack, kind.function);
+}
