@@ -243,7 +243,7 @@ impl Bracket {
                 let (low, high) = (key(low), key(self.high));
                 low + 1 >= high || low + 2 == high && high == key(0.0)
             }
-            None => key(smallest) >= key(self.high),
+            None => smallest >= self.high,
         }
     }
 
@@ -264,6 +264,8 @@ impl Bracket {
     ) -> (f64, f64) {
         let floor = self.low.unwrap_or(smallest);
         let halfway = value(key(floor).midpoint(key(self.high)));
+        // -0.0 is no number below 0.0.
+        let halfway = if halfway < self.high { halfway } else { floor };
         let inside = |v: f64| {
             if v >= floor && v < self.high {
                 v
@@ -295,7 +297,8 @@ impl Bracket {
     fn narrow(&mut self, v: f64, count: u64) {
         if count < self.first {
             if self.low.is_none_or(|low| low < v) {
-                self.low = Some(v);
+                // As many are at most -0.0 as are at most 0.0.
+                self.low = Some(v + 0.0);
                 self.low_count = count;
             }
         } else if count >= self.last {
@@ -375,5 +378,35 @@ mod tests {
             }
         }
         check(&[1.0], &[2.0]);
+    }
+
+    /// -0.0 and 0.0 are two floats and one number.
+    #[test]
+    fn sums_next_to_zero_come_to_an_end() {
+        let least = f64::from_bits(1);
+        let of = |counts: [usize; 5]| -> Vec<f64> {
+            let values = [-2.0 * least, -least, -0.0, least, 2.0 * least];
+            let lists = counts.iter().zip(values);
+            lists
+                .flat_map(|(count, value)| vec![value; *count])
+                .collect()
+        };
+        let mut lists = Vec::new();
+        for first in 0..5 {
+            for second in 0..5 {
+                for third in 0..5 {
+                    let mut counts = [0; 5];
+                    for at in [first, second, third] {
+                        counts[at] += 20;
+                    }
+                    lists.push(of(counts));
+                    counts[second] += 61;
+                    lists.push(of(counts));
+                }
+            }
+        }
+        for (at, a) in lists.iter().enumerate() {
+            check(a, &lists[(at * 7 + 3) % lists.len()]);
+        }
     }
 }
