@@ -99,12 +99,15 @@ fn one_measure_is_compared_where_one_is_named() {
 #[test]
 fn a_measure_is_chosen_for_pairs_and_for_a_verified_search() {
     let world = World::with_values([1, 20_000]);
-    for (command, code) in [("pairwise", 0), ("culprit", 0)] {
+    for command in ["pairwise", "culprit"] {
         let finished = world
             .pinpoint(&[command, "--measure", "auto", "--pairs", "6"])
             .and(&["--output", "json", world.good(), world.bad()])
             .and(&["--", "sh", "-c", WORK])
-            .ends_with(code);
+            .start()
+            .wait();
+        // On a busy machine, so few pairs may not be enough.
+        assert!(matches!(finished.status.code(), Some(0 | 3)), "{finished}");
         let document = finished.document();
         let chart = match command {
             "pairwise" => {
