@@ -486,7 +486,7 @@ fn python_is_profiled_by_py_spy() {
     let job = of_script(&world, &command);
     fs::write(&is_profiled, "").unwrap();
     // On a busy machine py-spy misses a run now and then.
-    let answer = explained(explain, &job, "10");
+    let answer = explained(explain, &job, "12");
     assert_eq!(certain(&answer)[0], ("hash_words", "slower"), "{answer:#}");
 }
 
