@@ -156,7 +156,7 @@ fn said(
             ref verdict => format!("{verdict:?}"),
         };
         let called_by = change.called_by.as_deref().map(&back);
-        let p = change.adjusted_p.map(|p| (p * 1e12).round());
+        let p = change.adjusted_p.map(rounded);
         let text = format!(
             "{verdict} {:?} {:?} {p:?} {called_by:?}",
             change.own, change.total
@@ -228,7 +228,7 @@ fn paths(
     let ways = ways(compared, back);
     let paths = compared.paths.iter().map(|path| {
         // Their places and the last digits of p depend on the order of all.
-        let p = path.adjusted_p.map(|p| (p * 1e12).round());
+        let p = path.adjusted_p.map(rounded);
         let said = PathChange {
             stack: 0,
             adjusted_p: None,
@@ -237,6 +237,12 @@ fn paths(
         (ways[path.stack].clone(), (said, p))
     });
     paths.collect()
+}
+
+/// A p-value without its last digits. They are multiples of a number that is no fraction, so that
+/// none lies halfway between two.
+fn rounded(p: f64) -> f64 {
+    (p * 1e6 * std::f64::consts::PI).round()
 }
 
 /// What a stack of the program is as a path.
@@ -375,7 +381,7 @@ proptest! {
             prop_assert_eq!(&forth_.function.module, &back_.function.module);
             prop_assert_eq!(&negated(&forth_.own), &back_.own);
             prop_assert_eq!(&negated(&forth_.total), &back_.total);
-            let p = |p: Option<f64>| p.map(|p| (p * 1e12).round());
+            let p = |p: Option<f64>| p.map(rounded);
             prop_assert_eq!(p(forth_.adjusted_p), p(back_.adjusted_p));
             prop_assert_eq!(&mirrored(&forth_.verdict), &back_.verdict);
         }
