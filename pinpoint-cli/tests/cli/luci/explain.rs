@@ -93,7 +93,7 @@ fn a_culprit_is_explained_at_once_by_traces_of_crossbench() {
     // It is a job like others.
     let id = id_of(answer);
     // One task shows that there are traces.
-    assert_eq!(scene.tasks_of(id), 29);
+    assert_eq!(scene.tasks_of(id), 33);
     let jobs = scene.world.jobs();
     let job = jobs.iter().find(|job| job["id"] == *id).unwrap();
     assert_eq!(job["bot"], "linux-perf");
