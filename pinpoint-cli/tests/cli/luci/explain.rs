@@ -102,7 +102,7 @@ fn a_culprit_is_explained_at_once_by_traces_of_crossbench() {
     let written = ["explain", id, "--report", report.to_str().unwrap()];
     scene.world.pinpoint(&written).ends_with(0).says("layout");
     assert!(fs::read_to_string(report).unwrap().contains("layout"));
-    assert_eq!(scene.profiles(id).len(), 28);
+    assert_eq!(scene.profiles(id).len(), 32);
     scene.world.pinpoint(&["clean"]).ends_with(0);
     assert_eq!(scene.profiles(id).len(), 0);
     let shown = scene.world.pinpoint(&["jobs", "show", id]).ends_with(0);
