@@ -76,7 +76,7 @@ fn write(text: &mut Text, explanation: &Explanation, about: Option<&About>) -> s
 }
 
 fn write_renamed(text: &mut Text, explanation: &Explanation) -> std::fmt::Result {
-    // Of two functions of one name, which are told apart by their places, no option says more.
+    // Of two functions of one name, which differ in their places alone, no option says more.
     let guesses = { explanation.renamed.iter() }.filter(|guess| guess.base != guess.experiment);
     let guesses: Vec<_> = guesses.collect();
     for guess in guesses.iter().take(MOST_RENAMED) {

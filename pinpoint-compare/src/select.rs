@@ -264,7 +264,7 @@ impl Bracket {
     ) -> (f64, f64) {
         let floor = self.low.unwrap_or(smallest);
         let halfway = value(key(floor).midpoint(key(self.high)));
-        // -0.0 is no number below 0.0.
+        // -0.0 and 0.0 are the same number: there is nothing to try between them.
         let halfway = if halfway < self.high { halfway } else { floor };
         let inside = |v: f64| {
             if v >= floor && v < self.high {
