@@ -7,20 +7,21 @@
 Each job is a repository of two commits with a small program in C, Rust, Python, JavaScript
 or Go, or a page in Chromium, compared in pairs and then explained by the profiler that `auto`
 takes, or the one named. The right function must come first in all of them. With `--same N`, the same build is
-profiled on both sides, and N comparisons of 8 pairs each may name a function in 5 % at
+profiled on both sides, and N comparisons of 16 pairs each may name a function in 5 % at
 most. Needs a C compiler, rustc, node, go, chromium, perf, valgrind and py-spy. Exit code 1 when a
 target is missed.
 """
 
 import argparse
 import json
+import random
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-PAIRS_OF_SAME = 8
+PAIRS_OF_SAME = 16
 
 C = """#include <stdio.h>
 NOINLINE unsigned hash_word(unsigned word) {
@@ -329,7 +330,9 @@ def explain(command, job):
     right = right and job.verdict in (None, kind)
     relative = whole["difference"] / whole["base"]
     interval = whole["interval"]
-    certainty = abs(whole["estimate"]) / (interval["high"] - interval["low"]) * 2 if interval else float("inf")
+    # Of counted samples, most pairs can have the same difference.
+    width = interval["high"] - interval["low"] if interval else 0
+    certainty = 2 * abs(whole["estimate"]) / width if width else float("inf")
     print(f"{job.name:28} {answer['job']['profiler']:10} {percent(relative):>9} {certainty:8.1f} "
           f"{name[:32]:32} {kind:18} {percent(first['share'] or 0):>9}  {'right' if right else 'WRONG'}", flush=True)
     if not right:
@@ -351,8 +354,11 @@ def same(command, job, comparisons):
         file = lambda run, side: str(next((profiles / f"{run}-{side}").iterdir()))
         named = 0
         for start in range(0, pairs, PAIRS_OF_SAME):
-            part = runs[start:start + PAIRS_OF_SAME]
-            base, experiment = ([file(run, side) for run in part] for side in ("first", "second"))
+            # The second run of a pair finds a warmer machine. As in a job, either side has half of them.
+            orders = [("first", "second"), ("second", "first")] * (PAIRS_OF_SAME // 2)
+            random.Random(start).shuffle(orders)
+            part = list(zip(runs[start:start + PAIRS_OF_SAME], orders))
+            base, experiment = ([file(run, order[side]) for run, order in part] for side in (0, 1))
             found = world.pinpoint("explain", "--paired", "--base", *base, "--experiment", *experiment)
             named += found["status"] == "certain"
     print(f"{job.name.split(',')[0]}, {answer['job']['profiler']}: {named} of {comparisons} comparisons of the same build name a function", flush=True)

@@ -151,8 +151,9 @@ pub(crate) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
         paired: arguments.paired,
         same: arguments.same.clone(),
     };
+    let both = on_both_sides(&arguments.base, &arguments.experiment);
     let answer = Answer {
-        warnings: warnings(&profiles),
+        warnings: both.into_iter().chain(warnings(&profiles)).collect(),
         explanation: explained(&profiles, &options)?,
         profiles,
         about: None,
@@ -188,12 +189,27 @@ fn on_export(error: &ExportError, side: Exported) -> String {
     format!("{error}{advice}")
 }
 
+/// The file itself, whichever way leads to it. One that can't be found is refused when it is read.
+fn file_of(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// That a file is on both sides, where one is: it has no difference from itself.
+fn on_both_sides(base: &[PathBuf], experiment: &[PathBuf]) -> Option<String> {
+    let of_base: HashSet<PathBuf> = base.iter().map(|path| file_of(path)).collect();
+    let is_of_base = |path: &&PathBuf| of_base.contains(&file_of(path));
+    let path = experiment.iter().find(is_of_base)?;
+    let path = name(&path.display().to_string());
+    Some(format!(
+        "{path} is on both sides, and a profile does not differ from itself"
+    ))
+}
+
 /// Refuses a run that would be counted as several.
 fn distinct(side: &str, paths: &[PathBuf]) -> Result<(), CliError> {
     let mut seen = HashSet::new();
     for path in paths {
-        // A file that can't be found is refused when it is read.
-        if !seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())) {
+        if !seen.insert(file_of(path)) {
             return Err(CliError::Input(format!(
                 "{} is given twice for the {side}; give each run once, and record more runs to be certain",
                 path.display()

@@ -138,6 +138,8 @@ fn errors_name_the_file_and_what_to_do() {
         text.contains("copy.txt is given twice for the experiment"),
         "{text}"
     );
+    let text = explain(&world, &["--base", &copy, "--experiment", &again], 4).stderr;
+    assert!(text.contains("copy.txt is on both sides"), "{text}");
     let text = error(&[]);
     assert!(
         text.contains("pinpoint explain --base FILES --experiment FILES"),

@@ -124,13 +124,20 @@ impl Profile {
     }
 }
 
-/// The content without its compression.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The content without its compression, and without the mark that some editors and consoles
+/// begin text with.
 pub(super) fn plain(content: &[u8]) -> Result<Cow<'_, [u8]>, ReadProfileError> {
-    Ok(if content.starts_with(&[0x1f, 0x8b]) {
-        Cow::Owned(decompress(content)?)
-    } else {
-        Cow::Borrowed(content)
-    })
+    if !content.starts_with(&[0x1f, 0x8b]) {
+        let plain = content.strip_prefix(BYTE_ORDER_MARK);
+        return Ok(Cow::Borrowed(plain.unwrap_or(content)));
+    }
+    let mut plain = decompress(content)?;
+    if plain.starts_with(BYTE_ORDER_MARK) {
+        plain.drain(..BYTE_ORDER_MARK.len());
+    }
+    Ok(Cow::Owned(plain))
 }
 
 /// The format of content that is not compressed.

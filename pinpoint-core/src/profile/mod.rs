@@ -48,9 +48,9 @@ pub use comparability::FormatsDiffer;
 pub use cost_category::CostCategory;
 pub use costs::Costs;
 pub use difference::{
-    CallChange, Change, Design, Detectable, ExplainError, ExplainOptions, Explanation,
-    FunctionChange, Grouping, PartChange, PathChange, PathStep, RenameGuess, Rest, StackComparison,
-    Verdict, compare_stacks, explain,
+    CallChange, CallerPathChange, Change, Design, Detectable, ExplainError, ExplainOptions,
+    Explanation, FunctionChange, Grouping, PartChange, PathChange, PathStep, RenameGuess, Rest,
+    StackComparison, Verdict, compare_stacks, explain,
 };
 pub use error::{ProfileWarning, ReadProfileError};
 pub use export::{ExportError, ExportFormat, ExportFormatError, Exported, export};

@@ -4,9 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use pinpoint_core::profile::{ExplainOptions, ExportFormat, Exported, Profile, explain, export};
+use pinpoint_core::profile::{
+    ExplainOptions, ExportError, ExportFormat, Exported, Profile, explain, export,
+};
 
-use crate::explain::Noise;
+use crate::explain::{Noise, read as text};
 
 fn read(content: &[u8]) -> Profile {
     Profile::read(content).unwrap_or_else(|error| panic!("{error}"))
@@ -107,4 +109,45 @@ fn anonymous_functions_stay_apart() {
     assert_eq!(expected.len(), 3, "{expected:?}");
     assert_eq!(costs(&[again(&side, ExportFormat::CpuProfile)]), expected);
     assert_eq!(costs(&[again(&side, ExportFormat::Pprof)]), expected);
+}
+
+#[test]
+fn a_difference_is_exported_where_it_can_be() {
+    let (base, experiment) = ([text("a;b 10\n")], [text("a;b 4\na;c 3\n")]);
+    let written = |format| export(&base, &experiment, Exported::Difference, format);
+    let folded = String::from_utf8(written(ExportFormat::Folded).unwrap()).unwrap();
+    assert_eq!(folded, "a;b 10 4\na;c 0 3\n");
+    assert!(matches!(
+        written(ExportFormat::Speedscope),
+        Err(ExportError::Negative(_))
+    ));
+    assert!(matches!(
+        export(&base, &experiment, Exported::Base, ExportFormat::CpuProfile),
+        Err(ExportError::NoTime(_))
+    ));
+    // Advice that is followed does not fail in another way.
+    let error = |format| written(format).unwrap_err().to_string();
+    assert!(error(ExportFormat::Speedscope).contains("export one side"));
+    assert!(error(ExportFormat::CpuProfile).ends_with("as speedscope"));
+}
+
+#[test]
+fn a_cpuprofile_is_exported_with_its_times() {
+    let speedscope = "{\"shared\": {\"frames\": [{\"name\": \"f\"}, {\"name\": \"g\"}]}, \"profiles\": [{\"type\": \"sampled\", \"unit\": \"milliseconds\", \"samples\": [[0], [0, 1]], \"weights\": [3, 4]}]}";
+    let profile = [text(speedscope)];
+    let written = export(
+        &profile,
+        &profile,
+        Exported::Experiment,
+        ExportFormat::CpuProfile,
+    )
+    .unwrap();
+    let again = read(&written);
+    assert_eq!(again.total(), 7e6);
+    let costs = again.costs();
+    let total: Vec<f64> = again
+        .frame_ids()
+        .map(|frame| costs.total_of(frame))
+        .collect();
+    assert_eq!(total, [7e6, 4e6]);
 }

@@ -19,6 +19,8 @@ mod explain_cases;
 #[cfg(feature = "profile")]
 mod explain_laws;
 #[cfg(feature = "profile")]
+mod explain_parts;
+#[cfg(feature = "profile")]
 mod explain_simulated;
 #[cfg(feature = "profile")]
 mod exports;

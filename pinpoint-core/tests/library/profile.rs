@@ -67,6 +67,13 @@ fn each_is_recognised_plain_and_compressed() {
         }
         let again = Profile::read(&compressed).unwrap();
         assert_eq!(again.samples, plain.samples, "{name}");
+        // As an editor may save it.
+        let marked = [b"\xef\xbb\xbf", content(name).as_slice()].concat();
+        assert_eq!(
+            Profile::read(&marked).unwrap().samples,
+            plain.samples,
+            "{name}"
+        );
         let cut = &compressed[..compressed.len() / 2];
         let error = Profile::read(cut).expect_err("it is cut short");
         assert!(

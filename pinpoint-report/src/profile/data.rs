@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 use pinpoint_core::profile::{
-    Change, Explanation, Function, FunctionChange, PartChange, PathChange, Profile, StackComparison,
+    CallerPathChange, Change, Explanation, Function, FunctionChange, PartChange, PathChange,
+    Profile, StackComparison,
 };
 use serde::Serialize;
 
@@ -23,6 +24,7 @@ pub(super) struct Data {
     functions: Functions,
     stacks: Stacks,
     paths: Paths,
+    caller_paths: CallerPaths,
     calls: Calls,
     groups: BTreeMap<&'static str, Groups>,
     /// The side whose runs alone have times.
@@ -77,6 +79,34 @@ impl Paths {
             columns.interval.push(interval(&path.total));
             columns.p.push(path.adjusted_p.map(short));
             columns.certain.push(u8::from(path.is_certain));
+        }
+        columns
+    }
+}
+
+/// What is known of functions by their callers; see `scripts/caller_paths.js`.
+#[derive(Debug, Default, Serialize)]
+struct CallerPaths {
+    /// The row of the path within it; -1 where there is one caller.
+    within: Vec<i64>,
+    caller: Vec<usize>,
+    callee: Vec<usize>,
+    difference: Vec<f64>,
+    interval: Vec<Option<[f64; 2]>>,
+    p: Vec<Option<f64>>,
+}
+
+impl CallerPaths {
+    fn of(paths: &[CallerPathChange], functions: &mut Known) -> Self {
+        let mut columns = Self::default();
+        for path in paths {
+            let within = path.within.map_or(-1, |within| within as i64);
+            columns.within.push(within);
+            columns.caller.push(functions.place(path.caller));
+            columns.callee.push(functions.place(path.callee));
+            columns.difference.push(short(words::shown(&path.own)));
+            columns.interval.push(interval(&path.own));
+            columns.p.push(path.adjusted_p.map(short));
         }
         columns
     }
@@ -156,6 +186,7 @@ impl Data {
             calls.interval.push(interval(&call.total));
             calls.p.push(call.adjusted_p.map(short));
         }
+        let caller_paths = CallerPaths::of(&compared.caller_paths, &mut functions);
         let (of_base, of_experiment) = compared.functions_of.split_at(base.len());
         let before = Chart::of(base, of_base, drawn[0], &mut functions);
         let after = Chart::of(experiment, of_experiment, drawn[1], &mut functions);
@@ -175,6 +206,7 @@ impl Data {
             functions: functions.listed,
             stacks,
             paths: Paths::of(&compared.paths, &places),
+            caller_paths,
             calls,
         }
     }

@@ -3,9 +3,10 @@
 use std::sync::LazyLock;
 
 /// The modules, each after those that it imports from.
-const MODULES: [(&str, &str); 27] = [
+const MODULES: [(&str, &str); 28] = [
     ("numbers", include_str!("scripts/numbers.js")),
     ("flame_graph", include_str!("scripts/flame_graph.js")),
+    ("caller_paths", include_str!("scripts/caller_paths.js")),
     ("paths", include_str!("scripts/paths.js")),
     ("trees", include_str!("trees.js")),
     ("breadcrumbs", include_str!("scripts/breadcrumbs.js")),

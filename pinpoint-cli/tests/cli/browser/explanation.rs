@@ -308,6 +308,29 @@ fn a_path_says_how_sure_its_difference_is() {
     browser
         .wait_for("document.querySelector('#timeline .tree tbody').textContent.includes('self +')");
     assert!(row(&mut browser, "Lexer::next").starts_with("self +60.00 ms ["));
+
+    // From the bottom up, a caller has what the function costs by itself when it calls it.
+    type_into(&mut browser, "#timeline input[type=number]", "0");
+    browser.evaluate("document.querySelector('#timeline input[value=bottom-up]').click()");
+    let find = |name: &str, callers: usize| {
+        format!(
+            "[...document.querySelectorAll('#timeline .tree tbody tr')].find(it => it.cells[0].textContent.endsWith('{name}')
+               && it.querySelector('[data-key]').dataset.key.split('\\n').length === {callers} + 1)"
+        )
+    };
+    for (callers, name) in ["Lexer::next", "parse"].into_iter().enumerate() {
+        let row = find(name, callers);
+        browser.wait_for(&format!("{row} !== undefined"));
+        browser.evaluate(&format!("{row}.querySelector('button').click()"));
+    }
+    for (name, callers) in [("parse", 1), ("main", 2)] {
+        let row = find(name, callers);
+        browser.wait_for(&format!("{row} !== undefined"));
+        let cells = browser.evaluate(&format!("[7, 8].map(at => {row}.cells[at].textContent)"));
+        let known = cells[0].as_str().unwrap();
+        assert!(known.starts_with("self +60.00 ms ["), "{name}: {cells}");
+        assert_ne!(cells[1], "–");
+    }
     assert_eq!(browser.complaints(&file), [] as [Value; 0]);
 }
 

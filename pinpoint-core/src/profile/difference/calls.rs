@@ -4,8 +4,11 @@ use hashbrown::HashMap;
 
 use super::runs::{Run, Runs};
 use super::statistics::{Found, together};
-use super::{Change, ExplainError, ExplainOptions, Grouping, LEAST_SHARE, PartChange, PathChange};
-use super::{groups, stack_paths};
+use super::worth::Worth;
+use super::{
+    CallerPathChange, Change, ExplainError, ExplainOptions, Grouping, PartChange, PathChange,
+};
+use super::{caller_paths, groups, stack_paths};
 use crate::profile::costs::outermost;
 use crate::profile::stack_tree::StackTree;
 use crate::profile::{Profile, identity};
@@ -41,6 +44,10 @@ pub struct StackComparison {
     /// greatest parts; in the order of the tree. A profile that counts calls has no stacks, and
     /// so no paths.
     pub paths: Vec<PathChange>,
+    /// The same from the inside out: what functions cost by themselves on each way on which they
+    /// were called, up to 32 callers outwards. Paths with at least 0.1 % of a side, but not more
+    /// than 5,000, those with the greatest parts; each after the one within it.
+    pub caller_paths: Vec<CallerPathChange>,
     /// What moved in functions that belong together, in each of the ways in which they do.
     pub groups: Vec<(Grouping, Vec<PartChange>)>,
 }
@@ -78,14 +85,20 @@ pub fn compare_stacks(
         .collect::<Result<_, _>>()?;
     let tree = StackTree::of(base, experiment, &identified).without(&identified.idle);
     let paths = stack_paths::changes(&tree, &runs, exact)?;
+    let caller_paths = caller_paths::changes(&runs, exact)?;
     Ok(StackComparison {
         tree,
         functions_of: identified.of,
         calls,
         paths,
+        caller_paths,
         groups,
     })
 }
+
+/// A pair of caller and callee: what was spent over the runs of each side, the pair, and what each
+/// run spent.
+type Seen<'a> = ([f64; 2], (usize, usize), &'a Vec<f64>);
 
 fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallChange>, ExplainError> {
     let mut ids: HashMap<(usize, usize), usize> = HashMap::new();
@@ -99,21 +112,18 @@ fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallChange>, ExplainError> {
         };
         weigh(run, &mut ids, &mut add);
     }
-    let wholes = runs.wholes();
-    let whole = |values: &[f64]| values.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-    let (base, experiment) = wholes.split_at(runs.base);
-    let wholes = [whole(base), whole(experiment)];
-    let share = |values: &[f64]| {
+    let worth = Worth::of(runs);
+    let sums = |values: &[f64]| {
         let (base, experiment) = values.split_at(runs.base);
-        let sum = |values: &[f64]| values.iter().sum::<f64>();
-        (sum(base) / wholes[0]).max(sum(experiment) / wholes[1])
+        [base, experiment].map(|side| side.iter().sum())
     };
-    let shared = ids.into_iter().filter_map(|(pair, edge)| {
+    let seen = ids.into_iter().filter_map(|(pair, edge)| {
         let values = values.get(edge)?;
-        Some((share(values), pair, values))
+        Some((sums(values), pair, values))
     });
-    let mut tested: Vec<_> = shared.filter(|(share, ..)| *share >= LEAST_SHARE).collect();
-    tested.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut tested: Vec<_> = seen.filter(|(sums, ..)| worth.is_tested(*sums)).collect();
+    let share = |(sums, ..): &Seen| worth.share(*sums);
+    tested.sort_by(|a, b| share(b).total_cmp(&share(a)).then(a.1.cmp(&b.1)));
     tested.truncate(MOST);
 
     let found = together(
@@ -121,13 +131,15 @@ fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallChange>, ExplainError> {
         runs,
         exact,
     )?;
-    let change = |((_, (caller, callee), _), found): ((f64, _, &Vec<f64>), Found)| CallChange {
+    let change = |((_, (caller, callee), _), found): (Seen, Found)| CallChange {
         caller,
         callee,
         total: found.change,
         adjusted_p: found.adjusted_p,
     };
-    Ok(tested.into_iter().zip(found).map(change).collect())
+    let listed = tested.into_iter().zip(found);
+    let listed = listed.filter(|((sums, ..), _)| worth.is_listed(*sums));
+    Ok(listed.map(change).collect())
 }
 
 /// What one run spent on the way from each caller to each callee.

@@ -16,11 +16,13 @@
 //! whole difference.
 //!
 //! The same is said of the threads, by their names, and of what time went into
-//! (`parts.rs`), and for pictures of the paths of the call tree (`stack_paths.rs`).
+//! (`parts.rs`), and for pictures of the paths of the call tree (`stack_paths.rs`) and the
+//! callers of a function (`caller_paths.rs`).
 //!
 //! What a function gains and those that it calls lose, or the other way round, is *moved*:
 //! that is what inlining does, and no change by itself.
 
+mod caller_paths;
 mod calls;
 mod groups;
 mod moved;
@@ -31,12 +33,14 @@ mod runs;
 mod stack_paths;
 mod statistics;
 mod thread_name;
+mod worth;
 
 use std::collections::BTreeMap;
 
 use pinpoint_compare::{CompareError, Interval};
 use serde::{Deserialize, Serialize};
 
+pub use caller_paths::CallerPathChange;
 pub use calls::{CallChange, StackComparison, compare_stacks};
 pub use groups::Grouping;
 pub use renamed::RenameGuess;

@@ -3,9 +3,10 @@
 use hashbrown::HashMap;
 use pinpoint_compare::CompareError;
 
+use super::Change;
 use super::runs::Runs;
 use super::statistics::together;
-use super::{Change, LEAST_SHARE};
+use super::worth::Worth;
 use crate::profile::stack_tree::StackTree;
 
 /// At most this many paths: those with the greatest parts of a side.
@@ -60,17 +61,16 @@ pub(super) fn changes(
 /// The stacks that are tested together, each with whether it is listed. Where one is there, so is
 /// its caller.
 fn tested(tree: &StackTree, runs: &Runs) -> Vec<(usize, bool)> {
-    let totals = tree.totals();
-    let (base, all) = (runs.base as f64, runs.all.len() as f64);
-    let [before, after] = totals[0].map(|whole| whole.max(f64::MIN_POSITIVE));
-    let sum = |[before, after]: [f64; 2]| before * base + after * (all - base);
-    let least = LEAST_SHARE * base.min(all - base) / all * sum(totals[0]);
-    let share = |total: [f64; 2]| (total[0] / before).max(total[1] / after);
-    let mut stacks: Vec<usize> = (1..totals.len())
-        .filter(|stack| sum(totals[*stack]) > 0.0)
-        .filter(|stack| sum(totals[*stack]) >= least || share(totals[*stack]) >= LEAST_SHARE)
+    let worth = Worth::of(runs);
+    let (base, experiment) = (runs.base as f64, (runs.all.len() - runs.base) as f64);
+    let totals = tree.totals().into_iter();
+    let sums: Vec<[f64; 2]> = totals
+        .map(|[before, after]| [before * base, after * experiment])
         .collect();
-    let greatest = |stack: &usize| share(totals[*stack]);
+    let mut stacks: Vec<usize> = (1..sums.len())
+        .filter(|stack| worth.is_tested(sums[*stack]))
+        .collect();
+    let greatest = |stack: &usize| worth.share(sums[*stack]);
     stacks.sort_by(|a, b| greatest(b).total_cmp(&greatest(a)).then(a.cmp(b)));
     stacks.truncate(MOST);
     stacks.sort_unstable();
@@ -82,9 +82,10 @@ fn tested(tree: &StackTree, runs: &Runs) -> Vec<(usize, bool)> {
         has_callers[*stack] = has_callers[tree.nodes[*stack].parent];
         has_callers[*stack]
     });
-    let is_listed = |stack: usize| share(totals[stack]) >= LEAST_SHARE;
     let pairs = stacks.into_iter();
-    pairs.map(|stack| (stack, is_listed(stack))).collect()
+    pairs
+        .map(|stack| (stack, worth.is_listed(sums[stack])))
+        .collect()
 }
 
 /// What each run spent on each of some paths.

@@ -3,6 +3,7 @@
 import { button, choice, element, foreign, refill, search, table, tick } from "./elements.js";
 import { joined } from "./chart.js";
 import { amount, pValue, signed, signedWithInterval } from "./numbers.js";
+import { callerPathsOf } from "./caller_paths.js";
 import { pathsOf, stackOfRow } from "./paths.js";
 import { bottomUp, callTree, callers, eventLog, thirdParty } from "../trees.js";
 
@@ -20,8 +21,9 @@ const change = (us) => signed(us * 1000, "nanoseconds");
 
 // Fills the parts of the section. `look` gives what is looked at:
 // [{ track, place, kinds, window }, …] of both sides; the place of a track that is not there is null. Gives a function that shows it anew.
-export function treesView(section, { functions, groups, stacks, paths: columns, unit }, look) {
+export function treesView(section, { functions, groups, stacks, paths: columns, caller_paths: callerColumns, unit }, look) {
   const paths = pathsOf(stacks, columns);
+  const callerPaths = callerPathsOf(callerColumns);
   const state = { tree: "call tree", text: "", group: "", least: 0, without: new Set(), open: new Set() };
   const place = section.querySelector(".tree");
 
@@ -39,21 +41,20 @@ export function treesView(section, { functions, groups, stacks, paths: columns, 
     }
     const roots = sides.map(build);
     const rows = [];
-    const add = (level, path, ids, stack, depth) => {
+    const add = (level, path, ids, at, depth) => {
       for (const row of level.slice(0, MOST)) {
         const key = [...path, row.id].join("\n");
         const kind = kindOf(row, sides);
         // From the outermost caller that is open to the row: groups are no callers.
         const inner = kind ? [...ids, kind.id] : ids;
-        const at = stackOfRow(paths, stack, kind);
-        // Else what is known of all runs is known of the function, and not of the way from a caller.
-        const inAll = ofPath(at, kind) ?? (state.tree === "call tree" || inner.length <= 1 ? ofAllRuns(row.id, kind) : null);
+        const within = placeOfRow(at, kind);
+        const inAll = ofPath(within, kind) ?? (state.tree === "call tree" || inner.length <= 1 ? ofAllRuns(row.id, kind) : null);
         rows.push(line(row, kind, depth, key, inAll));
-        if (state.open.has(key)) add(below(sides, row, inner), [...path, row.id], inner, at, depth + 1);
+        if (state.open.has(key)) add(below(sides, row, inner), [...path, row.id], inner, within, depth + 1);
       }
       if (level.length > MOST) rows.push([element("span", { className: "note", textContent: `… ${level.length - MOST} more` }), ...new Array(8).fill("")]);
     };
-    add(joined(roots[0].children, roots[1].children), [], [], isWhole() ? 0 : null, 0);
+    add(joined(roots[0].children, roots[1].children), [], [], outermost(), 0);
     const heads = ["Function or event", "Before", "After", "Difference", "Self before", "Self after", "Self difference", "In all runs [95 %]", "Adjusted p"];
     const idle = roots.map(({ self }) => time(self));
     const made = rows.length === 0 ? element("p", { className: "note", textContent: "Nothing in this window." })
@@ -88,13 +89,25 @@ export function treesView(section, { functions, groups, stacks, paths: columns, 
     return joined(...sides.map(({ track, kinds, window }) => callers(track, kinds, plain(window), ids)));
   }
 
-  // Every call has its row, so that a row's callers are those that it had.
-  const isWhole = () => state.tree === "call tree" && state.least === 0 && state.without.size === 0;
+  // Where rows of the first level are: on the empty stack, or in no function yet. Null where nothing
+  // is known of all runs, since some calls have no rows.
+  function outermost() {
+    if (state.least > 0 || state.without.size > 0) return null;
+    return state.tree === "call tree" ? 0 : undefined;
+  }
 
-  // The total difference of a call on its path, in all runs; null where nothing is known.
-  function ofPath(stack, kind) {
-    const known = stack !== null && kind?.function >= 0 ? paths.known(stack) : null;
-    return known && { what: "total", ...known };
+  // Where a row is inside of a row that is `at`: on a stack, or on a way from a function to its callers.
+  function placeOfRow(at, kind) {
+    if (state.tree === "call tree") return stackOfRow(paths, at, kind);
+    // A group holds functions.
+    return kind ? callerPaths.placeOfRow(at, kind) : at;
+  }
+
+  // The difference of a call on its path, in all runs; null where nothing is known.
+  function ofPath(at, kind) {
+    if (!(kind?.function >= 0) || at === null) return null;
+    const [what, known] = state.tree === "call tree" ? ["total", paths.known(at)] : ["self", callerPaths.known(at)];
+    return known && { what, ...known };
   }
 
   // The own difference of a function, or of a group of them, in all runs; null where nothing is known:

@@ -1,0 +1,44 @@
+//! What is great enough to be looked at.
+
+use super::LEAST_SHARE;
+use super::runs::Runs;
+
+/// The whole costs of the sides, beside which a part is great or small.
+///
+/// What is listed has 0.1 % of a side. More is tested: all that costs as much over all runs,
+/// whichever side it is of. The listed parts alone would be those that are greater on one side by
+/// chance, too.
+pub(super) struct Worth {
+    /// The sums over the runs of each side.
+    wholes: [f64; 2],
+    /// The least sum over all runs that is tested.
+    least: f64,
+}
+
+impl Worth {
+    pub(super) fn of(runs: &Runs) -> Self {
+        let wholes = runs.wholes();
+        let (base, experiment) = wholes.split_at(runs.base);
+        let wholes: [f64; 2] = [base, experiment].map(|side| side.iter().sum());
+        let smaller_side = base.len().min(experiment.len()) as f64 / runs.all.len() as f64;
+        Self {
+            least: LEAST_SHARE * smaller_side * wholes.iter().sum::<f64>(),
+            wholes,
+        }
+    }
+
+    /// The greatest part of a side that these sums are.
+    pub(super) fn share(&self, sums: [f64; 2]) -> f64 {
+        let of = |side: usize| sums[side] / self.wholes[side].max(f64::MIN_POSITIVE);
+        of(0).max(of(1))
+    }
+
+    pub(super) fn is_listed(&self, sums: [f64; 2]) -> bool {
+        self.share(sums) >= LEAST_SHARE
+    }
+
+    pub(super) fn is_tested(&self, sums: [f64; 2]) -> bool {
+        let sum = sums[0] + sums[1];
+        sum > 0.0 && (sum >= self.least || self.is_listed(sums))
+    }
+}
