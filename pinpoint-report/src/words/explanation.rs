@@ -229,7 +229,7 @@ pub fn renamed(guess: &RenameGuess) -> [String; 2] {
 /// Why these functions are not certain; to be read after "the greatest differences".
 pub fn uncertain(explanation: &Explanation, functions: &[&FunctionChange]) -> &'static str {
     if !explanation.exact {
-        return "may be chance";
+        return "which may be chance";
     }
     let whole = explanation.whole.base.max(explanation.whole.experiment);
     let is_small =

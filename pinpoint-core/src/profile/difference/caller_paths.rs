@@ -252,10 +252,11 @@ mod tests {
     #[test]
     fn the_number_of_paths_is_bounded() {
         // 900 functions, each with 7 callers.
-        let run: String = (0..900)
+        let run = (0..900)
             .map(|f| format!("m;a{f};b{f};c{f};d{f};e{f};f{f};g{f} 7\n"))
             .collect();
-        let found = found(&[run.clone()], &[run]);
+        let run = [run];
+        let found = found(&run, &run);
         assert_eq!(found.len(), MOST);
         assert!(
             found
