@@ -183,7 +183,10 @@ fn sides_of_two_profilers_are_compared_with_a_warning() {
         json["warnings"][0].as_str().unwrap().starts_with(warning),
         "{json}"
     );
-    let one = ["--base", &perf, "--experiment", &perf, "--output", "json"];
+    let copy = world.path("copy.txt");
+    fs::copy(&perf, &copy).unwrap();
+    let copy = copy.display().to_string();
+    let one = ["--base", &perf, "--experiment", &copy, "--output", "json"];
     assert_eq!(
         explain(&world, &one, 4).document()["warnings"],
         serde_json::json!([])
