@@ -141,5 +141,8 @@ const isProfile = (name) => /\.cpuprofile(\.gz)?$/.test(name);
 async function contentOf(file) {
   const isPacked = new Uint8Array(await file.slice(0, 2).arrayBuffer()).join() === "31,139";
   const content = isPacked ? new Response(file.stream().pipeThrough(new DecompressionStream("gzip"))) : file;
-  return { isPacked, bytes: new Uint8Array(await content.arrayBuffer()) };
+  const bytes = new Uint8Array(await content.arrayBuffer());
+  // Some editors begin text with a mark, which is no JSON.
+  const isMarked = bytes.subarray(0, 3).join() === "239,187,191";
+  return { isPacked, bytes: isMarked ? bytes.subarray(3) : bytes };
 }
