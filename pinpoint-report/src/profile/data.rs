@@ -47,6 +47,22 @@ struct Functions {
     p: Vec<Option<f64>>,
 }
 
+/// What moved, in all runs.
+#[derive(Debug, Default, Serialize)]
+struct Differences {
+    difference: Vec<f64>,
+    interval: Vec<Option<[f64; 2]>>,
+    p: Vec<Option<f64>>,
+}
+
+impl Differences {
+    fn push(&mut self, change: &Change, adjusted_p: Option<f64>) {
+        self.difference.push(short(words::shown(change)));
+        self.interval.push(interval(change));
+        self.p.push(adjusted_p.map(short));
+    }
+}
+
 /// See `scripts/flame_graph.js`.
 #[derive(Debug, Default, Serialize)]
 struct Stacks {
@@ -60,9 +76,8 @@ struct Stacks {
 #[derive(Debug, Default, Serialize)]
 struct Paths {
     stack: Vec<usize>,
-    difference: Vec<f64>,
-    interval: Vec<Option<[f64; 2]>>,
-    p: Vec<Option<f64>>,
+    #[serde(flatten)]
+    differences: Differences,
     certain: Vec<u8>,
 }
 
@@ -75,9 +90,7 @@ impl Paths {
                 continue;
             };
             columns.stack.push(stack);
-            columns.difference.push(short(words::shown(&path.total)));
-            columns.interval.push(interval(&path.total));
-            columns.p.push(path.adjusted_p.map(short));
+            columns.differences.push(&path.total, path.adjusted_p);
             columns.certain.push(u8::from(path.is_certain));
         }
         columns
@@ -91,9 +104,8 @@ struct CallerPaths {
     within: Vec<i64>,
     caller: Vec<usize>,
     callee: Vec<usize>,
-    difference: Vec<f64>,
-    interval: Vec<Option<[f64; 2]>>,
-    p: Vec<Option<f64>>,
+    #[serde(flatten)]
+    differences: Differences,
 }
 
 impl CallerPaths {
@@ -104,9 +116,7 @@ impl CallerPaths {
             columns.within.push(within);
             columns.caller.push(functions.place(path.caller));
             columns.callee.push(functions.place(path.callee));
-            columns.difference.push(short(words::shown(&path.own)));
-            columns.interval.push(interval(&path.own));
-            columns.p.push(path.adjusted_p.map(short));
+            columns.differences.push(&path.own, path.adjusted_p);
         }
         columns
     }
@@ -118,18 +128,16 @@ struct Calls {
     callee: Vec<usize>,
     before: Vec<f64>,
     after: Vec<f64>,
-    difference: Vec<f64>,
-    interval: Vec<Option<[f64; 2]>>,
-    p: Vec<Option<f64>>,
+    #[serde(flatten)]
+    differences: Differences,
 }
 
 /// What moved in groups of functions, in all runs.
 #[derive(Debug, Default, Serialize)]
 struct Groups {
     name: Vec<String>,
-    difference: Vec<f64>,
-    interval: Vec<Option<[f64; 2]>>,
-    p: Vec<Option<f64>>,
+    #[serde(flatten)]
+    differences: Differences,
 }
 
 impl Groups {
@@ -137,9 +145,7 @@ impl Groups {
         let mut columns = Self::default();
         for group in groups {
             columns.name.push(clean(&group.name).into_owned());
-            columns.difference.push(short(words::shown(&group.own)));
-            columns.interval.push(interval(&group.own));
-            columns.p.push(group.adjusted_p.map(short));
+            columns.differences.push(&group.own, group.adjusted_p);
         }
         columns
     }
@@ -182,9 +188,7 @@ impl Data {
             calls.callee.push(functions.place(call.callee));
             calls.before.push(short(call.total.base));
             calls.after.push(short(call.total.experiment));
-            calls.difference.push(short(words::shown(&call.total)));
-            calls.interval.push(interval(&call.total));
-            calls.p.push(call.adjusted_p.map(short));
+            calls.differences.push(&call.total, call.adjusted_p);
         }
         let caller_paths = CallerPaths::of(&compared.caller_paths, &mut functions);
         let (of_base, of_experiment) = compared.functions_of.split_at(base.len());

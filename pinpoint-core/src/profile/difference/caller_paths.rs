@@ -6,7 +6,7 @@ use pinpoint_compare::CompareError;
 
 use super::Change;
 use super::runs::Runs;
-use super::statistics::together;
+use super::statistics::on_levels;
 use super::worth::Worth;
 
 /// At most this many paths: those with the greatest parts of a side.
@@ -28,9 +28,9 @@ pub struct CallerPathChange {
     pub callee: usize,
     /// What the function cost by itself on this path.
     pub own: Change,
-    /// The p-value of its difference, adjusted for all paths that were tested together. Absent
-    /// where there are too few runs, or it was seen in too few of them, and where values are
-    /// exact.
+    /// The p-value of its difference, adjusted for all paths that were tested together, and
+    /// for those of as many callers: the greater one. Absent where there are too few runs, or it
+    /// was seen in too few of them, and where values are exact.
     pub adjusted_p: Option<f64>,
     /// The difference is no chance.
     pub is_certain: bool,
@@ -62,7 +62,11 @@ pub(super) fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallerPathChange>,
     }
     let worth = Worth::of(runs);
     let (paths, values) = greatest(paths(runs, &worth), &worth);
-    let found = together(values.iter().map(Vec::as_slice), runs, exact)?;
+    let mut levels = Vec::with_capacity(paths.len());
+    for path in &paths {
+        levels.push(path.within.map_or(0, |within| levels[within] + 1));
+    }
+    let found = on_levels(&values, &levels, runs, exact)?;
     // Those that are only tested are left out, and the places of the others move.
     let mut places = vec![None; paths.len()];
     let mut listed = Vec::new();
@@ -231,6 +235,31 @@ mod tests {
         let interval = found[1].1.own.interval.unwrap();
         assert!(interval.low > 20.0 && interval.high < 40.0, "{interval:?}");
         assert!(found[1].1.adjusted_p.unwrap() < 0.01 && found[2].1.adjusted_p.unwrap() > 0.5);
+    }
+
+    #[test]
+    fn a_change_below_many_callers_makes_no_other_path_certain() {
+        let p_of_others = |depth: usize| -> Vec<f64> {
+            let run = |slow: u32, number: u32| -> String {
+                let others = (0..20).map(|f| {
+                    let noise = (number * 7 + slow / 100 * f) % 11;
+                    format!("main;n{f} {}\n", 100 + noise)
+                });
+                let hot = format!("main{};hot {}\n", ";walk".repeat(depth), slow + number);
+                others.chain([hot]).collect()
+            };
+            let side = |slow: u32| -> Vec<String> { (0..8).map(|it| run(slow, it)).collect() };
+            let found = found(&side(500), &side(900));
+            let others = found.iter().filter(|(path, _)| path.starts_with('n'));
+            others.filter_map(|(_, it)| it.adjusted_p).collect()
+        };
+        let (alone, beside) = (p_of_others(0), p_of_others(30));
+        assert_eq!((alone.len(), beside.len()), (20, 20));
+        let pairs = alone.iter().zip(&beside);
+        assert!(
+            pairs.clone().all(|(alone, beside)| beside >= alone),
+            "{alone:?} {beside:?}"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use pinpoint_compare::CompareError;
 
 use super::Change;
 use super::runs::Runs;
-use super::statistics::together;
+use super::statistics::on_levels;
 use super::worth::Worth;
 use crate::profile::stack_tree::StackTree;
 
@@ -22,9 +22,9 @@ pub struct PathChange {
     pub total: Change,
     /// What was spent there by itself.
     pub own: Change,
-    /// The p-value of the total's difference, adjusted for all paths that were tested together.
-    /// Absent where there are too few runs, or it was seen in too few of them, and where values
-    /// are exact.
+    /// The p-value of the total's difference, adjusted for all paths that were tested together,
+    /// and for those of its depth: the greater one. Absent where there are too few runs, or it was
+    /// seen in too few of them, and where values are exact.
     pub adjusted_p: Option<f64>,
     /// The total's difference is no chance.
     pub is_certain: bool,
@@ -42,7 +42,12 @@ pub(super) fn changes(
     }
     let tested = tested(tree, runs);
     let values = Values::of(tree, runs, tested.iter().map(|(stack, _)| *stack));
-    let totals = together(values.total.iter().map(Vec::as_slice), runs, exact)?;
+    let mut depths = vec![0; tree.nodes.len()];
+    for (stack, node) in tree.nodes.iter().enumerate().skip(1) {
+        depths[stack] = depths[node.parent] + 1;
+    }
+    let levels: Vec<usize> = tested.iter().map(|(stack, _)| depths[*stack]).collect();
+    let totals = on_levels(&values.total, &levels, runs, exact)?;
     let listed = tested.into_iter().zip(totals).zip(&values.own);
     listed
         .filter(|(((_, is_listed), _), _)| *is_listed)

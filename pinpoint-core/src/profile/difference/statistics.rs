@@ -1,5 +1,7 @@
 //! Estimates, p-values, and what could have been seen.
 
+use std::collections::BTreeMap;
+
 use pinpoint_compare::{
     CompareError, Interval, MannWhitneyOptions, Method, Scratch, benjamini_hochberg_discrete,
     mann_whitney_u_with, normal_upper_quantile, pseudomedian, sign_flips,
@@ -242,6 +244,32 @@ pub(super) fn together<'a>(
         found.is_certain = is_certain(&found.change, values, found.adjusted_p, exact, whole);
     }
     Ok(found)
+}
+
+/// As [`together`], of paths in a tree, each with its level. What changed shows on each level above
+/// and below: as so many discoveries, it would make others certain. So a p-value is the greater one
+/// of two: adjusted for all, and for those of its level alone.
+pub(super) fn on_levels(
+    all: &[Vec<f64>],
+    levels: &[usize],
+    runs: &Runs,
+    exact: bool,
+) -> Result<Vec<Found>, CompareError> {
+    let mut all_found = together(all.iter().map(Vec::as_slice), runs, exact)?;
+    let mut of_levels: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (place, level) in levels.iter().enumerate() {
+        of_levels.entry(*level).or_default().push(place);
+    }
+    for places in of_levels.values() {
+        let values = places.iter().map(|place| all[*place].as_slice());
+        for (place, of_level) in places.iter().zip(together(values, runs, exact)?) {
+            let found = &mut all_found[*place];
+            let p_values = found.adjusted_p.zip(of_level.adjusted_p);
+            found.adjusted_p = p_values.map(|(of_all, of_level)| of_all.max(of_level));
+            found.is_certain &= of_level.is_certain;
+        }
+    }
+    Ok(all_found)
 }
 
 /// What moved in each part of the whole, given its value for each run, certain ones first.
