@@ -15,8 +15,8 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use pinpoint_core::profile::{
-    ExplainOptions, Explanation, ExportError, ExportFormat, Exported, FormatsDiffer, Profile,
-    ProfileFormat, ReadProfileError, Timeline, Window, explain, export,
+    EntryTree, ExplainOptions, Explanation, ExportError, ExportFormat, Exported, FormatsDiffer,
+    Profile, ProfileFormat, ReadProfileError, Timeline, Window, explain, export,
 };
 use pinpoint_report::profile;
 use pinpoint_report::text::name;
@@ -225,6 +225,15 @@ fn warnings([base, experiment]: &[Vec<Profile>; 2]) -> Vec<String> {
     differ.iter().map(ToString::to_string).collect()
 }
 
+/// What a report says of the timelines of a side.
+#[derive(Default)]
+struct Timelines {
+    /// Of the run that is drawn.
+    drawn: Option<Timeline>,
+    /// Of each run; empty where some run of either side has no timeline.
+    trees: Vec<EntryTree>,
+}
+
 /// Problems of the profiles are the same, whatever is done with them.
 fn explained(
     [base, experiment]: &[Vec<Profile>; 2],
@@ -277,10 +286,10 @@ impl Answer {
             .map(|about| explanation_text::notes(&self.explanation, about));
         let mut notes = notes.unwrap_or_default();
         notes.extend(self.warnings.iter().cloned());
-        let mut timelines = [None, None];
-        for (side, timeline) in timelines.iter_mut().enumerate() {
-            match self.timeline(side) {
-                Ok(read) => *timeline = read,
+        let mut sides = [Timelines::default(), Timelines::default()];
+        for (side, timelines) in sides.iter_mut().enumerate() {
+            match self.timelines(side) {
+                Ok(read) => *timelines = read,
                 Err(error) => notes.push(format!(
                     "The flame charts are made of samples alone, since a timeline can't be read: {}",
                     with_advice(&error)
@@ -291,7 +300,8 @@ impl Answer {
             explanation: &self.explanation,
             profiles: [base, experiment],
             options: &self.options,
-            timelines: timelines.each_ref().map(Option::as_ref),
+            timelines: sides.each_ref().map(|side| side.drawn.as_ref()),
+            entry_trees: sides.each_ref().map(|side| side.trees.as_slice()),
             window: self.window.as_ref(),
             files: [&self.files[0], &self.files[1]],
             job: self.about.as_ref().map(|about| profile::Job {
@@ -305,21 +315,37 @@ impl Answer {
         Ok(profile::report(&report)?)
     }
 
-    /// The timeline of the run of a side that a report draws; none where the file has none, or a
-    /// run has several files.
-    fn timeline(&self, side: usize) -> Result<Option<Timeline>, CliError> {
+    /// The timelines of a side; none of runs whose files have none, or that have several files.
+    fn timelines(&self, side: usize) -> Result<Timelines, CliError> {
         let (runs, files) = (&self.profiles[side], &self.files[side]);
-        let run = profile::shown_run(runs).filter(|_| runs.len() == files.len());
-        let Some((run, path)) = run.and_then(|run| Some((runs.get(run)?, files.get(run)?))) else {
-            return Ok(None);
-        };
-        match run.format {
-            ProfileFormat::ChromeTrace | ProfileFormat::CpuProfile => {
-                let read = Timeline::read(&content(path)?);
-                read.map(Some).map_err(|source| refused(path, source))
-            }
-            _ => Ok(None),
+        let mut timelines = Timelines::default();
+        if runs.len() != files.len() {
+            return Ok(timelines);
         }
+        let has_timeline = |run: &Profile| {
+            matches!(
+                run.format,
+                ProfileFormat::ChromeTrace | ProfileFormat::CpuProfile
+            )
+        };
+        let are_all_compared = self.profiles.iter().flatten().all(has_timeline);
+        let shown = profile::shown_run(runs);
+        for (place, (run, path)) in runs.iter().zip(files).enumerate() {
+            let is_drawn = shown == Some(place);
+            if !has_timeline(run) || !(is_drawn || are_all_compared) {
+                continue;
+            }
+            let refused = |source| refused(path, source);
+            let timeline = Timeline::read(&content(path)?).map_err(refused)?;
+            if are_all_compared {
+                let tree = EntryTree::of(&timeline, run, self.window.as_ref()).map_err(refused)?;
+                timelines.trees.push(tree);
+            }
+            if is_drawn {
+                timelines.drawn = Some(timeline);
+            }
+        }
+        Ok(timelines)
     }
 
     pub(crate) fn document(&self) -> Value {

@@ -22,7 +22,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use pinpoint_core::profile::{ExplainOptions, Profile, Timeline, explain};
+use pinpoint_core::profile::{EntryTree, ExplainOptions, Profile, Timeline, explain};
 use pinpoint_report::profile::{Report, report};
 use serde_json::{Value, json};
 
@@ -99,6 +99,10 @@ fn page() -> Result<String, Box<dyn Error>> {
     };
     let [base, experiment] = [read(&texts[0])?, read(&texts[1])?];
     let files = vec![PathBuf::from("trace.json"); RUNS];
+    let tree = |side: usize, runs: &[Profile]| -> Result<Vec<EntryTree>, Box<dyn Error>> {
+        Ok(vec![EntryTree::of(&timelines[side], &runs[0], None)?; RUNS])
+    };
+    let trees = [tree(0, &base)?, tree(1, &experiment)?];
     let options = ExplainOptions::default();
     let explanation = explain(&base, &experiment, &options)?;
     let began = Instant::now();
@@ -107,6 +111,7 @@ fn page() -> Result<String, Box<dyn Error>> {
         profiles: [&base, &experiment],
         options: &options,
         timelines: timelines.each_ref().map(Some),
+        entry_trees: trees.each_ref().map(Vec::as_slice),
         window: None,
         files: [&files, &files],
         job: None,

@@ -10,7 +10,8 @@
 //! the same in both, `difference` what moved. [`export()`] writes them for other tools.
 //! [`compare_stacks`] says what moved on each stack and between callers and callees.
 //! [`Owner`] says whose code a function is, and [`CostCategory`] what time went into.
-//! [`Timeline`] says what happened when, for flame charts and trees of one run.
+//! [`Timeline`] says what happened when, for flame charts and trees of one run, and
+//! [`compare_entries`] what moved in these trees over all runs.
 //! [`SourceDiff`] matches what moved with the lines that a commit changes, and
 //! [`shows_difference`] compares it with what a job measured without a profiler.
 //! [`FormatsDiffer`] warns of sides that were recorded by different tools.
@@ -48,9 +49,10 @@ pub use comparability::FormatsDiffer;
 pub use cost_category::CostCategory;
 pub use costs::Costs;
 pub use difference::{
-    CallChange, CallerPathChange, Change, Design, Detectable, ExplainError, ExplainOptions,
-    Explanation, FunctionChange, Grouping, PartChange, PathChange, PathStep, RenameGuess, Rest,
-    StackComparison, Verdict, compare_stacks, explain,
+    CallChange, CallerPathChange, Change, Design, Detectable, EntryComparison, EntryGroup,
+    EntryKind, ExplainError, ExplainOptions, Explanation, FunctionChange, Grouping, PartChange,
+    PathChange, PathStep, RenameGuess, Rest, StackComparison, Verdict, compare_entries,
+    compare_stacks, explain,
 };
 pub use error::{ProfileWarning, ReadProfileError};
 pub use export::{ExportError, ExportFormat, ExportFormatError, Exported, export};
@@ -65,7 +67,7 @@ pub use owner::Owner;
 pub use source_diff::{DiffMatch, DiffMatchKind, SourceDiff};
 pub use stack_tree::{StackNode, StackTree};
 pub use timeline::{
-    Category, Entry, EntryId, EventKey, EventKeyError, FunctionId, Kind, KindId, Nesting,
-    PageFrame, ScriptFunction, Source, Span, StackPart, Timeline, Track,
+    CallFrames, Category, Entry, EntryId, EntryTree, EventKey, EventKeyError, FunctionId, Kind,
+    KindId, Nesting, PageFrame, ScriptFunction, Source, Span, StackPart, Timeline, Track,
 };
 pub use window::{Window, WindowError};

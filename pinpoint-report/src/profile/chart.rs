@@ -2,7 +2,7 @@
 //! (`timeline_chart.rs`), else of its samples.
 
 use hashbrown::HashMap;
-use pinpoint_core::profile::{ChartTrack, Function, Grouping, Profile, Timeline};
+use pinpoint_core::profile::{ChartTrack, EntryComparison, Function, Grouping, Profile, Timeline};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -50,6 +50,9 @@ pub(super) struct Trace {
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Track {
     pub(super) name: String,
+    /// The track's place among those of all runs; see `scripts/all_runs.js`. -1 where nothing is
+    /// known of it.
+    pub(super) all_runs: i64,
     /// Each as the time since the entry before it began.
     pub(super) starts: Vec<u64>,
     pub(super) durations: Vec<u64>,
@@ -134,6 +137,8 @@ pub(super) struct Drawn<'a> {
     pub(super) file: &'a str,
     /// Begin and end of what counts, in microseconds of the file's own clock.
     pub(super) window: Option<[f64; 2]>,
+    /// What is known of the timelines of all runs.
+    pub(super) all_runs: Option<&'a EntryComparison>,
 }
 
 impl Chart {
@@ -207,6 +212,7 @@ pub(super) fn shortest(durations: impl Iterator<Item = f64>) -> u64 {
 fn columns(track: &ChartTrack, shortest: u64, mut kind: impl FnMut(usize) -> usize) -> Track {
     let mut columns = Track {
         name: clean(&name(&track.name)).into_owned(),
+        all_runs: -1,
         ..Track::default()
     };
     let mut last = 0;
@@ -252,6 +258,11 @@ impl Kinds {
     }
 }
 
+/// The id of calls of the function that has this place on the page.
+pub(super) fn call_id(place: usize) -> String {
+    format!("f:{place}")
+}
+
 impl Kind {
     /// Calls of a function, which has this place on the page.
     pub(super) fn of(function: Option<&Function>, place: usize) -> Self {
@@ -261,7 +272,7 @@ impl Kind {
         };
         let called = function.map(|function| function.name.as_str());
         Self {
-            id: format!("f:{place}"),
+            id: call_id(place),
             name: clean(called.unwrap_or_default()).into_owned(),
             category: match called {
                 Some("(garbage collector)") => "gc",

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 use pinpoint_core::profile::{
-    CallerPathChange, Change, Explanation, Function, FunctionChange, PartChange, PathChange,
-    Profile, StackComparison,
+    CallerPathChange, Change, EntryComparison, Explanation, Function, FunctionChange, PartChange,
+    PathChange, Profile, StackComparison,
 };
 use serde::Serialize;
 
 use super::chart::{Chart, Drawn};
+use super::entries::Entries;
 use crate::foreign::clean;
 use crate::text::name;
 use crate::words::explanation as words;
@@ -27,6 +28,8 @@ pub(super) struct Data {
     caller_paths: CallerPaths,
     calls: Calls,
     groups: BTreeMap<&'static str, Groups>,
+    /// What is known of the timelines of all runs; absent where the charts are made of samples.
+    entries: Option<Entries>,
     /// The side whose runs alone have times.
     #[serde(skip)]
     timed_alone: Option<&'static str>,
@@ -49,14 +52,14 @@ struct Functions {
 
 /// What moved, in all runs.
 #[derive(Debug, Default, Serialize)]
-struct Differences {
+pub(super) struct Differences {
     difference: Vec<f64>,
     interval: Vec<Option<[f64; 2]>>,
     p: Vec<Option<f64>>,
 }
 
 impl Differences {
-    fn push(&mut self, change: &Change, adjusted_p: Option<f64>) {
+    pub(super) fn push(&mut self, change: &Change, adjusted_p: Option<f64>) {
         self.difference.push(short(words::shown(change)));
         self.interval.push(interval(change));
         self.p.push(adjusted_p.map(short));
@@ -97,9 +100,9 @@ impl Paths {
     }
 }
 
-/// What is known of functions by their callers; see `scripts/caller_paths.js`.
+/// What is known of functions, or of entries, by their callers; see `scripts/caller_paths.js`.
 #[derive(Debug, Default, Serialize)]
-struct CallerPaths {
+pub(super) struct CallerPaths {
     /// The row of the path within it; -1 where there is one caller.
     within: Vec<i64>,
     caller: Vec<usize>,
@@ -109,13 +112,14 @@ struct CallerPaths {
 }
 
 impl CallerPaths {
-    fn of(paths: &[CallerPathChange], functions: &mut Known) -> Self {
+    /// `place` gives the place of a caller or callee on the page.
+    pub(super) fn of(paths: &[CallerPathChange], mut place: impl FnMut(usize) -> usize) -> Self {
         let mut columns = Self::default();
         for path in paths {
             let within = path.within.map_or(-1, |within| within as i64);
             columns.within.push(within);
-            columns.caller.push(functions.place(path.caller));
-            columns.callee.push(functions.place(path.callee));
+            columns.caller.push(place(path.caller));
+            columns.callee.push(place(path.callee));
             columns.differences.push(&path.own, path.adjusted_p);
         }
         columns
@@ -157,6 +161,7 @@ impl Data {
         compared: &StackComparison,
         [base, experiment]: [&[Profile]; 2],
         drawn: [Option<Drawn>; 2],
+        all_runs: Option<&EntryComparison>,
     ) -> Self {
         let (tree, places) = compared.tree.visible(MOST_STACKS);
         let rows = explanation.functions.iter().enumerate();
@@ -190,8 +195,14 @@ impl Data {
             calls.after.push(short(call.total.experiment));
             calls.differences.push(&call.total, call.adjusted_p);
         }
-        let caller_paths = CallerPaths::of(&compared.caller_paths, &mut functions);
+        let caller_paths =
+            CallerPaths::of(&compared.caller_paths, |function| functions.place(function));
         let (of_base, of_experiment) = compared.functions_of.split_at(base.len());
+        let has_timelines = drawn.iter().any(Option::is_some);
+        let entries = has_timelines.then(|| match all_runs {
+            Some(compared) => Entries::of(compared, &mut functions),
+            None => Entries::default(),
+        });
         let before = Chart::of(base, of_base, drawn[0], &mut functions);
         let after = Chart::of(experiment, of_experiment, drawn[1], &mut functions);
         let timed_alone = match (&before, &after) {
@@ -212,6 +223,7 @@ impl Data {
             paths: Paths::of(&compared.paths, &places),
             caller_paths,
             calls,
+            entries,
         }
     }
 

@@ -8,6 +8,7 @@
 
 mod chart;
 mod data;
+mod entries;
 mod functions;
 mod scripts;
 mod timeline_chart;
@@ -16,7 +17,8 @@ use std::path::PathBuf;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use pinpoint_core::profile::{
-    ExplainOptions, Explanation, Profile, Timeline, Window, compare_stacks,
+    EntryComparison, EntryTree, ExplainOptions, Explanation, Profile, Timeline, Window,
+    compare_entries, compare_stacks,
 };
 
 use crate::foreign::Foreign;
@@ -37,6 +39,9 @@ pub struct Report<'a> {
     /// What happened when in the run of each side that is drawn ([`shown_run`]). Without it,
     /// what is drawn is made of samples alone.
     pub timelines: [Option<&'a Timeline>; 2],
+    /// What the entries of each run took, in the order of the profiles: what rows of trees are
+    /// compared by. Empty where a run has no timeline.
+    pub entry_trees: [&'a [EntryTree]; 2],
     /// What counts of the profiles, where that is not all of them.
     pub window: Option<&'a Window>,
     /// The files of both sides.
@@ -80,8 +85,19 @@ pub fn shown_run(runs: &[Profile]) -> Option<usize> {
 pub fn report(report: &Report) -> Result<String, ReportError> {
     let [base, experiment] = report.profiles;
     let stacks = compare_stacks(base, experiment, report.options)?;
-    let drawn = [0, 1].map(|side| drawn(report, side));
-    let data = data::Data::of(report.explanation, &stacks, report.profiles, drawn);
+    let [before, after] = report.entry_trees;
+    let all_runs = match before.is_empty() || after.is_empty() {
+        true => None,
+        false => Some(compare_entries(before, after, &stacks, report.options)?),
+    };
+    let drawn = [0, 1].map(|side| drawn(report, side, all_runs.as_ref()));
+    let data = data::Data::of(
+        report.explanation,
+        &stacks,
+        report.profiles,
+        drawn,
+        all_runs.as_ref(),
+    );
     let packed = pack::pack(&data).map_err(ReportError::Pack)?;
     let (word, tone) = status(report.explanation);
     let answer = answer(report);
@@ -122,7 +138,11 @@ pub fn report(report: &Report) -> Result<String, ReportError> {
 }
 
 /// The timeline of a side with the file that it is from.
-fn drawn<'a>(report: &Report<'a>, side: usize) -> Option<chart::Drawn<'a>> {
+fn drawn<'a>(
+    report: &Report<'a>,
+    side: usize,
+    all_runs: Option<&'a EntryComparison>,
+) -> Option<chart::Drawn<'a>> {
     let timeline = report.timelines[side]?;
     let run = shown_run(report.profiles[side])?;
     let (profile, file) = (
@@ -135,6 +155,7 @@ fn drawn<'a>(report: &Report<'a>, side: usize) -> Option<chart::Drawn<'a>> {
     Some(chart::Drawn {
         timeline,
         file: file.unwrap_or_default(),
+        all_runs,
         window: span.map(|(from, to)| [from, to].map(|time| (profile.begin + time) / 1e3)),
     })
 }

@@ -3,11 +3,12 @@
 use std::sync::LazyLock;
 
 /// The modules, each after those that it imports from.
-const MODULES: [(&str, &str); 28] = [
+const MODULES: [(&str, &str); 29] = [
     ("numbers", include_str!("scripts/numbers.js")),
     ("flame_graph", include_str!("scripts/flame_graph.js")),
     ("caller_paths", include_str!("scripts/caller_paths.js")),
     ("paths", include_str!("scripts/paths.js")),
+    ("all_runs", include_str!("scripts/all_runs.js")),
     ("trees", include_str!("trees.js")),
     ("breadcrumbs", include_str!("scripts/breadcrumbs.js")),
     ("windows", include_str!("scripts/windows.js")),
@@ -79,18 +80,29 @@ fn bundled(name: &str, text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use std::io::Write;
     use std::path::Path;
-    use std::process::Command;
+    use std::process::{Command, Stdio};
 
     use super::*;
 
-    #[expect(clippy::disallowed_methods, reason = "a test waits on its own thread")]
     fn node(arguments: &[&str]) {
+        node_with(arguments, "");
+    }
+
+    /// Runs Node.js in the folder of the scripts, with this input.
+    #[expect(clippy::disallowed_methods, reason = "a test waits on its own thread")]
+    pub(in super::super) fn node_with(arguments: &[&str], input: &str) {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/profile/scripts");
         let mut command = Command::new("node");
-        let output = command.args(arguments).current_dir(folder).output();
-        let output = output.expect("Node.js runs these tests: apt-get install nodejs");
+        command.args(arguments).current_dir(folder);
+        let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let child = pipes.stderr(Stdio::piped()).spawn();
+        let mut child = child.expect("Node.js runs these tests: apt-get install nodejs");
+        let written = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        assert!(written.is_ok() || !output.status.success());
         let said = String::from_utf8_lossy(&output.stdout);
         let complaint = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{said}\n{complaint}");

@@ -19,6 +19,7 @@ fn page(base: impl AsRef<[u8]>, experiment: impl AsRef<[u8]>, notes: &[String]) 
         profiles: [&base, &experiment],
         options: &options,
         timelines: [None, None],
+        entry_trees: [&[], &[]],
         window: None,
         files: [&files, &files],
         job: Some(Job {
@@ -136,8 +137,15 @@ fn data_of(trace: &str) -> Value {
         timeline: &timeline,
         file: "a.json",
         window: Some([3_000.0, f64::INFINITY]),
+        all_runs: None,
     };
-    let data = data::Data::of(&explanation, &stacks, [&runs, &runs], [Some(drawn); 2]);
+    let data = data::Data::of(
+        &explanation,
+        &stacks,
+        [&runs, &runs],
+        [Some(drawn); 2],
+        None,
+    );
     serde_json::to_value(&data).unwrap()
 }
 
@@ -199,4 +207,112 @@ fn a_trace_is_drawn_with_its_events_and_the_keys_of_devtools() {
     assert_eq!(chart["trace"]["begin"], 1_000.0);
     let notes = &chart["trace"]["modifications"]["annotations"]["entryLabels"];
     assert_eq!(notes[0]["entry"], "r-2");
+}
+
+/// Events within and across each other on three threads, calls on the first, timings: never the
+/// same for two seeds.
+fn random_trace(seed: u64) -> String {
+    let mut state = seed;
+    let mut random = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % below
+    };
+    let mut events = vec![
+        json!({"name": "thread_name", "ph": "M", "pid": 7, "tid": 1, "args": {"name": "Main"}}),
+        json!({"name": "thread_name", "ph": "M", "pid": 7, "tid": 2, "args": {"name": "Worker 1"}}),
+        json!({"name": "thread_name", "ph": "M", "pid": 7, "tid": 3, "args": {"name": "Other"}}),
+        json!({"name": "Profile", "ph": "P", "id": "0x1", "pid": 7, "tid": 1, "ts": 1000,
+            "args": {"data": {"startTime": 1000}}}),
+    ];
+    let names = [
+        "RunTask",
+        "FunctionCall",
+        "Layout",
+        "TimerFire",
+        "FunctionCall",
+        "Paint",
+    ];
+    let urls = ["https://a.example/x.js", "https://b.example/y.js", ""];
+    for thread in 1..4 {
+        let mut inside = vec![(1000, 10_000)];
+        while let Some((mut time, end)) = inside.pop() {
+            while end - time > 20 {
+                let start = time + random((end - time) / 4);
+                // On the last one a few end after the one around them.
+                let late = if thread == 3 && random(20) == 0 {
+                    random(30)
+                } else {
+                    0
+                };
+                time = start + random(end - start);
+                let (name, url) = (names[random(6) as usize], urls[random(3) as usize]);
+                events.push(
+                    json!({"name": name, "ph": "X", "cat": "devtools.timeline", "pid": 7,
+                    "tid": thread, "ts": start, "dur": time - start + late,
+                    "args": {"data": {"url": url}}}),
+                );
+                if time - start > 400 {
+                    inside.push((start, time));
+                }
+            }
+        }
+    }
+    for number in 0..8 {
+        let (start, id) = (1000 + random(5000), format!("0x{number}"));
+        for (phase, time) in [("b", start), ("e", start + random(4000))] {
+            events.push(json!({"name": format!("step {}", number % 3), "ph": phase,
+                "cat": "blink.user_timing", "id": id, "pid": 7, "tid": 1, "ts": time, "args": {}}));
+        }
+    }
+    let nodes = (2..9).map(|id| {
+        let (name, url) = (format!("f{}", id % 4), urls[id as usize % 2]);
+        json!({"id": id, "parent": 1 + random(id - 1), "callFrame": {"functionName": name,
+            "scriptId": id % 2, "url": url, "lineNumber": id % 4, "columnNumber": 1}})
+    });
+    let mut nodes: Vec<Value> = nodes.collect();
+    nodes.insert(
+        0,
+        json!({"id": 1, "callFrame": {"functionName": "(root)", "scriptId": 0,
+        "url": "", "lineNumber": -1, "columnNumber": -1}}),
+    );
+    let samples: Vec<u64> = (0..90).map(|_| 1 + random(8)).collect();
+    events.push(
+        json!({"name": "ProfileChunk", "ph": "P", "id": "0x1", "pid": 7, "tid": 1,
+        "ts": 1001, "args": {"data": {"cpuProfile": {"nodes": nodes, "samples": samples},
+        "timeDeltas": vec![100; 90]}}}),
+    );
+    json!({ "traceEvents": events }).to_string()
+}
+
+/// Where there is one run a side, all runs say what its own rows do.
+#[test]
+fn rows_of_all_runs_are_those_of_the_trees_that_are_drawn() {
+    let texts = [random_trace(1), random_trace(2)];
+    let runs = texts
+        .each_ref()
+        .map(|text| Profile::read(text.as_bytes()).unwrap());
+    let timelines = texts
+        .each_ref()
+        .map(|text| Timeline::read(text.as_bytes()).unwrap());
+    let options = ExplainOptions::default();
+    let sides = runs.each_ref().map(std::slice::from_ref);
+    let explanation = explain(sides[0], sides[1], &options).unwrap();
+    let stacks = compare_stacks(sides[0], sides[1], &options).unwrap();
+    let trees = [0, 1].map(|side| EntryTree::of(&timelines[side], &runs[side], None).unwrap());
+    let [before, after] = trees.each_ref().map(std::slice::from_ref);
+    let all_runs = compare_entries(before, after, &stacks, &options).unwrap();
+    let drawn = timelines.each_ref().map(|timeline| {
+        Some(chart::Drawn {
+            timeline,
+            file: "a.json",
+            window: None,
+            all_runs: Some(&all_runs),
+        })
+    });
+    let data = data::Data::of(&explanation, &stacks, sides, drawn, Some(&all_runs));
+    let data = serde_json::to_string(&data).unwrap();
+    let check = include_str!("tests/rows.mjs").replace("DATA", &data);
+    scripts::tests::node_with(&["--input-type=module", "-"], &check);
 }

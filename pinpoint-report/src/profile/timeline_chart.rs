@@ -12,8 +12,8 @@ use std::cmp::Ordering;
 
 use hashbrown::HashMap;
 use pinpoint_core::profile::{
-    Category, Entry, EntryId, Frame, KindId, Nesting, Owner, PageFrame, Profile, Source, Span,
-    Timeline, Track as Thread,
+    CallFrames, Category, Entry, EntryComparison, EntryId, KindId, Nesting, Owner, PageFrame,
+    Profile, Source, Span, Timeline, Track as Thread,
 };
 use serde_json::value::RawValue;
 
@@ -42,6 +42,7 @@ impl Chart {
             timeline,
             file,
             window,
+            all_runs,
         }: Drawn,
         profile: &Profile,
         functions: &[u32],
@@ -49,12 +50,12 @@ impl Chart {
     ) -> Self {
         let entries = || timeline.tracks.iter().flat_map(|track| &track.entries);
         let starts = entries().map(|entry| entry.start);
-        let begin = starts.chain(timings(timeline).map(|span| span.start));
+        let begin = starts.chain(timeline.timings().map(|span| span.start));
         let begin = begin.chain(timeline.requests.iter().map(|request| request.start));
         let begin = begin.chain(timeline.frames.iter().map(|frame| frame.start));
         let begin = begin.fold(f64::INFINITY, f64::min);
         let durations = entries().map(|entry| entry.duration * 1e3);
-        let spans = timings(timeline).map(|span| span.duration * 1e3);
+        let spans = timeline.timings().map(|span| span.duration * 1e3);
         let requests = timeline
             .requests
             .iter()
@@ -64,6 +65,7 @@ impl Chart {
             timeline,
             begin,
             shortest: shortest(durations.chain(spans).chain(requests).chain(frames)),
+            all_runs,
             kinds: Kinds::of(timeline, profile, functions),
         };
         let order = order(&timeline.tracks);
@@ -73,7 +75,7 @@ impl Chart {
             .collect();
         schedules(timeline, &order, &places, &mut tracks);
         let stacks = calls(timeline, &order, &places, &mut tracks);
-        let spans: Vec<&Span> = timings(timeline).collect();
+        let spans: Vec<&Span> = timeline.timings().collect();
         tracks.extend(drawing.spans("Timings", &spans, |kinds, span| kinds.span(timeline, span)));
         let requests: Vec<&Span> = timeline.requests.iter().collect();
         tracks.extend(drawing.spans("Network", &requests, |kinds, request| {
@@ -129,6 +131,7 @@ struct Drawing<'a> {
     /// In microseconds.
     begin: f64,
     shortest: u64,
+    all_runs: Option<&'a EntryComparison>,
     kinds: Kinds<'a>,
 }
 
@@ -145,6 +148,12 @@ impl Drawing<'_> {
         (long >= self.shortest).then_some((start, long))
     }
 
+    /// The place of a track among those of all runs.
+    fn in_all_runs(&self, name: &str) -> i64 {
+        let known = self.all_runs.and_then(|known| known.track_named(name));
+        known.map_or(-1, |place| place as i64)
+    }
+
     /// The entries of a track that have room.
     fn places(&self, track: usize) -> Vec<usize> {
         let entries = self.timeline.tracks[track].entries.iter().enumerate();
@@ -155,11 +164,10 @@ impl Drawing<'_> {
 
     fn thread(&mut self, track: usize, places: &[usize], known: &mut Known) -> Track {
         let thread = &self.timeline.tracks[track];
-        let text = |id| self.timeline.names.get(id);
-        let names = [text(thread.name), text(thread.process_name)];
-        let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        let called = self.timeline.track_name(thread);
         let mut columns = Track {
-            name: clean(&name(&names.join(", "))).into_owned(),
+            name: clean(&name(&called)).into_owned(),
+            all_runs: self.in_all_runs(&called),
             ..Track::default()
         };
         let mut keys = Keys {
@@ -214,6 +222,7 @@ impl Drawing<'_> {
     ) -> Option<Track> {
         let mut columns = Track {
             name: name.to_owned(),
+            all_runs: self.in_all_runs(name),
             ..Track::default()
         };
         let mut keys = Keys::default();
@@ -246,6 +255,7 @@ impl Drawing<'_> {
     fn frames(&mut self) -> Option<Track> {
         let mut columns = Track {
             name: "Frames".to_owned(),
+            all_runs: -1,
             ..Track::default()
         };
         let mut keys = Keys::default();
@@ -277,16 +287,8 @@ impl Drawing<'_> {
             start: self.since(span.start),
             duration: tenths(span.duration * 1e3),
         };
-        timings(self.timeline).take(MOST_MARKS).map(mark).collect()
+        self.timeline.timings().take(MOST_MARKS).map(mark).collect()
     }
-}
-
-/// The spans of `performance.measure` and `console.time`: DevTools knows no others again.
-fn timings(timeline: &Timeline) -> impl Iterator<Item = &Span> {
-    timeline.spans.iter().filter(|span| {
-        let mut categories = timeline.names.get(span.category).split(',');
-        categories.any(|it| matches!(it, "blink.user_timing" | "blink.console"))
-    })
 }
 
 /// Notes on the tracks of the page which entry was scheduled by which.
@@ -384,35 +386,22 @@ fn calls_of(timeline: &Timeline, id: EntryId) -> Vec<String> {
         .collect()
 }
 
-/// Name, URL, line and column of a function, as a profile has them.
-type Described<'a> = (&'a str, &'a str, u32, u32);
-
 /// The kinds that are listed.
 struct Kinds<'a> {
     timeline: &'a Timeline,
+    frames: CallFrames<'a>,
     /// The functions of the frames of the profile.
-    functions: HashMap<Described<'a>, u32>,
+    functions: &'a [u32],
     places: HashMap<KindId, usize>,
     by_id: HashMap<(String, String), usize>,
     listed: Vec<Kind>,
 }
 
 impl<'a> Kinds<'a> {
-    fn of(timeline: &'a Timeline, profile: &'a Profile, functions: &[u32]) -> Self {
-        let described = |frame: &Frame| {
-            let text = |id| profile.names.get(id);
-            (text(frame.name), text(frame.file), frame.line, frame.column)
-        };
-        let frames = profile.frames.iter().map(described);
-        let mut functions: HashMap<Described, u32> =
-            frames.zip(functions.iter().copied()).collect();
-        for (ran, original) in &profile.source_mapped {
-            if let Some(function) = functions.get(&described(original)) {
-                functions.insert(described(ran), *function);
-            }
-        }
+    fn of(timeline: &'a Timeline, profile: &'a Profile, functions: &'a [u32]) -> Self {
         Self {
             timeline,
+            frames: CallFrames::of(profile),
             functions,
             places: HashMap::new(),
             by_id: HashMap::new(),
@@ -457,18 +446,9 @@ impl<'a> Kinds<'a> {
 
     /// The function of calls, if the profile has it.
     fn function(&self, kind: KindId) -> Option<usize> {
-        let function = self.timeline.kinds[kind.index()].function?;
-        let function = self.timeline.function(function)?;
-        let text = |id| self.timeline.names.get(id);
-        // Counted from 1, and 0 for none.
-        let position = |number: i32| (i64::from(number) + 1).max(0) as u32;
-        let described = (
-            text(function.name),
-            text(function.url),
-            position(function.line),
-            position(function.column),
-        );
-        self.functions.get(&described).map(|place| *place as usize)
+        let frame = self.frames.of_kind(self.timeline, kind)?;
+        let function = self.functions.get(frame.index() as usize)?;
+        Some(*function as usize)
     }
 
     fn of_event(&self, id: KindId) -> Kind {
@@ -476,17 +456,12 @@ impl<'a> Kinds<'a> {
         let text = |text: &str| clean(text).into_owned();
         let called = self.timeline.names.get(kind.name);
         let url = self.timeline.names.get(kind.url);
-        // V8's number of a script is another one in each run.
-        let function = kind.function.and_then(|id| self.timeline.function(id));
-        let id = match function {
-            Some(function) => format!("f:{called}@{url}:{}:{}", function.line, function.column),
-            None => self.timeline.id(id),
-        };
         Kind {
-            id: text(&id),
+            id: text(&self.timeline.id_across_runs(id)),
             name: text(&name(called)),
             category: kind.category.as_str(),
             url: text(url),
+            file: text(url),
             domain: text(host(url).unwrap_or_default()),
             owner: Owner::of("", "", url)
                 .map_or_else(String::new, |owner| text(&owner.to_string())),

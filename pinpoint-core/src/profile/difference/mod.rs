@@ -17,13 +17,14 @@
 //!
 //! The same is said of the threads, by their names, and of what time went into
 //! (`parts.rs`), and for pictures of the paths of the call tree (`stack_paths.rs`) and the
-//! callers of a function (`caller_paths.rs`).
+//! callers of a function (`caller_paths.rs`), and of the entries of timelines (`entries.rs`).
 //!
 //! What a function gains and those that it calls lose, or the other way round, is *moved*:
 //! that is what inlining does, and no change by itself.
 
 mod caller_paths;
 mod calls;
+mod entries;
 mod groups;
 mod moved;
 mod parts;
@@ -42,6 +43,7 @@ use serde::{Deserialize, Serialize};
 
 pub use caller_paths::CallerPathChange;
 pub use calls::{CallChange, StackComparison, compare_stacks};
+pub use entries::{EntryComparison, EntryGroup, EntryKind, compare_entries};
 pub use groups::Grouping;
 pub use renamed::RenameGuess;
 pub use stack_paths::PathChange;

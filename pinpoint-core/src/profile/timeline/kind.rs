@@ -83,6 +83,20 @@ impl Timeline {
             label => format!("{name}:{label}"),
         }
     }
+
+    /// As [`Timeline::id`], but of calls with the URL of the script: V8's number of it is another
+    /// one in each run.
+    pub fn id_across_runs(&self, kind: KindId) -> String {
+        let known = self.kinds.get(kind.index());
+        let function = known.and_then(|kind| self.function(kind.function?));
+        match known.zip(function) {
+            Some((kind, function)) => {
+                let [name, url] = [kind.name, kind.url].map(|id| self.names.get(id));
+                format!("f:{name}@{url}:{}:{}", function.line, function.column)
+            }
+            None => self.id(kind),
+        }
+    }
 }
 
 /// What time is spent on.

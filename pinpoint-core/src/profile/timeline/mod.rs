@@ -54,7 +54,9 @@
 
 mod arguments;
 mod async_stack;
+mod call_frames;
 mod calls;
+mod entry_tree;
 mod flows;
 mod frames;
 mod key;
@@ -72,6 +74,9 @@ mod tables;
 mod tests;
 
 pub use async_stack::StackPart;
+pub use call_frames::CallFrames;
+pub use entry_tree::EntryTree;
+pub(in crate::profile) use entry_tree::KindName;
 pub use key::{EventKey, EventKeyError};
 pub use kind::{Category, Kind, KindId};
 pub use model::{

@@ -233,4 +233,19 @@ impl Timeline {
             },
         })
     }
+
+    /// The name of a track: that of the thread and of the process, as far as they have one.
+    pub fn track_name(&self, track: &Track) -> String {
+        let names = [track.name, track.process_name].map(|id| self.names.get(id));
+        let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
+        names.join(", ")
+    }
+
+    /// The spans of `performance.measure` and `console.time`: DevTools knows no others again.
+    pub fn timings(&self) -> impl Iterator<Item = &Span> {
+        self.spans.iter().filter(|span| {
+            let mut categories = self.names.get(span.category).split(',');
+            categories.any(|it| matches!(it, "blink.user_timing" | "blink.console"))
+        })
+    }
 }

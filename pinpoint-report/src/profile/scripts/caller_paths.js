@@ -1,25 +1,23 @@
-// What is known of functions by their callers, from the inside out: the own time of a function,
+// What is known of what was called by its callers, from the inside out: what it took by itself,
 // where it was called on a certain way, is compared over the runs. Paths are columns, each after
 // the one without its outermost caller:
 //
 //   { within: [-1, 0], caller: [1, 0], callee: [2, 1], difference: [9, 9], interval: [[7, 11], null], p: [0.01, null] }
 //
-// are function 2 called by 1, and the same where 0 called 1. Smaller paths have none.
+// are 2 called by 1, and the same where 0 called 1. Smaller paths have none.
 
-// A place in a bottom-up tree is { callee, path }: the function whose callers are next, and the row
-// of the path so far, -1 for the function alone; null where nothing is known.
+// A place in a bottom-up tree is { callee, path }: that whose callers are next, and the row of the
+// path so far, -1 for what was called alone; null where nothing is known.
 export function callerPathsOf(paths) {
   const key = (within, callee, caller) => `${within} ${callee} ${caller}`;
   const rows = new Map(paths.within.map((within, row) => [key(within, paths.callee[row], paths.caller[row]), row]));
 
   // The place of a row inside of a row at `place`, which is undefined for rows of the first level.
-  // Events between calls are no callers.
-  function placeOfRow(place, kind) {
-    const isCall = kind && (kind.function >= 0 || kind.id.startsWith("f:"));
-    if (place === undefined) return isCall && kind.function >= 0 ? { callee: kind.function, path: -1 } : null;
-    if (place === null || !isCall) return place;
-    const row = rows.get(key(place.path, place.callee, kind.function));
-    return row === undefined ? null : { callee: kind.function, path: row };
+  function placeOf(place, of) {
+    if (place === undefined) return { callee: of, path: -1 };
+    if (place === null) return null;
+    const row = rows.get(key(place.path, place.callee, of));
+    return row === undefined ? null : { callee: of, path: row };
   }
 
   // The difference at a place, if there are callers.
@@ -29,5 +27,5 @@ export function callerPathsOf(paths) {
     return { difference: difference[place.path], interval: interval[place.path], p: p[place.path] };
   }
 
-  return { placeOfRow, known };
+  return { placeOf, known };
 }

@@ -8,21 +8,16 @@ const paths = callerPathsOf({
   within: [-1, -1, 0], caller: [1, 3, 0], callee: [2, 2, 1],
   difference: [9, 0, 8], interval: [[7, 11], null, [6, 10]], p: [0.01, null, 0.02],
 });
-const call = (of) => ({ id: `f:${of}`, function: of });
-const event = { id: "RunTask", function: -1 };
-const known = (...kinds) => paths.known(kinds.reduce((place, kind) => paths.placeOfRow(place, kind), undefined));
+const known = (...way) => paths.known(way.reduce((place, of) => paths.placeOf(place, of), undefined));
 
-test("a row is known by the function and its callers, without the events between them", () => {
-  assert.deepEqual(known(call(2), call(1)), { difference: 9, interval: [7, 11], p: 0.01 });
-  assert.deepEqual(known(call(2), event, call(1), call(0)), { difference: 8, interval: [6, 10], p: 0.02 });
-  assert.deepEqual(known(call(2), call(3)), { difference: 0, interval: null, p: null });
+test("a row is known by what was called and its callers", () => {
+  assert.deepEqual(known(2, 1), { difference: 9, interval: [7, 11], p: 0.01 });
+  assert.deepEqual(known(2, 1, 0), { difference: 8, interval: [6, 10], p: 0.02 });
+  assert.deepEqual(known(2, 3), { difference: 0, interval: null, p: null });
 });
 
-test("of a function alone, of events, and outside of what is listed nothing is known", () => {
-  assert.equal(known(call(2)), null);
-  assert.equal(known(call(2), event), null);
-  assert.equal(known(call(2), call(0)), null);
-  assert.equal(known(call(2), call(0), call(1)), null);
-  assert.equal(known(call(2), { id: "f:other@a.js:1:1", function: -1 }, call(1)), null);
-  assert.equal(known(event, call(1)), null);
+test("of what was called alone, and outside of what is listed nothing is known", () => {
+  assert.equal(known(2), null);
+  assert.equal(known(2, 0), null);
+  assert.equal(known(2, 0, 1), null);
 });

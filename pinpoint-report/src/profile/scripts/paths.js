@@ -29,11 +29,3 @@ export function certainStacks(stacks, paths, certainFunctions) {
     return paths.known(stack)?.isCertain ?? certainFunctions[called] ? 1 : 0;
   });
 }
-
-// The stack that a row of a call tree is, inside of a row that is `stack`. Events between calls, and
-// groups, are on no stack; a call that no profile has is on none that is known.
-export function stackOfRow(paths, stack, kind) {
-  const isCall = kind && (kind.function >= 0 || kind.id.startsWith("f:"));
-  if (stack === null || !isCall) return stack;
-  return paths.called(stack, kind.function);
-}

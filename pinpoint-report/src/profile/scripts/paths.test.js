@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { certainStacks, pathsOf, stackOfRow } from "./paths.js";
+import { certainStacks, pathsOf } from "./paths.js";
 
 // main, main;parse, main;parse;next, main;print, main;print;next, of which the last is too small.
 const STACKS = { parent: [0, 0, 1, 2, 1, 4], function: [0, 0, 1, 2, 3, 2] };
@@ -10,7 +10,6 @@ const PATHS = {
   p: [0.01, 0.01, 0.02, null], certain: [1, 1, 1, 0],
 };
 const paths = pathsOf(STACKS, PATHS);
-const call = (of) => ({ id: `f:${of}`, function: of });
 
 test("a path is known by its stack", () => {
   assert.deepEqual(paths.known(3), { difference: 9, interval: [8, 10], p: 0.02, isCertain: true });
@@ -24,13 +23,8 @@ test("a path's own certainty counts, and where there is none its function's", ()
   assert.deepEqual([...certainStacks(STACKS, paths, [0, 0, 0, 0])], [0, 1, 1, 1, 0, 0]);
 });
 
-test("rows of a call tree are found by the calls on the way, without the events", () => {
-  const event = { id: "RunTask", function: -1 };
-  const way = (...kinds) => kinds.reduce((stack, kind) => stackOfRow(paths, stack, kind), 0);
-  assert.equal(way(event, call(0), event, call(1), call(2)), 3);
-  assert.equal(way(null, call(0), call(3)), 4);
-  assert.equal(way(call(0), call(2)), null);
-  assert.equal(way(call(0), call(2), event, call(2)), null);
-  assert.equal(way(call(0), { id: "f:other@a.js:1:1", function: -1 }, call(1)), null);
-  assert.equal(stackOfRow(paths, null, call(0)), null);
+test("a path is found by the one within which it is called", () => {
+  assert.equal([0, 1, 2].reduce((stack, of) => paths.called(stack, of), 0), 3);
+  assert.equal(paths.called(1, 3), 4);
+  assert.equal(paths.called(1, 2), null);
 });

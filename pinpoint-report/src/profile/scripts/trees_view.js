@@ -3,8 +3,7 @@
 import { button, choice, element, foreign, refill, search, table, tick } from "./elements.js";
 import { joined } from "./chart.js";
 import { amount, pValue, signed, signedWithInterval } from "./numbers.js";
-import { callerPathsOf } from "./caller_paths.js";
-import { pathsOf, stackOfRow } from "./paths.js";
+import { rowsOfEntries, rowsOfSamples } from "./all_runs.js";
 import { bottomUp, callTree, callers, eventLog, thirdParty } from "../trees.js";
 
 const TREES = [["call tree", "call tree"], ["bottom-up", "bottom-up"], ["third party", "third party"], ["event log", "event log"]];
@@ -21,9 +20,10 @@ const change = (us) => signed(us * 1000, "nanoseconds");
 
 // Fills the parts of the section. `look` gives what is looked at:
 // [{ track, place, kinds, window }, …] of both sides; the place of a track that is not there is null. Gives a function that shows it anew.
-export function treesView(section, { functions, groups, stacks, paths: columns, caller_paths: callerColumns, unit }, look) {
-  const paths = pathsOf(stacks, columns);
-  const callerPaths = callerPathsOf(callerColumns);
+export function treesView(section, data, look) {
+  const allRuns = data.entries ? rowsOfEntries(data, data.charts) : rowsOfSamples(data);
+  // What entries of timelines took is known as time, whatever the profiles count.
+  const unit = data.entries ? "nanoseconds" : data.unit;
   const state = { tree: "call tree", text: "", group: "", least: 0, without: new Set(), open: new Set() };
   const place = section.querySelector(".tree");
 
@@ -40,21 +40,24 @@ export function treesView(section, { functions, groups, stacks, paths: columns, 
       return;
     }
     const roots = sides.map(build);
+    const known = allRuns(state.tree, groupingOf(), sides.map(({ place, track }) => (place === null ? undefined : track)));
+    // Without some entries, others take more by themselves than is known.
+    const isWhole = state.least === 0 && state.without.size === 0;
     const rows = [];
-    const add = (level, path, ids, at, depth) => {
+    const add = (level, path, ids, place, depth) => {
       for (const row of level.slice(0, MOST)) {
         const key = [...path, row.id].join("\n");
         const kind = kindOf(row, sides);
         // From the outermost caller that is open to the row: groups are no callers.
         const inner = kind ? [...ids, kind.id] : ids;
-        const within = placeOfRow(at, kind);
-        const inAll = ofPath(within, kind) ?? (state.tree === "call tree" || inner.length <= 1 ? ofAllRuns(row.id, kind) : null);
+        const within = known.placeOf(place, kind);
+        const inAll = isWhole ? (kind ? known.known(within) : known.group(row.id)) : null;
         rows.push(line(row, kind, depth, key, inAll));
         if (state.open.has(key)) add(below(sides, row, inner), [...path, row.id], inner, within, depth + 1);
       }
       if (level.length > MOST) rows.push([element("span", { className: "note", textContent: `… ${level.length - MOST} more` }), ...new Array(8).fill("")]);
     };
-    add(joined(roots[0].children, roots[1].children), [], [], outermost(), 0);
+    add(joined(roots[0].children, roots[1].children), [], [], known.first, 0);
     const heads = ["Function or event", "Before", "After", "Difference", "Self before", "Self after", "Self difference", "In all runs [95 %]", "Adjusted p"];
     const idle = roots.map(({ self }) => time(self));
     const made = rows.length === 0 ? element("p", { className: "note", textContent: "Nothing in this window." })
@@ -87,37 +90,6 @@ export function treesView(section, { functions, groups, stacks, paths: columns, 
     if (isTree(row)) return joined(...row.sides.map((side) => side?.children ?? new Map()));
     const plain = (window) => ({ ...options(window), group: undefined, text: "" });
     return joined(...sides.map(({ track, kinds, window }) => callers(track, kinds, plain(window), ids)));
-  }
-
-  // Where rows of the first level are: on the empty stack, or in no function yet. Null where nothing
-  // is known of all runs, since some calls have no rows.
-  function outermost() {
-    if (state.least > 0 || state.without.size > 0) return null;
-    return state.tree === "call tree" ? 0 : undefined;
-  }
-
-  // Where a row is inside of a row that is `at`: on a stack, or on a way from a function to its callers.
-  function placeOfRow(at, kind) {
-    if (state.tree === "call tree") return stackOfRow(paths, at, kind);
-    // A group holds functions.
-    return kind ? callerPaths.placeOfRow(at, kind) : at;
-  }
-
-  // The difference of a call on its path, in all runs; null where nothing is known.
-  function ofPath(at, kind) {
-    if (!(kind?.function >= 0) || at === null) return null;
-    const [what, known] = state.tree === "call tree" ? ["total", paths.known(at)] : ["self", callerPaths.known(at)];
-    return known && { what, ...known };
-  }
-
-  // The own difference of a function, or of a group of them, in all runs; null where nothing is known:
-  // what has no group has events among it.
-  function ofAllRuns(id, kind) {
-    if (!kind && id === "") return null;
-    const of = kind ? functions : groups[groupingOf()];
-    const at = kind ? kind.function : of?.name.indexOf(id) ?? -1;
-    if (at < 0 || (kind && of.row[at] < 0)) return null;
-    return { what: "self", difference: of.difference[at], interval: of.interval[at], p: of.p[at] };
   }
 
   function line(row, kind, depth, key, inAll) {

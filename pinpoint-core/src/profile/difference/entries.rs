@@ -1,0 +1,467 @@
+//! What moved in the entries of timelines, over all runs: for the rows of the trees that a page
+//! shows of one of them.
+//!
+//! Threads whose names differ in numbers alone are one track. What is tested and listed is as of
+//! functions and stacks; a thread's events and calls are tested with those of all others.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use pinpoint_compare::CompareError;
+
+use super::caller_paths::CallerPathChange;
+use super::runs::Runs;
+use super::stack_paths::PathChange;
+use super::statistics::{Found, together};
+use super::thread_name::without_numbers;
+use super::worth::Worth;
+use super::{Change, ExplainError, ExplainOptions, Grouping, StackComparison};
+use super::{caller_paths, stack_paths};
+use crate::profile::identity::{Function, Identified};
+use crate::profile::stack_tree::StackTree;
+use crate::profile::timeline::KindName;
+use crate::profile::{
+    Category, EntryTree, Names, Owner, Profile, ProfileFormat, ProfileUnit, Sample, StackId,
+    Stacks, ThreadId,
+};
+
+/// What entries have in common that are the same in all runs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct EntryKind {
+    /// The place of the track's name in [`EntryComparison::tracks`].
+    pub track: usize,
+    /// For calls, the function: its place in [`StackTree::functions`] of the same runs' stacks.
+    pub function: Option<usize>,
+    /// For all else, its [`Timeline::id_across_runs`](crate::profile::Timeline::id_across_runs).
+    pub id: String,
+}
+
+/// What moved in entries of one kind, or of kinds that belong together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntryGroup<T> {
+    /// The kind, or what the kinds have in common.
+    pub of: T,
+    /// What they took by themselves, in nanoseconds.
+    pub own: Change,
+    /// The p-value of its difference, adjusted for all others of its sort. Absent where there are
+    /// too few runs, or it was seen in too few of them.
+    pub adjusted_p: Option<f64>,
+    /// The difference is no chance.
+    pub is_certain: bool,
+}
+
+/// The entries of the timelines of two builds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntryComparison {
+    /// The names of the tracks: of threads, without the numbers in which those of a pool differ.
+    pub tracks: Vec<String>,
+    /// What [`StackNode::function`](crate::profile::StackNode::function),
+    /// [`CallerPathChange::caller`] and [`callee`](CallerPathChange::callee) are places in, here.
+    pub kinds: Vec<EntryKind>,
+    /// The paths of all runs, with means, in nanoseconds.
+    pub tree: StackTree,
+    /// As of [`StackComparison::paths`].
+    pub paths: Vec<PathChange>,
+    /// As of [`StackComparison::caller_paths`].
+    pub caller_paths: Vec<CallerPathChange>,
+    /// Kinds with at least 0.1 % of a side.
+    pub own: Vec<EntryGroup<usize>>,
+    /// Groups with as much, on each track: the track and the name of the group.
+    pub groups: Vec<(Grouping, Vec<EntryGroup<(usize, String)>>)>,
+    /// Categories with as much, on each track.
+    pub categories: Vec<EntryGroup<(usize, Category)>>,
+}
+
+impl EntryComparison {
+    /// The place of the track to which one of a timeline belongs, by its
+    /// [`Timeline::track_name`](crate::profile::Timeline::track_name).
+    pub fn track_named(&self, name: &str) -> Option<usize> {
+        let name = without_numbers(name);
+        self.tracks.iter().position(|track| *track == name)
+    }
+}
+
+/// Compares the entries of the timelines of two builds, one tree for each run. `stacks` is of the
+/// profiles of the same runs, in the same order: it says who is who.
+///
+/// # Errors
+///
+/// [`ExplainError::NoProfiles`], [`ExplainError::NotPairs`].
+///
+/// # Cost
+///
+/// Proportional to the paths of all trees, and to those that are tested times the runs.
+pub fn compare_entries(
+    base: &[EntryTree],
+    experiment: &[EntryTree],
+    stacks: &StackComparison,
+    options: &ExplainOptions,
+) -> Result<EntryComparison, ExplainError> {
+    for (side, trees) in [("base", base), ("experiment", experiment)] {
+        if trees.is_empty() {
+            return Err(ExplainError::NoProfiles(side));
+        }
+    }
+    if options.paired && base.len() != experiment.len() {
+        return Err(ExplainError::NotPairs {
+            base: base.len(),
+            experiment: experiment.len(),
+        });
+    }
+    let trees: Vec<&EntryTree> = base.iter().chain(experiment).collect();
+    let mut known = Known::default();
+    let sorts_of: Vec<Vec<usize>> = (trees.iter().enumerate())
+        .map(|(run, tree)| known.sorts_of(tree, stacks, run))
+        .collect();
+    let profiles: Vec<Profile> = (trees.iter().zip(&sorts_of))
+        .map(|(tree, of)| profile(tree, |kind| known.sorts[of[kind as usize]].kind))
+        .collect();
+    let (before, after) = profiles.split_at(base.len());
+    let identified = Identified {
+        functions: known.described,
+        idle: known.idle,
+        of: vec![(0..known.kinds.len() as u32).collect(); trees.len()],
+    };
+    let runs = Runs::new(before, after, &identified, options.paired);
+    let spent = Spent {
+        values: values(&trees, &sorts_of, known.sorts.len()),
+        sorts: &known.sorts,
+        runs: &runs,
+    };
+
+    let tree = StackTree::of(before, after, &identified).without(&identified.idle);
+    let groups = Grouping::ALL.into_iter().map(|grouping| {
+        let found = spent.changes(|sort| (sort.track, grouping.of(&sort.function)));
+        found.map(|groups| (grouping, groups))
+    });
+    Ok(EntryComparison {
+        groups: groups.collect::<Result<_, _>>()?,
+        own: spent.changes(|sort| sort.kind)?,
+        categories: spent.changes(|sort| (sort.track, sort.category))?,
+        paths: stack_paths::changes(&tree, &runs, false)?,
+        caller_paths: caller_paths::changes(&runs, false)?,
+        tracks: known.tracks,
+        kinds: known.kinds,
+        tree,
+    })
+}
+
+/// The tracks, kinds and sorts of all runs, each once.
+#[derive(Default)]
+struct Known {
+    tracks: Vec<String>,
+    of_tracks: HashMap<String, usize>,
+    kinds: Vec<EntryKind>,
+    of_kinds: HashMap<EntryKind, usize>,
+    /// Of each kind.
+    described: Vec<Function>,
+    idle: Vec<bool>,
+    sorts: Vec<Sort>,
+    of_sorts: HashMap<(usize, String, Category), usize>,
+}
+
+/// Entries of one kind that come from one place: what groups are made of.
+struct Sort {
+    kind: usize,
+    track: usize,
+    category: Category,
+    function: Function,
+}
+
+impl Known {
+    /// The sort of each kind of a run's tree.
+    fn sorts_of(&mut self, tree: &EntryTree, stacks: &StackComparison, run: usize) -> Vec<usize> {
+        let tracks: Vec<usize> = tree.tracks.iter().map(|name| self.track(name)).collect();
+        let functions = stacks.functions_of.get(run);
+        let mut sorts = Vec::with_capacity(tree.kinds.len());
+        for known in &tree.kinds {
+            let track = tracks[known.track as usize];
+            let (function, id) = match &known.name {
+                KindName::Event(id) => (None, id.clone()),
+                KindName::Call(frame) => {
+                    let place = functions.and_then(|of| of.get(frame.index() as usize));
+                    (place.map(|place| *place as usize), String::new())
+                }
+            };
+            let described = function.and_then(|place| stacks.tree.functions.get(place));
+            let function_or_event = described.cloned().unwrap_or_else(|| event(&id, &known.url));
+            let kind = EntryKind {
+                track,
+                function,
+                id,
+            };
+            let kind = self.kind(kind, &function_or_event, known.category);
+            let next = self.sorts.len();
+            let key = (kind, known.url.clone(), known.category);
+            let sort = *self.of_sorts.entry(key).or_insert(next);
+            if sort == next {
+                self.sorts.push(Sort {
+                    kind,
+                    track,
+                    category: known.category,
+                    function: function_or_event,
+                });
+            }
+            sorts.push(sort);
+        }
+        sorts
+    }
+
+    fn track(&mut self, name: &str) -> usize {
+        let next = self.tracks.len();
+        let name = without_numbers(name);
+        *self.of_tracks.entry(name).or_insert_with_key(|name| {
+            self.tracks.push(name.clone());
+            next
+        })
+    }
+
+    fn kind(&mut self, kind: EntryKind, described: &Function, category: Category) -> usize {
+        let next = self.kinds.len();
+        *self.of_kinds.entry(kind).or_insert_with_key(|kind| {
+            self.kinds.push(kind.clone());
+            self.described.push(described.clone());
+            self.idle.push(category == Category::Idle);
+            next
+        })
+    }
+}
+
+/// An event, by what functions are put together by.
+fn event(id: &str, url: &str) -> Function {
+    Function {
+        name: id.to_owned(),
+        module: None,
+        file: (!url.is_empty()).then(|| url.to_owned()),
+        line: None,
+        package: None,
+        owner: Owner::of("", "", url),
+    }
+}
+
+/// A run's tree as stacks of kinds.
+fn profile(tree: &EntryTree, kind: impl Fn(u32) -> usize) -> Profile {
+    let mut stacks = Stacks::new();
+    let nodes = || tree.nodes.iter().skip(1);
+    stacks.parents.extend(nodes().map(|node| node.parent));
+    stacks
+        .frames
+        .extend(nodes().map(|node| kind(node.kind) as u32));
+    let samples = nodes().zip(1..).map(|(node, stack)| Sample {
+        stack: StackId(stack),
+        thread: ThreadId::default(),
+        weight: node.own,
+        event: None,
+    });
+    Profile {
+        format: ProfileFormat::ChromeTrace,
+        unit: ProfileUnit::Nanoseconds,
+        names: Names::default(),
+        frames: Vec::new(),
+        source_mapped: Vec::new(),
+        stacks,
+        samples: samples.collect(),
+        begin: 0.0,
+        times: Vec::new(),
+        threads: Vec::new(),
+        marks: Vec::new(),
+        pages: Vec::new(),
+        calls: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// What each run spent on each sort.
+fn values(trees: &[&EntryTree], sorts_of: &[Vec<usize>], sorts: usize) -> Vec<Vec<f64>> {
+    let mut values = vec![vec![0.0; trees.len()]; sorts];
+    for (run, (tree, of)) in trees.iter().zip(sorts_of).enumerate() {
+        for node in tree.nodes.iter().skip(1) {
+            values[of[node.kind as usize]][run] += node.own;
+        }
+    }
+    values
+}
+
+struct Spent<'a> {
+    /// By sort and run.
+    values: Vec<Vec<f64>>,
+    sorts: &'a [Sort],
+    runs: &'a Runs<'a>,
+}
+
+impl Spent<'_> {
+    /// What moved in the sorts that have the same in common, for all that have 0.1 % of a side.
+    fn changes<T: Ord>(
+        &self,
+        in_common: impl Fn(&Sort) -> T,
+    ) -> Result<Vec<EntryGroup<T>>, CompareError> {
+        let mut groups: BTreeMap<T, Vec<f64>> = BTreeMap::new();
+        for (sort, values) in self.sorts.iter().zip(&self.values) {
+            let sums = groups.entry(in_common(sort));
+            let sums = sums.or_insert_with(|| vec![0.0; values.len()]);
+            for (sum, value) in sums.iter_mut().zip(values) {
+                *sum += value;
+            }
+        }
+        let worth = Worth::of(self.runs);
+        let sums = |values: &[f64]| {
+            let (base, experiment) = values.split_at(self.runs.base);
+            [base, experiment].map(|side| side.iter().sum())
+        };
+        let tested: Vec<(T, Vec<f64>)> = (groups.into_iter())
+            .filter(|(_, values)| worth.is_tested(sums(values)))
+            .collect();
+        let values = tested.iter().map(|(_, values)| values.as_slice());
+        let found = together(values, self.runs, false)?;
+        let listed = tested.into_iter().zip(found);
+        let listed = listed.filter(|((_, values), _)| worth.is_listed(sums(values)));
+        let change = |((of, _), found): ((T, Vec<f64>), Found)| EntryGroup {
+            of,
+            own: found.change,
+            adjusted_p: found.adjusted_p,
+            is_certain: found.is_certain,
+        };
+        Ok(listed.map(change).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Timeline, Window, compare_stacks};
+
+    /// A run in which a layout takes so many microseconds from a timer, and 500 or so from a
+    /// frame, on the main thread; and as long on two others.
+    fn run(layout: u32, number: u32) -> String {
+        let other = 500 + number * 7 % 5;
+        let event = |thread: u32, name: &str, start: u32, duration: u32| {
+            format!(
+                r#"{{"name": "{name}", "ph": "X", "cat": "toplevel", "pid": 7, "tid": {thread}, "ts": {start}, "dur": {duration}}},"#
+            )
+        };
+        let thread = |thread: u32, name: &str| {
+            format!(
+                r#"{{"name": "thread_name", "ph": "M", "pid": 7, "tid": {thread}, "args": {{"name": "{name}"}}}},"#
+            )
+        };
+        let events = [
+            thread(1, "Main"),
+            thread(2, "Pool 1"),
+            thread(3, "Pool 2"),
+            event(1, "RunTask", 1_000, 10_000),
+            event(1, "TimerFire", 2_000, layout + number),
+            event(1, "Layout", 2_000, layout + number),
+            event(1, "FireAnimationFrame", 8_000, other),
+            event(1, "Layout", 8_000, other),
+            event(2, "RunTask", 1_000, 100),
+            event(3, "RunTask", 1_000, 50 + number),
+        ];
+        let sampled = r#"{"name": "Profile", "ph": "P", "id": "0x1", "pid": 7, "tid": 1, "ts": 1000, "args": {"data": {"startTime": 1000}}},
+            {"name": "ProfileChunk", "ph": "P", "id": "0x1", "pid": 7, "tid": 1, "ts": 1001, "args": {"data": {"cpuProfile": {"nodes": [
+              {"id": 1, "callFrame": {"functionName": "(root)", "scriptId": 0, "url": "", "lineNumber": -1, "columnNumber": -1}},
+              {"id": 2, "parent": 1, "callFrame": {"functionName": "parse", "scriptId": 5, "url": "a.js", "lineNumber": 3, "columnNumber": 1}}],
+              "samples": [2, 2]}, "timeDeltas": [1000, 1000]}}}"#;
+        format!("[{}{sampled}]", events.concat())
+    }
+
+    fn compared(layouts: [u32; 2], window: Option<&Window>) -> EntryComparison {
+        let texts = layouts.map(|layout| (0..8).map(move |number| run(layout, number)));
+        let texts = texts.map(|side| side.collect::<Vec<String>>());
+        let read = |text: &String| Profile::read(text.as_bytes()).unwrap();
+        let profiles = texts
+            .each_ref()
+            .map(|side| side.iter().map(read).collect::<Vec<_>>());
+        let options = ExplainOptions::default();
+        let stacks = compare_stacks(&profiles[0], &profiles[1], &options).unwrap();
+        let tree = |(text, profile): (&String, &Profile)| {
+            let timeline = Timeline::read(text.as_bytes()).unwrap();
+            EntryTree::of(&timeline, profile, window).unwrap()
+        };
+        let trees = [0, 1].map(|side| {
+            let runs = texts[side].iter().zip(&profiles[side]);
+            runs.map(tree).collect::<Vec<_>>()
+        });
+        compare_entries(&trees[0], &trees[1], &stacks, &options).unwrap()
+    }
+
+    /// Each path with its total's difference, and whether that is certain.
+    fn paths(compared: &EntryComparison) -> Vec<(String, f64, bool)> {
+        let mut names: HashMap<usize, String> = HashMap::from([(0, String::new())]);
+        let mut found = Vec::new();
+        for path in &compared.paths {
+            let node = &compared.tree.nodes[path.stack];
+            let kind = &compared.kinds[node.function];
+            let name = match kind.function {
+                Some(_) => "call",
+                None => &kind.id,
+            };
+            let way = match names[&node.parent].as_str() {
+                "" => format!("{}: {name}", compared.tracks[kind.track]),
+                outer => format!("{outer} {name}"),
+            };
+            names.insert(path.stack, way.clone());
+            found.push((way, path.total.difference, path.is_certain));
+        }
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        found
+    }
+
+    #[test]
+    fn an_event_is_certain_where_it_moved_and_not_where_another_calls_it() {
+        let compared = compared([2_000, 3_000], None);
+        let found = paths(&compared);
+        let expected = [
+            ("Main: RunTask", 0.0, false),
+            ("Main: RunTask FireAnimationFrame", 0.0, false),
+            ("Main: RunTask FireAnimationFrame Layout", 0.0, false),
+            ("Main: RunTask call TimerFire", 1e6, true),
+            ("Main: RunTask call TimerFire Layout", 1e6, true),
+            ("Pool: RunTask", 0.0, false),
+        ];
+        // The call was sampled last before the timer fires, and goes on until the frame.
+        let found: Vec<_> = (found.iter())
+            .filter(|(way, ..)| !way.ends_with("call"))
+            .map(|(way, difference, is_certain)| (way.as_str(), *difference, *is_certain))
+            .collect();
+        assert_eq!(found, expected);
+
+        let own = |id: &str| {
+            let is = |own: &&EntryGroup<usize>| compared.kinds[own.of].id == id;
+            compared.own.iter().find(is).unwrap()
+        };
+        let layout = own("Layout");
+        assert_eq!((layout.own.difference, layout.is_certain), (1e6, true));
+        assert!(layout.adjusted_p.unwrap() < 0.01 && layout.own.interval.unwrap().low > 9e5);
+        let rendering = (compared.categories.iter()).find(|it| it.of.1 == Category::Rendering);
+        assert_eq!(rendering.unwrap().own.difference, 1e6);
+        let named = ["Main", "Pool 7", "Other"].map(|name| compared.track_named(name));
+        assert_eq!(named, [Some(0), Some(1), None]);
+        assert_eq!(
+            compared
+                .caller_paths
+                .iter()
+                .filter(|it| it.is_certain)
+                .count(),
+            3
+        );
+    }
+
+    #[test]
+    fn only_what_lies_in_the_window_counts() {
+        // From 2 ms to 3 ms of the trace, which begins with its samples.
+        let window: Window = "1..2".parse().unwrap();
+        let compared = compared([2_000, 3_000], Some(&window));
+        let found = paths(&compared);
+        let layout = |way: &str| {
+            found
+                .iter()
+                .find(|(it, ..)| it.ends_with(way))
+                .map(|it| it.1)
+        };
+        assert_eq!(layout("TimerFire Layout"), Some(0.0));
+        assert_eq!(layout("FireAnimationFrame Layout"), None);
+        let whole: f64 = compared.tree.nodes.iter().map(|node| node.base).sum();
+        // What is called is of the samples of the main thread.
+        assert_eq!(whole, 1e6);
+    }
+}

@@ -1,0 +1,133 @@
+//! What is known of the timelines of all runs, in columns.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use pinpoint_core::profile::{EntryComparison, EntryGroup};
+use serde::Serialize;
+
+use super::chart::call_id;
+use super::data::{CallerPaths, Differences, Known};
+use crate::foreign::clean;
+
+/// See `scripts/all_runs.js`.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Entries {
+    kinds: EntryKinds,
+    own: OfKinds,
+    paths: EntryPaths,
+    caller_paths: CallerPaths,
+    groups: BTreeMap<&'static str, TrackGroups>,
+}
+
+/// What entries on a track have in common.
+#[derive(Debug, Default, Serialize)]
+struct EntryKinds {
+    track: Vec<usize>,
+    id: Vec<String>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct OfKinds {
+    kind: Vec<usize>,
+    #[serde(flatten)]
+    differences: Differences,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct EntryPaths {
+    /// The row of the path within which it is; -1 for the outermost.
+    within: Vec<i64>,
+    kind: Vec<usize>,
+    #[serde(flatten)]
+    differences: Differences,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct TrackGroups {
+    track: Vec<usize>,
+    name: Vec<String>,
+    #[serde(flatten)]
+    differences: Differences,
+}
+
+impl TrackGroups {
+    fn push<T>(&mut self, track: usize, name: &str, group: &EntryGroup<T>) {
+        self.track.push(track);
+        self.name.push(clean(name).into_owned());
+        self.differences.push(&group.own, group.adjusted_p);
+    }
+}
+
+impl Entries {
+    pub(super) fn of(compared: &EntryComparison, functions: &mut Known) -> Self {
+        let mut kinds = Kinds {
+            places: HashMap::new(),
+            listed: EntryKinds::default(),
+        };
+        let mut own = OfKinds::default();
+        for group in &compared.own {
+            own.kind.push(kinds.place(group.of, compared, functions));
+            own.differences.push(&group.own, group.adjusted_p);
+        }
+        let mut paths = EntryPaths::default();
+        let mut rows: HashMap<usize, i64> = HashMap::from([(0, -1)]);
+        for path in &compared.paths {
+            let node = &compared.tree.nodes[path.stack];
+            // What takes less than nothing by itself may take less than what it calls.
+            let Some(within) = rows.get(&node.parent).copied() else {
+                continue;
+            };
+            rows.insert(path.stack, paths.within.len() as i64);
+            paths.within.push(within);
+            paths
+                .kind
+                .push(kinds.place(node.function, compared, functions));
+            paths.differences.push(&path.total, path.adjusted_p);
+        }
+        let place = |kind| kinds.place(kind, compared, functions);
+        let caller_paths = CallerPaths::of(&compared.caller_paths, place);
+        let mut groups: BTreeMap<&'static str, TrackGroups> = BTreeMap::new();
+        for (grouping, of) in &compared.groups {
+            let columns = groups.entry(grouping.as_str()).or_default();
+            for group in of {
+                let (track, name) = &group.of;
+                columns.push(*track, name, group);
+            }
+        }
+        let columns = groups.entry("category").or_default();
+        for group in &compared.categories {
+            let (track, category) = group.of;
+            columns.push(track, category.as_str(), group);
+        }
+        Self {
+            kinds: kinds.listed,
+            own,
+            paths,
+            caller_paths,
+            groups,
+        }
+    }
+}
+
+/// The kinds of entries that are written, each once.
+struct Kinds {
+    places: HashMap<usize, usize>,
+    listed: EntryKinds,
+}
+
+impl Kinds {
+    fn place(&mut self, kind: usize, of: &EntryComparison, functions: &mut Known) -> usize {
+        let next = self.listed.id.len();
+        let place = *self.places.entry(kind).or_insert(next);
+        if place == next {
+            let kind = &of.kinds[kind];
+            self.listed.track.push(kind.track);
+            self.listed.id.push(match kind.function {
+                Some(function) => call_id(functions.place(function)),
+                None => clean(&kind.id).into_owned(),
+            });
+        }
+        place
+    }
+}

@@ -1,0 +1,59 @@
+// Compares the rows of the trees of two charts with what is known of all runs, which are these two.
+
+import assert from "node:assert/strict";
+import { rowsOfEntries } from "./all_runs.js";
+import { decode, joined } from "./chart.js";
+import { bottomUp, callTree, callers, thirdParty } from "../trees.js";
+
+const data = DATA;
+const charts = data.charts.map(decode);
+const allRuns = rowsOfEntries(data, charts);
+let [compared, groups] = [0, 0];
+
+// Six digits are written, and less than 0.1 % is not.
+function compare(known, [before, after], way) {
+  if (known === null) return assert.ok(Math.max(before, after) < 60, `nothing is known of ${way}: ${before} ${after}`);
+  compared += 1;
+  const difference = (after - before) * 1000;
+  assert.ok(Math.abs(known.difference - difference) < 1 + Math.abs(difference) / 1e4, `${way}: ${known.difference}, not ${difference}`);
+}
+
+for (const track of charts[0].tracks) {
+  if (track.all_runs < 0) continue;
+  const tracks = [track, charts[1].tracks.find((it) => it.all_runs === track.all_runs)];
+  const build = (make, options = {}) => joined(...tracks.map((it, side) => make(it, charts[side].kinds, options).children));
+  const kindOf = (row) => {
+    const side = row.sides[0] ? 0 : 1;
+    return charts[side].kinds[row.sides[side].kind];
+  };
+  const calls = allRuns("call tree", "", tracks);
+  const walk = (rows, place, way) => rows.forEach((row) => {
+    const inner = calls.placeOf(place, kindOf(row));
+    compare(calls.known(inner), row.totals, [...way, row.id]);
+    if (inner !== null) walk(joined(...row.sides.map((side) => side?.children ?? new Map())), inner, [...way, row.id]);
+  });
+  walk(build(callTree), calls.first, [track.name]);
+
+  const outwards = allRuns("bottom-up", "", tracks);
+  const walkOut = (rows, place, ids) => rows.forEach((row) => {
+    const outer = outwards.placeOf(place, kindOf(row));
+    const way = [...ids, row.id];
+    compare(outwards.known(outer), row.selfs, way);
+    if (outer !== null) walkOut(joined(...tracks.map((it, side) => callers(it, charts[side].kinds, {}, way))), outer, way);
+  });
+  walkOut(build(bottomUp), outwards.first, []);
+
+  // Rows with less than nothing are in no group of the page: those around what ends after them.
+  if (["Other", "Timings"].includes(track.name)) continue;
+  for (const group of ["category", "domain", "url", "file", "owner"]) {
+    const tree = group === "owner" ? "third party" : "bottom-up";
+    const rows = allRuns(tree, group, tracks);
+    for (const row of build(tree === "bottom-up" ? bottomUp : thirdParty, { group })) {
+      const known = rows.group(row.id);
+      if (known === null && group !== "category" && group !== "owner") continue;
+      if (row.id !== "") compare(known, row.selfs, `${group} ${row.id}`);
+      groups += 1;
+    }
+  }
+}
+assert.ok(compared > 300 && groups > 10, `${compared} rows and ${groups} groups were compared`);
