@@ -176,7 +176,9 @@ fn explained(
     display: &Display,
 ) -> Result<Explanation, CliError> {
     explain(base, experiment, options).map_err(|error| match error {
-        ExplainError::NoFunction { .. } => unfit(job, error.to_string(), display),
+        ExplainError::NoFunction { .. } | ExplainError::TwoNames { .. } => {
+            unfit(job, error.to_string(), display)
+        }
         error => CliError::Input(error.to_string()),
     })
 }

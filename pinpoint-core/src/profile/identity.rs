@@ -180,7 +180,16 @@ impl Identified {
                 let same_module = to.iter().find(|to| module(**to) == module(function));
                 *same_module.unwrap_or(&to[0])
             };
-            targets.extend(from.iter().map(|from| (*from, target(*from))));
+            for from in from {
+                let to = target(from);
+                if let Some(before) = targets.insert(from, to).filter(|before| *before != to) {
+                    return Err(ExplainError::TwoNames {
+                        name: old.clone(),
+                        first: self.functions[before as usize].name.clone(),
+                        second: new.clone(),
+                    });
+                }
+            }
         }
         for function in self.of.iter_mut().take(base).flatten() {
             *function = targets.get(function).copied().unwrap_or(*function);

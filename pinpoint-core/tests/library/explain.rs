@@ -401,6 +401,34 @@ fn names_that_were_swapped_are_settled_together() {
     assert_eq!(find(&explanation, "a").own.difference, 0.0);
 }
 
+/// Two functions may have become one, but not one two.
+#[test]
+fn a_function_has_one_new_name() {
+    let base: Vec<_> = (0..6)
+        .map(|i| read(&format!("main;a {}\nmain;b 200\nmain;k 50\n", 100 + i)))
+        .collect();
+    let experiment: Vec<_> = (0..6)
+        .map(|i| read(&format!("main;c {}\nmain;k 50\n", 300 + i)))
+        .collect();
+    let explained = |same: &[(&str, &str)]| {
+        let name = |(old, new): &(&str, &str)| ((*old).to_owned(), (*new).to_owned());
+        let same = same.iter().map(name).collect();
+        let options = ExplainOptions {
+            same,
+            ..ExplainOptions::default()
+        };
+        explain(&base, &experiment, &options)
+    };
+    let merged = explained(&[("a", "c"), ("b", "c"), ("a", "c")]).unwrap();
+    assert_eq!(certain(&merged), [""; 0]);
+    assert_eq!(find(&merged, "c").own.difference, 0.0);
+    let error = explained(&[("a", "c"), ("a", "k")]).expect_err("two names");
+    assert_eq!(
+        error.to_string(),
+        "function \"a\" of the base cannot be both \"c\" and \"k\" of the experiment; give it one new name"
+    );
+}
+
 /// What one function gains another loses, and nothing is above both.
 #[test]
 fn no_path_leads_to_no_difference() {

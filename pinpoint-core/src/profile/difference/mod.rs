@@ -58,7 +58,8 @@ use runs::Runs;
 pub struct ExplainOptions {
     /// The first profile of each side was recorded with the first of the other, and so on.
     pub paired: bool,
-    /// Functions of the base that have another name in the experiment, in these pairs.
+    /// Functions of the base that have another name in the experiment, in these pairs. Several
+    /// of the base may have become one; one may not have become several.
     pub same: Vec<(String, String)>,
 }
 
@@ -101,6 +102,18 @@ pub enum ExplainError {
         name: String,
         /// Names that look like it.
         near: Vec<String>,
+    },
+    /// A function is said to be two others, of which it can only be one.
+    #[error(
+        "function {name:?} of the base cannot be both {first:?} and {second:?} of the experiment; give it one new name"
+    )]
+    TwoNames {
+        /// Its name in the base.
+        name: String,
+        /// The first name given for the experiment.
+        first: String,
+        /// The other one.
+        second: String,
     },
     /// The values cannot be compared.
     #[error("the profiles' values cannot be compared")]
