@@ -334,6 +334,11 @@ fn errors_name_the_place_and_what_to_do() {
         "line 2, column 1 is not as in the folded stacks (a stack without a count)",
     );
     refuses(
+        "a;b 3\na;c 1O\na;d 7\n",
+        "line 2, column 6 is not as in the folded stacks (the count is not a number)",
+    );
+    refuses("a;b 3\nc\nd\n", "this is not a profile that can be read");
+    refuses(
         "a;b 0\n",
         "there are no samples in the folded stacks; check that the program ran long enough",
     );

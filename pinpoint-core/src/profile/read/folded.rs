@@ -16,17 +16,11 @@ use crate::profile::{Frame, FrameId, Profile, ProfileFormat, ProfileUnit, ReadPr
 
 const FORMAT: ProfileFormat = ProfileFormat::Folded;
 
-/// Every one of the first lines is a stack.
+/// At least half of the first lines are stacks: what is wrong with the others, the reader says.
 pub(in crate::profile) fn recognise(beginning: &str) -> bool {
-    let mut lines = beginning.lines().filter(|line| !line.trim().is_empty());
-    let first: Vec<_> = lines.by_ref().take(10).collect();
-    // The last one may be cut by the end of the beginning.
-    let whole = if lines.next().is_none() && first.len() > 1 {
-        first.get(..first.len() - 1).unwrap_or_default()
-    } else {
-        &first
-    };
-    !whole.is_empty() && whole.iter().all(|line| split(line).is_ok())
+    let lines = beginning.lines().filter(|line| !line.trim().is_empty());
+    let (stacks, others): (Vec<_>, Vec<_>) = lines.take(10).partition(|line| split(line).is_ok());
+    !stacks.is_empty() && stacks.len() >= others.len()
 }
 
 fn split(line: &str) -> Result<(&str, f64), &'static str> {
