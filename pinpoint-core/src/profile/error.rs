@@ -16,6 +16,9 @@ pub enum ReadProfileError {
     /// It is what `perf record` writes, which only `perf` reads.
     #[error("this is perf's own file; write it as text first: perf script -i perf.data > perf.txt")]
     PerfData,
+    /// It is text in another encoding, as PowerShell writes it.
+    #[error("the profile is text in UTF-16; save it as UTF-8")]
+    Utf16,
     /// There is nothing in it.
     #[error(
         "the profile is empty; check that the profiler ended by itself, and wrote to this file"

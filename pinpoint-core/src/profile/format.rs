@@ -148,6 +148,9 @@ pub(super) fn recognised(content: &[u8]) -> Result<ProfileFormat, ReadProfileErr
     if content.starts_with(b"PERFILE2") {
         return Err(ReadProfileError::PerfData);
     }
+    if content.starts_with(&[0xff, 0xfe]) || content.starts_with(&[0xfe, 0xff]) {
+        return Err(ReadProfileError::Utf16);
+    }
     recognise(content).ok_or(ReadProfileError::NotRecognised)
 }
 

@@ -329,6 +329,9 @@ fn errors_name_the_place_and_what_to_do() {
     refuses("Hello, world.\n", "this is not a profile that can be read");
     refuses("{\"results\": []}", "this is not a profile");
     refuses("PERFILE2\0\0", "perf script -i perf.data");
+    for text in [b"\xff\xfea\0 \x001\0", b"\xfe\xff\0a\0 \x001"] {
+        refuses(text, "the profile is text in UTF-16; save it as UTF-8");
+    }
     refuses(
         "a;b 3\nc\n",
         "line 2, column 1 is not as in the folded stacks (a stack without a count)",
