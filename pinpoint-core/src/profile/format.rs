@@ -1,6 +1,7 @@
 //! The formats, and which one a profile is in.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
 
@@ -270,18 +271,14 @@ impl<'de> Visitor<'de> for Look<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        // The first event says enough; an array that ends at once is a trace, too.
-        let first = elements.next_element::<Event>();
-        if matches!(first, Ok(Some(Event { ph: Some(_) }))) {
+        // The first event says enough. An empty array, or event, is of no other format.
+        let first = elements.next_element::<BTreeMap<String, IgnoredAny>>();
+        let is_event = |event: &BTreeMap<_, _>| event.is_empty() || event.contains_key("ph");
+        if first.is_ok_and(|first| first.as_ref().is_none_or(is_event)) {
             *self.0 = Some(ProfileFormat::ChromeTrace);
         }
         Err(A::Error::custom("decided"))
     }
-}
-
-#[derive(serde::Deserialize)]
-struct Event {
-    ph: Option<IgnoredAny>,
 }
 
 #[cfg(test)]

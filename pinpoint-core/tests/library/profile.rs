@@ -353,11 +353,13 @@ fn errors_name_the_place_and_what_to_do() {
         "[unknown];0x12 3\n",
         "there are no symbols in the folded stacks: not one function of the program has a name; build with debug information",
     );
-    refuses("[]", "this is not a profile");
-    refuses(
-        "{\"traceEvents\": []}",
-        "disabled-by-default-v8.cpu_profiler",
-    );
+    for trace in ["[]", "[{}]", "{\"traceEvents\": []}"] {
+        refuses(
+            trace,
+            "there are no samples in the Chrome trace; record it with the category disabled-by-default-v8.cpu_profiler",
+        );
+    }
+    refuses("[{\"name\": \"f\"}]", "this is not a profile");
     refuses(
         "{\"traceEvents\": [{\"ph\": \"P\"",
         "the profile is cut short: it ends at line 1, column 27 of the Chrome trace",
@@ -468,9 +470,15 @@ fn impossible_trees_are_refused_and_times_put_in_order() {
         "sample 0 is of node 2, which does not exist",
     );
     refuses(
-        cpuprofile(&node(1, "a", ""), "1", ""),
-        "1 samples and 0 times",
+        cpuprofile(&node(1, "a", ""), "1, 1", ""),
+        "2 samples and 0 times",
     );
+    for (samples, deltas) in [("", ""), ("1", ""), ("1", "5")] {
+        refuses(
+            cpuprofile(&node(1, "a", ""), samples, deltas),
+            "there are no samples in the .cpuprofile; a sample lasts until the next one: let",
+        );
+    }
     let backwards = cpuprofile(&node(1, "a", ""), "1, 1, 1", "5, 10, -5");
     let profile = Profile::read(backwards.as_bytes()).unwrap();
     assert_eq!(profile.times, [0.0, 5e3, 10e3]);

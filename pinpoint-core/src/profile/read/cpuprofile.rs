@@ -39,8 +39,8 @@ pub(in crate::profile) struct CpuProfile<'a> {
 impl<'a> CpuProfile<'a> {
     /// Without times, the samples were taken one as long after the other.
     fn with_times(mut self, lasted: f64) -> Self {
-        if self.time_deltas.is_empty() && lasted > 0.0 {
-            let count = self.samples.len();
+        let count = self.samples.len();
+        if self.time_deltas.is_empty() && (lasted > 0.0 || count == 1) {
             self.time_deltas = vec![lasted / count as f64; count];
             self.time_deltas[0] = 0.0;
         }
@@ -74,6 +74,6 @@ pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> 
     builder.finish(
         FORMAT,
         ProfileUnit::Nanoseconds,
-        "let the program run longer, or sample more often (--cpu-prof-interval)",
+        "a sample lasts until the next one: let the program run longer, or sample more often (--cpu-prof-interval)",
     )
 }
