@@ -7,11 +7,11 @@ mod pairs;
 mod problems;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use pinpoint_core::profile::{
@@ -189,34 +189,46 @@ fn on_export(error: &ExportError, side: Exported) -> String {
     format!("{error}{advice}")
 }
 
-/// The file itself, whichever way leads to it. One that can't be found is refused when it is read.
-fn file_of(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+/// The file itself, whichever path leads to it: its device and number there. One that can't be
+/// found is refused when it is read.
+fn file_of(path: &Path) -> Option<(u64, u64)> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
 }
 
 /// That a file is on both sides, where one is: it has no difference from itself.
 fn on_both_sides(base: &[PathBuf], experiment: &[PathBuf]) -> Option<String> {
-    let of_base: HashSet<PathBuf> = base.iter().map(|path| file_of(path)).collect();
-    let is_of_base = |path: &&PathBuf| of_base.contains(&file_of(path));
-    let path = experiment.iter().find(is_of_base)?;
-    let path = name(&path.display().to_string());
+    let of_base = base.iter().filter_map(|path| Some((file_of(path)?, path)));
+    let of_base: HashMap<_, _> = of_base.collect();
+    let on_both = |path: &PathBuf| Some(one_file(of_base.get(&file_of(path)?)?, path));
     Some(format!(
-        "{path} is on both sides, and a profile does not differ from itself"
+        "{} is on both sides, and a profile does not differ from itself",
+        experiment.iter().find_map(on_both)?
     ))
 }
 
 /// Refuses a run that would be counted as several.
 fn distinct(side: &str, paths: &[PathBuf]) -> Result<(), CliError> {
-    let mut seen = HashSet::new();
+    let mut seen = HashMap::new();
     for path in paths {
-        if !seen.insert(file_of(path)) {
+        if let Some(before) = file_of(path).and_then(|file| seen.insert(file, path)) {
             return Err(CliError::Input(format!(
                 "{} is given twice for the {side}; give each run once, and record more runs to be certain",
-                path.display()
+                one_file(before, path)
             )));
         }
     }
     Ok(())
+}
+
+/// A file by the two paths that lead to it, as the beginning of a sentence.
+fn one_file(first: &Path, second: &Path) -> String {
+    let [one, other] = [first, second].map(|path| name(&path.display().to_string()));
+    if first == second {
+        one
+    } else {
+        format!("{one} and {other} are one file, which")
+    }
 }
 
 /// What makes a comparison of these profiles doubtful.

@@ -140,6 +140,17 @@ fn errors_name_the_file_and_what_to_do() {
     );
     let text = explain(&world, &["--base", &copy, "--experiment", &again], 4).stderr;
     assert!(text.contains("copy.txt is on both sides"), "{text}");
+    let link = world.repository.join("link.txt");
+    fs::hard_link(&copy, &link).unwrap();
+    let link = link.display().to_string();
+    let text = error(&["--base", &copy, &link, "--experiment", &sound]);
+    let one = format!("{copy} and {link} are one file, which is");
+    assert!(
+        text.contains(&format!("{one} given twice for the base")),
+        "{text}"
+    );
+    let text = explain(&world, &["--base", &copy, "--experiment", &link], 4).stderr;
+    assert!(text.contains(&format!("{one} on both sides")), "{text}");
     let text = error(&[]);
     assert!(
         text.contains("pinpoint explain --base FILES --experiment FILES"),
