@@ -47,7 +47,7 @@ pub(crate) async fn write(storage: &Storage, job: &JobId, file: &Path) -> Result
 pub(crate) fn write_text(text: &str, file: &Path) -> Result<(), CliError> {
     let written = || {
         let mut unfinished = whole_file::begin(file)?;
-        unfinished.write_all(text.as_bytes())?;
+        unfinished.as_file_mut().write_all(text.as_bytes())?;
         whole_file::end(unfinished, file)
     };
     written().map_err(CliError::file("write the report", file))

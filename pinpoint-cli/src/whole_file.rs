@@ -1,6 +1,7 @@
 //! Files that are written as a whole: a reader sees what was there before, or
 //! all of what is there now.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -12,10 +13,8 @@ use tempfile::NamedTempFile;
 pub(crate) fn begin(file: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".pinpoint-");
-    // As any other file, not for the user's eyes only.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(directory(file))
+    // As any other file, not for the user's eyes only, and with errors that do not name this one.
+    builder.make_in(directory(file), |path| File::create_new(path))
 }
 
 /// Moves what was written into the place of `file`.

@@ -177,6 +177,16 @@ fn errors_name_the_file_and_what_to_do() {
         text.contains("no function of the experiment is called \"hush\""),
         "{text}"
     );
+    let text = error(&[
+        "--base",
+        &sound,
+        "--experiment",
+        &copy,
+        "--report",
+        "absent/why.html",
+    ]);
+    assert!(text.contains("absent/why.html: "), "{text}");
+    assert!(!text.contains(".pinpoint-"), "{text}");
     let text = error(&["--base", &sound, "--experiment", &sound, "--window", "load"]);
     assert!(text.contains("there is no mark \"load\""), "{text}");
 }
