@@ -111,6 +111,83 @@ fn anonymous_functions_stay_apart() {
     assert_eq!(costs(&[again(&side, ExportFormat::Pprof)]), expected);
 }
 
+/// Folded stacks have names alone, and more of these where several functions have one.
+#[test]
+fn functions_of_one_name_stay_apart_in_folded_stacks() {
+    let perf = |frame: &str| format!("w 1 1.0: 5 cycles:\n\t1 {frame}\n\n");
+    let frames = [
+        "f+0x1 (/w/m1)",
+        "f+0x1 (/w/m2)",
+        "f+0x1 ([kernel.kallsyms])",
+        "g+0x1 (/w/m1)",
+        "[unknown] (/w/m1)",
+        "[unknown] (/w/m2)",
+    ];
+    let modules = frames.map(perf).concat();
+    let function = |id: u32, name: &str, line: u32, column: u32| {
+        format!(
+            r#", {{"id": {id}, "parent": 1, "callFrame": {{"functionName": "{name}", "scriptId": "1", "url": "a.js", "lineNumber": {line}, "columnNumber": {column}}}}}"#
+        )
+    };
+    let anonymous = |column: u32| {
+        format!(
+            r#"{{"nodes": [{{"id": 1, "callFrame": {{"functionName": "(root)", "scriptId": "0", "url": ""}}}}{}{}{}],
+            "startTime": 0, "endTime": 90, "samples": [2, 3, 4, 1], "timeDeltas": [0, 10, 20, 30]}}"#,
+            function(2, "", 6, 4),
+            function(3, "", 8, 4),
+            function(4, "", 8, column),
+        )
+    };
+    for (content, expected) in [
+        (
+            modules.as_str(),
+            [
+                "[no symbols] (m1)",
+                "[no symbols] (m2)",
+                "f (m1)",
+                "f (m2)",
+                "f_[k]",
+                "g",
+            ]
+            .as_slice(),
+        ),
+        (
+            "f (/a/x.py:7) 1\nf (/a/y.py:9) 2\nf (/b/y.py:9) 3\ng (/a/x.py:1) 4\n",
+            &["f (/a/x.py:0)", "f (/a/y.py:0)", "f (/b/y.py:0)", "g"],
+        ),
+        (
+            &anonymous(4),
+            &["(anonymous) (a.js 7)", "(anonymous) (a.js 9)"],
+        ),
+        (
+            &anonymous(9),
+            &[
+                "(anonymous) (a.js 7 #1)",
+                "(anonymous) (a.js 9 #2)",
+                "(anonymous) (a.js 9 #3)",
+            ],
+        ),
+    ] {
+        let side = [text(content)];
+        let written = export(&side, &side, Exported::Base, ExportFormat::Folded).unwrap();
+        let written = String::from_utf8(written).unwrap();
+        let mut names: Vec<&str> = written
+            .lines()
+            .map(|line| line.rsplit_once(' ').unwrap().0)
+            .collect();
+        names.sort_unstable();
+        assert_eq!(names, expected);
+        let own = |side: &[Profile]| {
+            let compared = explain(side, side, &ExplainOptions::default()).unwrap();
+            let functions = compared.functions.into_iter();
+            let mut own: Vec<f64> = functions.map(|change| change.own.base).collect();
+            own.sort_by(f64::total_cmp);
+            own
+        };
+        assert_eq!(own(&[text(&written)]), own(&side), "{written}");
+    }
+}
+
 #[test]
 fn a_difference_is_exported_where_it_can_be() {
     let (base, experiment) = ([text("a;b 10\n")], [text("a;b 4\na;c 3\n")]);

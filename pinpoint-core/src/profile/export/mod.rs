@@ -1,10 +1,10 @@
 //! Profiles of several runs, written as one for other tools.
 
 mod cpuprofile;
+mod folded;
 mod pprof;
 mod speedscope;
 
-use std::fmt::Write;
 use std::str::FromStr;
 
 use super::identity::identify;
@@ -147,32 +147,5 @@ impl StackTree {
             place = self.nodes[place].parent;
         }
         Ok(stack)
-    }
-
-    fn folded(&self, exported: Exported) -> Result<Vec<u8>, ExportError> {
-        let (mut text, mut left) = (String::new(), MOST_STEPS);
-        for (place, node) in self.weighed(exported) {
-            let stack = self.stack(place, &mut left)?;
-            for (position, function) in stack.iter().rev().enumerate() {
-                if position > 0 {
-                    text.push(';');
-                }
-                // What parts functions and lines cannot be in a name.
-                let name = &self.functions[*function].name;
-                text.extend(name.chars().map(|c| {
-                    if matches!(c, ';' | '\n' | '\r') {
-                        ':'
-                    } else {
-                        c
-                    }
-                }));
-            }
-            // A mean over runs may be less than one. Never fails for a string.
-            let _ = match exported {
-                Exported::Difference => writeln!(text, " {} {}", node.base, node.experiment),
-                side => writeln!(text, " {}", node.weight(side)),
-            };
-        }
-        Ok(text.into_bytes())
     }
 }

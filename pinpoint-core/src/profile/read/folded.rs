@@ -12,6 +12,7 @@
 
 use super::{is_address, misshapen};
 use crate::profile::builder::Builder;
+use crate::profile::symbol::KERNEL;
 use crate::profile::{Frame, FrameId, Profile, ProfileFormat, ProfileUnit, ReadProfileError};
 
 const FORMAT: ProfileFormat = ProfileFormat::Folded;
@@ -64,10 +65,21 @@ pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> 
     )
 }
 
-/// The function of a name, which may hold its file and line.
 fn frame(builder: &mut Builder, text: &str) -> FrameId {
+    let (name, module, file) = parts(text);
+    let frame = Frame {
+        name: builder.name(name),
+        module: builder.name(module),
+        file: builder.name(file),
+        ..Frame::default()
+    };
+    builder.frame(frame)
+}
+
+/// The name, module and file of a function as it is written. What is not known is empty.
+pub(in crate::profile) fn parts(text: &str) -> (&str, &str, &str) {
     let (text, module) = match text.strip_suffix("_[k]") {
-        Some(name) => (name, "[kernel]"),
+        Some(name) => (name, KERNEL),
         None => (
             ["_[j]", "_[i]", "_[w]"]
                 .iter()
@@ -78,13 +90,7 @@ fn frame(builder: &mut Builder, text: &str) -> FrameId {
     };
     let (name, file) = located(text);
     let unknown = name == "[unknown]" || is_address(name);
-    let frame = Frame {
-        name: builder.name(if unknown { "" } else { name }),
-        module: builder.name(module),
-        file: builder.name(file),
-        ..Frame::default()
-    };
-    builder.frame(frame)
+    (if unknown { "" } else { name }, module, file)
 }
 
 /// `name (file:line)` in its parts. The line is where the sample was, so it is no part of
