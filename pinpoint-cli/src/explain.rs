@@ -424,7 +424,7 @@ fn content(path: &Path) -> Result<Vec<u8>, CliError> {
             return Err(problem(&"it is a directory; name the files in it"));
         }
         if !kind.is_file() {
-            return Err(problem(&"it is no regular file"));
+            return Err(problem(&"it is not a regular file"));
         }
         options.custom_flags(libc::O_NONBLOCK);
     }

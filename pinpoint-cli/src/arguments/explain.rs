@@ -39,7 +39,7 @@ use super::LuciTokens;
 /// profile written to {profile} and may hold {command} for the benchmark, and files:GLOB,
 /// profiles that the benchmark itself writes to its work tree.
 ///
-/// Of a job in LUCI, the two builds run on the bots of the job, and profiles are what the
+/// For a job in LUCI, the two builds run on the bots of the job, and profiles are what the
 /// benchmark leaves there. chrome, the default, has Telemetry or Crossbench write Chrome's
 /// traces. With files:GLOB, arguments after `--` have the runner write profiles, and GLOB names
 /// them in the directory whose content the tasks leave.

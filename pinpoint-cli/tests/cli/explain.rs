@@ -164,7 +164,10 @@ fn errors_name_the_file_and_what_to_do() {
         "--window",
         "-100..50",
     ]);
-    assert!(text.contains("\"-100..50\" is no window; give"), "{text}");
+    assert!(
+        text.contains("\"-100..50\" is not a window; give"),
+        "{text}"
+    );
     let text = error(&[
         "--base",
         &sound,
@@ -256,8 +259,8 @@ fn what_is_no_regular_file_is_refused_at_once() {
     assert!(made.success());
     let folder = world.repository.display().to_string();
     for (file, problem) in [
-        (pipe.to_str().unwrap(), "it is no regular file"),
-        ("/dev/zero", "it is no regular file"),
+        (pipe.to_str().unwrap(), "it is not a regular file"),
+        ("/dev/zero", "it is not a regular file"),
         (&folder, "it is a directory; name the files in it"),
     ] {
         let refused = explain(&world, &["--base", file, "--experiment", &sound], 2);

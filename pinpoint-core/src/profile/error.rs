@@ -42,7 +42,7 @@ pub enum ReadProfileError {
     },
     /// Something in it is not as the format has it.
     #[error(
-        "{place} is not as in {format} ({problem}); check that the profiler wrote the file itself and nothing changed it"
+        "{place} is not valid in {format} ({problem}); check that the profiler wrote the file itself and nothing changed it"
     )]
     Misshapen {
         /// The format.

@@ -18,10 +18,10 @@ pub enum Window {
     Span(f64, f64),
 }
 
-/// The text is no window.
+/// The text is not a window.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "{0:?} is no window; give the name of a mark, or FROM..TO in milliseconds since the profile began, as in 120..250"
+    "{0:?} is not a window; give the name of a mark, or FROM..TO in milliseconds since the profile began, as in 120..250"
 )]
 pub struct WindowError(String);
 

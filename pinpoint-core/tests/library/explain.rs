@@ -440,7 +440,7 @@ fn no_path_leads_to_no_difference() {
     assert_eq!(explanation.path, []);
 }
 
-/// Each function that one side alone has is compared with each of the other: of those that cost
+/// Each function that only one side has is compared with each of the other: of those that cost
 /// most.
 #[test]
 fn deep_stacks_of_other_names_are_compared_in_time() {

@@ -334,11 +334,11 @@ fn errors_name_the_place_and_what_to_do() {
     }
     refuses(
         "a;b 3\nc\n",
-        "line 2, column 1 is not as in the folded stacks (a stack without a count)",
+        "line 2, column 1 is not valid in the folded stacks (a stack without a count)",
     );
     refuses(
         "a;b 3\na;c 1O\na;d 7\n",
-        "line 2, column 6 is not as in the folded stacks (the count is not a number)",
+        "line 2, column 6 is not valid in the folded stacks (the count is not a number)",
     );
     refuses("a;b 3\nc\nd\n", "this is not a profile that can be read");
     refuses(
@@ -383,7 +383,7 @@ fn errors_name_the_place_and_what_to_do() {
     );
     refuses(
         "events: Ir\nfn=f\n1 x\n",
-        "line 3, column 1 is not as in the callgrind profile (a cost is not a number)",
+        "line 3, column 1 is not valid in the callgrind profile (a cost is not a number)",
     );
     refuses([0x1f, 0x8b, 8, 0], "damaged or cut short");
     let speedscope = |profiles: &str| {
@@ -401,7 +401,7 @@ fn errors_name_the_place_and_what_to_do() {
     );
     refuses(
         speedscope(&sampled("none", 7)),
-        "/profiles/0/samples/0 is not as in the speedscope profile (frame 7",
+        "/profiles/0/samples/0 is not valid in the speedscope profile (frame 7",
     );
 }
 
@@ -469,6 +469,8 @@ fn impossible_trees_are_refused_and_times_put_in_order() {
         cpuprofile(&node(1, "a", ""), "2", "1"),
         "sample 0 is of node 2, which does not exist",
     );
+    let twice = format!("{}, {}", node(1, "a", ""), node(1, "b", ""));
+    refuses(cpuprofile(&twice, "1", "1"), "node 1 appears twice");
     refuses(
         cpuprofile(&node(1, "a", ""), "1, 1", ""),
         "2 samples and 0 times",

@@ -205,7 +205,7 @@ fn deep_nesting_is_walked() {
     let maps = "{\"a\":".repeat(1_000_000);
     refuses(
         &with(&maps),
-        "line 1, column 5000520 is not as in the .cpuprofile",
+        "line 1, column 5000520 is not valid in the .cpuprofile",
     );
     let trace = format!(
         r#"{{"traceEvents": [{{"name": "Layout", "ph": "X", "ts": 1, "dur": 2, "args": {open}{close}}}]}}"#

@@ -10,7 +10,7 @@ use crate::profile::identity::Function;
 /// How alike callers and callees have to be.
 const LEAST_ALIKE: f64 = 0.8;
 
-/// At most this many functions that one side alone has are compared with those of the other:
+/// At most this many functions that only one side has are compared with those of the other:
 /// those that cost most. Each is compared with each.
 const MOST_COMPARED: usize = 500;
 

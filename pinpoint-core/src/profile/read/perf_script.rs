@@ -169,7 +169,7 @@ impl<'a> Reader<'a> {
                 FORMAT,
                 index,
                 1,
-                "the period of an event is no count",
+                "the period of an event is not a count",
             ));
         }
         let event = event_name(header.event);

@@ -175,7 +175,7 @@ impl NodeTree {
         let mut indices = HashMap::with_capacity(nodes.len());
         for (index, node) in nodes.iter().enumerate() {
             if indices.insert(node.id, index).is_some() {
-                return Err(format!("node {} stands there twice", node.id));
+                return Err(format!("node {} appears twice", node.id));
             }
         }
         let find = |id: u64| {
