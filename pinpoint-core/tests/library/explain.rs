@@ -429,6 +429,27 @@ fn a_function_has_one_new_name() {
     );
 }
 
+/// Without a difference there is no small p-value, and nothing to adjust, but in large groups, whose
+/// arrangements are not counted.
+#[test]
+fn ties_are_not_among_the_many() {
+    let runs = |count: u32, more: u32| -> Vec<Profile> {
+        let run = |i| read(&format!("main;f 100\nmain;g {}\n", 100 + more + i));
+        (0..count).map(run).collect()
+    };
+    let p_values = |count: u32, options: &ExplainOptions| {
+        let explanation = explain(&runs(count, 0), &runs(count, 50), options).unwrap();
+        let found = find(&explanation, "f");
+        assert!(find(&explanation, "g").adjusted_p.is_some());
+        (found.p, found.adjusted_p)
+    };
+    let groups = ExplainOptions::default();
+    assert_eq!(p_values(8, &paired()), (Some(1.0), None));
+    assert_eq!(p_values(40, &paired()), (Some(1.0), None));
+    assert_eq!(p_values(12, &groups), (Some(1.0), None));
+    assert_eq!(p_values(13, &groups), (Some(1.0), Some(1.0)));
+}
+
 /// What one function gains another loses, and nothing is above both.
 #[test]
 fn no_path_leads_to_no_difference() {

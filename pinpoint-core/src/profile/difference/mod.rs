@@ -200,7 +200,9 @@ pub struct FunctionChange {
     /// values are exact.
     pub p: Option<f64>,
     /// The same, adjusted for all functions that were tested together. Absent, too, where the
-    /// function was seen in too few runs to be one of these.
+    /// function can have no small p-value, and is not one of these: where it was seen in too few
+    /// runs, or too many of its values are ties. Where all are, its own p-value is 1. In groups,
+    /// ties only count for that up to 144 runs of one times runs of the other.
     pub adjusted_p: Option<f64>,
     /// What happened.
     pub verdict: Verdict,
