@@ -52,8 +52,8 @@ struct TrackGroups {
 }
 
 impl TrackGroups {
-    fn push<T>(&mut self, track: usize, name: &str, group: &EntryGroup<T>) {
-        self.track.push(track);
+    fn push<T>(&mut self, name: &str, group: &EntryGroup<T>) {
+        self.track.push(group.track);
         self.name.push(clean(name).into_owned());
         self.differences.push(&group.own, group.adjusted_p);
     }
@@ -91,14 +91,12 @@ impl Entries {
         for (grouping, of) in &compared.groups {
             let columns = groups.entry(grouping.as_str()).or_default();
             for group in of {
-                let (track, name) = &group.of;
-                columns.push(*track, name, group);
+                columns.push(&group.of, group);
             }
         }
         let columns = groups.entry("category").or_default();
         for group in &compared.categories {
-            let (track, category) = group.of;
-            columns.push(track, category.as_str(), group);
+            columns.push(group.of.as_str(), group);
         }
         Self {
             kinds: kinds.listed,

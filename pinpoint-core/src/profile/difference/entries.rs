@@ -36,9 +36,11 @@ pub struct EntryKind {
     pub id: String,
 }
 
-/// What moved in entries of one kind, or of kinds that belong together.
+/// What moved on a track in entries of one kind, or of kinds that belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntryGroup<T> {
+    /// The place of the track's name in [`EntryComparison::tracks`].
+    pub track: usize,
     /// The kind, or what the kinds have in common.
     pub of: T,
     /// What they took by themselves, in nanoseconds.
@@ -66,10 +68,10 @@ pub struct EntryComparison {
     pub caller_paths: Vec<CallerPathChange>,
     /// Kinds with at least 0.1 % of a side.
     pub own: Vec<EntryGroup<usize>>,
-    /// Groups with as much, on each track: the track and the name of the group.
-    pub groups: Vec<(Grouping, Vec<EntryGroup<(usize, String)>>)>,
-    /// Categories with as much, on each track.
-    pub categories: Vec<EntryGroup<(usize, Category)>>,
+    /// Groups with as much, by their names.
+    pub groups: Vec<(Grouping, Vec<EntryGroup<String>>)>,
+    /// Categories with as much.
+    pub categories: Vec<EntryGroup<Category>>,
 }
 
 impl EntryComparison {
@@ -131,13 +133,13 @@ pub fn compare_entries(
 
     let tree = StackTree::of(before, after, &identified).without(&identified.idle);
     let groups = Grouping::ALL.into_iter().map(|grouping| {
-        let found = spent.changes(|sort| (sort.track, grouping.of(&sort.function)));
+        let found = spent.changes(|sort| grouping.of(&sort.function));
         found.map(|groups| (grouping, groups))
     });
     Ok(EntryComparison {
         groups: groups.collect::<Result<_, _>>()?,
         own: spent.changes(|sort| sort.kind)?,
-        categories: spent.changes(|sort| (sort.track, sort.category))?,
+        categories: spent.changes(|sort| sort.category)?,
         paths: stack_paths::changes(&tree, &runs, false)?,
         caller_paths: caller_paths::changes(&runs, false)?,
         tracks: known.tracks,
@@ -290,14 +292,15 @@ struct Spent<'a> {
 }
 
 impl Spent<'_> {
-    /// What moved in the sorts that have the same in common, for all that have 0.1 % of a side.
+    /// What moved in the sorts of a track that have the same in common, for all that have 0.1 % of
+    /// a side.
     fn changes<T: Ord>(
         &self,
         in_common: impl Fn(&Sort) -> T,
     ) -> Result<Vec<EntryGroup<T>>, CompareError> {
-        let mut groups: BTreeMap<T, Vec<f64>> = BTreeMap::new();
+        let mut groups: BTreeMap<(usize, T), Vec<f64>> = BTreeMap::new();
         for (sort, values) in self.sorts.iter().zip(&self.values) {
-            let sums = groups.entry(in_common(sort));
+            let sums = groups.entry((sort.track, in_common(sort)));
             let sums = sums.or_insert_with(|| vec![0.0; values.len()]);
             for (sum, value) in sums.iter_mut().zip(values) {
                 *sum += value;
@@ -308,14 +311,15 @@ impl Spent<'_> {
             let (base, experiment) = values.split_at(self.runs.base);
             [base, experiment].map(|side| side.iter().sum())
         };
-        let tested: Vec<(T, Vec<f64>)> = (groups.into_iter())
+        let tested: Vec<_> = (groups.into_iter())
             .filter(|(_, values)| worth.is_tested(sums(values)))
             .collect();
         let values = tested.iter().map(|(_, values)| values.as_slice());
         let found = together(values, self.runs, false)?;
         let listed = tested.into_iter().zip(found);
         let listed = listed.filter(|((_, values), _)| worth.is_listed(sums(values)));
-        let change = |((of, _), found): ((T, Vec<f64>), Found)| EntryGroup {
+        let change = |(((track, of), _), found): (((usize, T), Vec<f64>), Found)| EntryGroup {
+            track,
             of,
             own: found.change,
             adjusted_p: found.adjusted_p,
@@ -432,7 +436,7 @@ mod tests {
         let layout = own("Layout");
         assert_eq!((layout.own.difference, layout.is_certain), (1e6, true));
         assert!(layout.adjusted_p.unwrap() < 0.01 && layout.own.interval.unwrap().low > 9e5);
-        let rendering = (compared.categories.iter()).find(|it| it.of.1 == Category::Rendering);
+        let rendering = (compared.categories.iter()).find(|it| it.of == Category::Rendering);
         assert_eq!(rendering.unwrap().own.difference, 1e6);
         let named = ["Main", "Pool 7", "Other"].map(|name| compared.track_named(name));
         assert_eq!(named, [Some(0), Some(1), None]);
