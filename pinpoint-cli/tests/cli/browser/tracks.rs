@@ -161,8 +161,18 @@ fn trees_say_what_is_certain_in_all_runs_and_leave_categories_out() {
     let owner = of(&tree(&mut browser), "example.com|");
     assert!(owner.split('|').nth(7).unwrap().contains('['), "{owner}");
 
-    // Without scripts, the tasks are left.
     browser.evaluate("(it => { it.value = ''; it.dispatchEvent(new Event('change')); })(document.querySelector('.tree-tools select'))");
+    // An event, on its path.
+    browser.evaluate("document.querySelector('#timeline input[value=\"call tree\"]').click()");
+    let task = of(&tree(&mut browser), "RunTask|");
+    let cells: Vec<&str> = task.split('|').collect();
+    assert!(
+        cells[7].starts_with("total ") && cells[7].contains('['),
+        "{task}"
+    );
+    assert_ne!(cells[8], "–", "{task}");
+
+    // Without scripts, the tasks are left.
     browser.evaluate("document.querySelector('#timeline input[value=bottom-up]').click()");
     assert!(tree(&mut browser).concat().contains("FunctionCall"));
     browser.evaluate("[...document.querySelectorAll('.tree-tools label')].find(it => it.textContent.trim() === 'scripting').control.click()");
@@ -171,6 +181,8 @@ fn trees_say_what_is_certain_in_all_runs_and_leave_categories_out() {
         rows.contains("RunTask") && !rows.contains("FunctionCall"),
         "{rows}"
     );
+    // By themselves, tasks now have what scripts took.
+    assert!(!rows.contains('['), "{rows}");
     assert_eq!(browser.complaints(&page), [] as [Value; 0]);
 }
 
