@@ -5,20 +5,26 @@
 
 use libfuzzer_sys::fuzz_target;
 use pinpoint_core::profile::{
-    EntryId, ExplainOptions, ExportFormat, Exported, PartChange, Profile, Timeline, Window,
-    compare_stacks, explain, export,
+    EntryId, EntryTree, ExplainOptions, ExportFormat, Exported, PartChange, Profile, Timeline,
+    Window, compare_entries, compare_stacks, explain, export,
 };
 
 fuzz_target!(|content: &[u8]| {
     // Two profiles, so that there is something to compare.
-    let mut profiles = Vec::new();
+    let (mut profiles, mut trees) = (Vec::new(), Vec::new());
     for part in content.splitn(2, |byte| *byte == 0xfe) {
-        match Profile::read(part) {
-            Ok(profile) => profiles.push(profile),
+        let profile = Profile::read(part);
+        match Timeline::read(part) {
+            Ok(timeline) => {
+                walk(&timeline);
+                if let Ok(profile) = &profile {
+                    trees.push(tree(&timeline, profile));
+                }
+            }
             Err(error) => assert!(!error.to_string().is_empty()),
         }
-        match Timeline::read(part) {
-            Ok(timeline) => walk(&timeline),
+        match profile {
+            Ok(profile) => profiles.push(profile),
             Err(error) => assert!(!error.to_string().is_empty()),
         }
     }
@@ -26,11 +32,18 @@ fuzz_target!(|content: &[u8]| {
         check(profile);
     }
     if let [base, .., experiment] = profiles.as_slice() {
-        compare(base, experiment);
+        compare(base, experiment, &trees);
     } else if let [profile] = profiles.as_slice() {
-        compare(profile, profile);
+        compare(profile, profile, &trees);
     }
 });
+
+fn tree(timeline: &Timeline, profile: &Profile) -> EntryTree {
+    let part = EntryTree::of(timeline, profile, Some(&Window::Span(0.0, 1e6)));
+    let whole = EntryTree::of(timeline, profile, None).expect("nothing is looked for");
+    assert!(part.is_ok_and(|part| part.paths() == whole.paths()));
+    whole
+}
 
 fn walk(timeline: &Timeline) {
     for (track, all) in (0..).zip(&timeline.tracks) {
@@ -62,7 +75,7 @@ fn check(profile: &Profile) {
     }
 }
 
-fn compare(base: &Profile, experiment: &Profile) {
+fn compare(base: &Profile, experiment: &Profile, trees: &[EntryTree]) {
     let (base, experiment) = ([base.clone()], [experiment.clone()]);
     if let Ok(explanation) = explain(&base, &experiment, &ExplainOptions::default()) {
         let own: f64 = explanation
@@ -81,7 +94,14 @@ fn compare(base: &Profile, experiment: &Profile) {
         let parts = sum(&explanation.categories);
         assert!(!scale.is_finite() || (parts - whole.difference).abs() <= 1e-9 * scale);
     }
-    let _ = compare_stacks(&base, &experiment, &ExplainOptions::default());
+    let options = ExplainOptions::default();
+    if let (Ok(stacks), [before, .., after]) =
+        (compare_stacks(&base, &experiment, &options), trees)
+    {
+        let [before, after] = [before, after].map(std::slice::from_ref);
+        let compared = compare_entries(before, after, &stacks, &options);
+        assert!(compared.is_ok(), "{compared:?}");
+    }
     for format in [
         ExportFormat::Folded,
         ExportFormat::Pprof,

@@ -468,4 +468,24 @@ mod tests {
         // What is called is of the samples of the main thread.
         assert_eq!(whole, 1e6);
     }
+
+    #[test]
+    fn entries_that_last_for_ever_can_be_compared() {
+        let text =
+            run(2_000, 0).replace(r#""ts": 8000, "dur": 500"#, r#""ts": 8e300, "dur": 1e308"#);
+        assert!(text.contains("1e308"));
+        let profile = Profile::read(text.as_bytes()).unwrap();
+        let timeline = Timeline::read(text.as_bytes()).unwrap();
+        let tree = EntryTree::of(&timeline, &profile, None).unwrap();
+        let (runs, trees) = (vec![profile; 6], vec![tree; 6]);
+        let options = ExplainOptions::default();
+        let stacks = compare_stacks(&runs, &runs, &options).unwrap();
+        let compared = compare_entries(&trees, &trees, &stacks, &options).unwrap();
+        assert!(
+            compared
+                .own
+                .iter()
+                .all(|it| it.own.base.is_finite() && it.own.difference == 0.0)
+        );
+    }
 }

@@ -12,6 +12,10 @@ use crate::profile::{FrameId, Profile, ReadProfileError, Window};
 /// The track of `performance.measure` and `console.time`.
 const TIMINGS: &str = "Timings";
 
+/// The longest entry, in nanoseconds: 30 years. Sums of such times stay finite, whatever a trace
+/// has.
+const LONGEST: f64 = 1e18;
+
 /// Paths of entries with what was spent on each: of one run.
 ///
 /// ```
@@ -205,6 +209,7 @@ impl Making<'_> {
         });
         let end = start + duration;
         let spent = (self.counted.part_of(start, end) * 1e3).round();
+        let spent = spent.min(LONGEST);
         nodes[path as usize].own += spent;
         if parent > 0 {
             nodes[parent as usize].own -= spent;
