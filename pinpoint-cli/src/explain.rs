@@ -237,6 +237,14 @@ fn warnings([base, experiment]: &[Vec<Profile>; 2]) -> Vec<String> {
     differ.iter().map(ToString::to_string).collect()
 }
 
+/// The format of its file says what happened when.
+fn has_timeline(run: &Profile) -> bool {
+    matches!(
+        run.format,
+        ProfileFormat::ChromeTrace | ProfileFormat::CpuProfile
+    )
+}
+
 /// What a report says of the timelines of a side.
 #[derive(Default)]
 struct Timelines {
@@ -300,12 +308,14 @@ impl Answer {
         notes.extend(self.warnings.iter().cloned());
         let mut sides = [Timelines::default(), Timelines::default()];
         for (side, timelines) in sides.iter_mut().enumerate() {
-            match self.timelines(side) {
-                Ok(read) => *timelines = read,
-                Err(error) => notes.push(format!(
-                    "The flame charts are made of samples alone, since a timeline can't be read: {}",
-                    with_advice(&error)
-                )),
+            if let Err(error) = self.read_timelines(side, timelines) {
+                timelines.trees.clear();
+                let lost = match timelines.drawn {
+                    Some(_) => "Events in the trees have no differences over all runs",
+                    None => "The flame charts are made from samples only",
+                };
+                let why = with_advice(&error);
+                notes.push(format!("{lost}, since a timeline can't be read: {why}"));
             }
         }
         let report = profile::Report {
@@ -327,37 +337,38 @@ impl Answer {
         Ok(profile::report(&report)?)
     }
 
-    /// The timelines of a side; none of runs whose files have none, or that have several files.
-    fn timelines(&self, side: usize) -> Result<Timelines, CliError> {
+    /// Reads the timelines of a side, first that of the run that is drawn; none of runs whose files
+    /// have none, or that have several files.
+    fn read_timelines(&self, side: usize, timelines: &mut Timelines) -> Result<(), CliError> {
         let (runs, files) = (&self.profiles[side], &self.files[side]);
-        let mut timelines = Timelines::default();
         if runs.len() != files.len() {
-            return Ok(timelines);
+            return Ok(());
         }
-        let has_timeline = |run: &Profile| {
-            matches!(
-                run.format,
-                ProfileFormat::ChromeTrace | ProfileFormat::CpuProfile
-            )
+        let read = |place: usize| -> Result<Timeline, CliError> {
+            let path = &files[place];
+            Timeline::read(&content(path)?).map_err(|source| refused(path, source))
         };
-        let are_all_compared = self.profiles.iter().flatten().all(has_timeline);
-        let shown = profile::shown_run(runs);
-        for (place, (run, path)) in runs.iter().zip(files).enumerate() {
-            let is_drawn = shown == Some(place);
-            if !has_timeline(run) || !(is_drawn || are_all_compared) {
-                continue;
-            }
-            let refused = |source| refused(path, source);
-            let timeline = Timeline::read(&content(path)?).map_err(refused)?;
-            if are_all_compared {
-                let tree = EntryTree::of(&timeline, run, self.window.as_ref()).map_err(refused)?;
-                timelines.trees.push(tree);
-            }
-            if is_drawn {
-                timelines.drawn = Some(timeline);
-            }
+        let shown = profile::shown_run(runs).filter(|run| has_timeline(&runs[*run]));
+        if let Some(run) = shown {
+            timelines.drawn = Some(read(run)?);
         }
-        Ok(timelines)
+        if !self.profiles.iter().flatten().all(has_timeline) {
+            return Ok(());
+        }
+        for (place, run) in runs.iter().enumerate() {
+            let of_run;
+            let timeline = match &timelines.drawn {
+                Some(drawn) if shown == Some(place) => drawn,
+                _ => {
+                    of_run = read(place)?;
+                    &of_run
+                }
+            };
+            let tree = EntryTree::of(timeline, run, self.window.as_ref());
+            let tree = tree.map_err(|source| refused(&files[place], source))?;
+            timelines.trees.push(tree);
+        }
+        Ok(())
     }
 
     pub(crate) fn document(&self) -> Value {

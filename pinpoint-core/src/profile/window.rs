@@ -11,8 +11,8 @@ const MOST_NAMED: usize = 20;
 /// A part of the time of a profile: `NAME` of a mark, or `FROM..TO` in milliseconds since
 /// the profile began, either end of which may be left out.
 ///
-/// A profile begins with its first sample or mark. A `.cpuprofile` has no marks, so that it is the
-/// first sample, which is after its `startTime`.
+/// A profile begins with its first sample or mark. A `.cpuprofile` has no marks, so it begins with
+/// its first sample, which is after its `startTime`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Window {
     /// Every span of this name.

@@ -28,7 +28,7 @@ pub(super) struct Data {
     caller_paths: CallerPaths,
     calls: Calls,
     groups: BTreeMap<&'static str, Groups>,
-    /// What is known of the timelines of all runs; absent where the charts are made of samples.
+    /// What is known of the timelines of all runs; absent where some run has none.
     entries: Option<Entries>,
     /// The side whose runs alone have times.
     #[serde(skip)]
@@ -198,11 +198,7 @@ impl Data {
         let caller_paths =
             CallerPaths::of(&compared.caller_paths, |function| functions.place(function));
         let (of_base, of_experiment) = compared.functions_of.split_at(base.len());
-        let has_timelines = drawn.iter().any(Option::is_some);
-        let entries = has_timelines.then(|| match all_runs {
-            Some(compared) => Entries::of(compared, &mut functions),
-            None => Entries::default(),
-        });
+        let entries = all_runs.map(|compared| Entries::of(compared, &mut functions));
         let before = Chart::of(base, of_base, drawn[0], &mut functions);
         let after = Chart::of(experiment, of_experiment, drawn[1], &mut functions);
         let timed_alone = match (&before, &after) {

@@ -11,7 +11,7 @@ use super::data::{CallerPaths, Differences, Known};
 use crate::foreign::clean;
 
 /// See `scripts/all_runs.js`.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct Entries {
     kinds: EntryKinds,
     own: OfKinds,

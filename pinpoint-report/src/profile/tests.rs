@@ -231,7 +231,7 @@ fn random_trace(seed: u64) -> String {
         "FunctionCall",
         "Layout",
         "TimerFire",
-        "FunctionCall",
+        "v8.parseOnBackgroundWaiting",
         "Paint",
     ];
     let urls = ["https://a.example/x.js", "https://b.example/y.js", ""];

@@ -471,10 +471,14 @@ impl<'a> Kinds<'a> {
     }
 
     fn span(&mut self, timeline: &Timeline, span: &Span) -> usize {
-        self.named(
-            &clean(&name(timeline.names.get(span.name))),
-            Category::Other,
-        )
+        let called = timeline.names.get(span.name);
+        self.add(Kind {
+            id: clean(called).into_owned(),
+            name: clean(&name(called)).into_owned(),
+            category: Category::Other.as_str(),
+            function: -1,
+            ..Kind::default()
+        })
     }
 
     /// A request, by what is last in its URL.

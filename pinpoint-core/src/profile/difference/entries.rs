@@ -78,7 +78,7 @@ impl EntryComparison {
     /// The place of the track to which one of a timeline belongs, by its
     /// [`Timeline::track_name`](crate::profile::Timeline::track_name).
     pub fn track_named(&self, name: &str) -> Option<usize> {
-        let name = without_numbers(name);
+        let name = track_key(name);
         self.tracks.iter().position(|track| *track == name)
     }
 }
@@ -92,7 +92,7 @@ impl EntryComparison {
 ///
 /// # Cost
 ///
-/// Proportional to the paths of all trees, and to those that are tested times the runs.
+/// Proportional to the paths of all trees, and to the kinds and the tested paths times the runs.
 pub fn compare_entries(
     base: &[EntryTree],
     experiment: &[EntryTree],
@@ -120,8 +120,9 @@ pub fn compare_entries(
         .collect();
     let (before, after) = profiles.split_at(base.len());
     let identified = Identified {
+        // Waiting is an entry like others, and part of those around it.
+        idle: vec![false; known.kinds.len()],
         functions: known.described,
-        idle: known.idle,
         of: vec![(0..known.kinds.len() as u32).collect(); trees.len()],
     };
     let runs = Runs::new(before, after, &identified, options.paired);
@@ -131,7 +132,7 @@ pub fn compare_entries(
         runs: &runs,
     };
 
-    let tree = StackTree::of(before, after, &identified).without(&identified.idle);
+    let tree = StackTree::of(before, after, &identified);
     let groups = Grouping::ALL.into_iter().map(|grouping| {
         let found = spent.changes(|sort| grouping.of(&sort.function));
         found.map(|groups| (grouping, groups))
@@ -148,6 +149,12 @@ pub fn compare_entries(
     })
 }
 
+/// The names of a thread and its process, each without its numbers.
+fn track_key(name: &str) -> String {
+    let names: Vec<String> = name.split(", ").map(without_numbers).collect();
+    names.join(", ")
+}
+
 /// The tracks, kinds and sorts of all runs, each once.
 #[derive(Default)]
 struct Known {
@@ -157,7 +164,6 @@ struct Known {
     of_kinds: HashMap<EntryKind, usize>,
     /// Of each kind.
     described: Vec<Function>,
-    idle: Vec<bool>,
     sorts: Vec<Sort>,
     of_sorts: HashMap<(usize, String, Category), usize>,
 }
@@ -192,7 +198,7 @@ impl Known {
                 function,
                 id,
             };
-            let kind = self.kind(kind, &function_or_event, known.category);
+            let kind = self.kind(kind, &function_or_event);
             let next = self.sorts.len();
             let key = (kind, known.url.clone(), known.category);
             let sort = *self.of_sorts.entry(key).or_insert(next);
@@ -211,19 +217,20 @@ impl Known {
 
     fn track(&mut self, name: &str) -> usize {
         let next = self.tracks.len();
-        let name = without_numbers(name);
-        *self.of_tracks.entry(name).or_insert_with_key(|name| {
-            self.tracks.push(name.clone());
-            next
-        })
+        *self
+            .of_tracks
+            .entry(track_key(name))
+            .or_insert_with_key(|name| {
+                self.tracks.push(name.clone());
+                next
+            })
     }
 
-    fn kind(&mut self, kind: EntryKind, described: &Function, category: Category) -> usize {
+    fn kind(&mut self, kind: EntryKind, described: &Function) -> usize {
         let next = self.kinds.len();
         *self.of_kinds.entry(kind).or_insert_with_key(|kind| {
             self.kinds.push(kind.clone());
             self.described.push(described.clone());
-            self.idle.push(category == Category::Idle);
             next
         })
     }
@@ -438,8 +445,10 @@ mod tests {
         assert!(layout.adjusted_p.unwrap() < 0.01 && layout.own.interval.unwrap().low > 9e5);
         let rendering = (compared.categories.iter()).find(|it| it.of == Category::Rendering);
         assert_eq!(rendering.unwrap().own.difference, 1e6);
-        let named = ["Main", "Pool 7", "Other"].map(|name| compared.track_named(name));
-        assert_eq!(named, [Some(0), Some(1), None]);
+        let named = ["Main", "Pool 7", "Other", "Main, Pool"];
+        let named = named.map(|name| compared.track_named(name));
+        assert_eq!(named, [Some(0), Some(1), None, None]);
+        assert_eq!(track_key("Worker1, Renderer 7"), "Worker, Renderer");
         assert_eq!(
             compared
                 .caller_paths

@@ -201,8 +201,8 @@ pub struct FunctionChange {
     pub p: Option<f64>,
     /// The same, adjusted for all functions that were tested together. Absent, too, where the
     /// function can have no small p-value, and is not one of these: where it was seen in too few
-    /// runs, or too many of its values are ties. Where all are, its own p-value is 1. In groups,
-    /// ties only count for that up to 144 runs of one times runs of the other.
+    /// runs, or too many of its values are ties. Where all are ties, [`p`](Self::p) is 1. Between
+    /// unpaired runs, ties count only while the product of both numbers of runs is at most 144.
     pub adjusted_p: Option<f64>,
     /// What happened.
     pub verdict: Verdict,

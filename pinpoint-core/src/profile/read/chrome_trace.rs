@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         self.builder.finish(
             FORMAT,
             ProfileUnit::Nanoseconds,
-    "record it with the category disabled-by-default-v8.cpu_profiler, for long enough to be sampled",
+            "record it with the category disabled-by-default-v8.cpu_profiler, and for longer",
         )
     }
 

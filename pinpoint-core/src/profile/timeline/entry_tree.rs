@@ -61,8 +61,8 @@ pub(in crate::profile) enum KindName {
 pub(in crate::profile) struct TreeNode {
     pub(in crate::profile) parent: u32,
     pub(in crate::profile) kind: u32,
-    /// In whole nanoseconds, so that sums are exact. Less than nothing where entries lie across
-    /// the end of this one.
+    /// In whole nanoseconds, so that sums are exact. Negative where entries lie across the end
+    /// of this one.
     pub(in crate::profile) own: f64,
 }
 
@@ -148,6 +148,11 @@ impl Making<'_> {
         let track = self.track(self.timeline.track_name(thread));
         let mut open = Vec::new();
         for entry in &thread.entries {
+            // Instants and requests are in no tree: their kinds would only take room.
+            let category = self.timeline.kinds[entry.kind.index()].category;
+            if category == Category::Network || entry.duration <= 0.0 {
+                continue;
+            }
             let kind = match self.of_kinds.get(&(track, entry.kind)) {
                 Some(kind) => *kind,
                 None => {
@@ -178,7 +183,7 @@ impl Making<'_> {
     fn timings(&mut self) {
         let timeline = self.timeline;
         let mut open = Vec::new();
-        for span in timeline.timings() {
+        for span in timeline.timings().filter(|span| span.duration > 0.0) {
             let track = self.track(TIMINGS.to_owned());
             let kind = self.kind(TreeKind {
                 track,
@@ -190,11 +195,13 @@ impl Making<'_> {
         }
     }
 
-    /// Adds an entry; those that are open have an end and a path.
+    /// Adds an entry; those that are open have an end, in tenths of a microsecond, and a path. As
+    /// on a page, what touches does not lie in each other.
     fn enter(&mut self, start: f64, duration: f64, kind: u32, open: &mut Vec<(f64, u32)>) {
-        while open.pop_if(|(end, _)| *end <= start).is_some() {}
-        let is_network = self.tree.kinds[kind as usize].category == Category::Network;
-        if is_network || duration <= 0.0 {
+        let end = start + duration;
+        let [begins, ends] = [start, end].map(|time| (time * 10.0).round());
+        while open.pop_if(|(end, _)| *end <= begins).is_some() {}
+        if ends <= begins {
             return;
         }
         let parent = open.last().map_or(0, |(_, path)| *path);
@@ -207,14 +214,13 @@ impl Making<'_> {
             });
             (nodes.len() - 1) as u32
         });
-        let end = start + duration;
         let spent = (self.counted.part_of(start, end) * 1e3).round();
         let spent = spent.min(LONGEST);
         nodes[path as usize].own += spent;
         if parent > 0 {
             nodes[parent as usize].own -= spent;
         }
-        open.push((end, path));
+        open.push((ends, path));
     }
 }
 

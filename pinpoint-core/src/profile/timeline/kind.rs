@@ -84,8 +84,8 @@ impl Timeline {
         }
     }
 
-    /// As [`Timeline::id`], but of calls with the URL of the script: V8's number of it is another
-    /// one in each run.
+    /// As [`Timeline::id`], but of calls with the URL of the script: V8 numbers scripts
+    /// differently in each run.
     pub fn id_across_runs(&self, kind: KindId) -> String {
         let known = self.kinds.get(kind.index());
         let function = known.and_then(|kind| self.function(kind.function?));

@@ -241,7 +241,7 @@ impl Timeline {
         names.join(", ")
     }
 
-    /// The spans of `performance.measure` and `console.time`: DevTools knows no others again.
+    /// The spans of `performance.measure` and `console.time`: DevTools can find only these again.
     pub fn timings(&self) -> impl Iterator<Item = &Span> {
         self.spans.iter().filter(|span| {
             let mut categories = self.names.get(span.category).split(',');

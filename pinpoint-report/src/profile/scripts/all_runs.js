@@ -13,7 +13,8 @@
 import { callerPathsOf } from "./caller_paths.js";
 import { pathsOf } from "./paths.js";
 
-// Charts of samples: all threads together, by function.
+// Where some run has no timeline: functions by samples, on all threads together. Events are on no
+// stack.
 export function rowsOfSamples({ functions, groups, stacks, paths, caller_paths: callerPaths }) {
   const known = {
     ...callTreeOf(pathsOf(stacks, paths), 0),

@@ -41,8 +41,10 @@ export function treesView(section, data, look) {
     }
     const roots = sides.map(build);
     const known = allRuns(state.tree, groupingOf(), sides.map(({ place, track }) => (place === null ? undefined : track)));
-    // Without some entries, others take more by themselves than is known.
-    const isWhole = state.least === 0 && state.without.size === 0;
+    // Without some entries, others take more by themselves than is known. Those that are too short
+    // for the page are missing, too: what others take altogether is the same without them.
+    const isWhole = state.least === 0 && state.without.size === 0
+      && (state.tree === "call tree" || data.charts.every(({ shortest }) => shortest === 0));
     const rows = [];
     const add = (level, path, ids, place, depth) => {
       for (const row of level.slice(0, MOST)) {
