@@ -89,7 +89,7 @@ def test_what_is_no_profile_is_refused_with_its_name(tmp_path: Any) -> None:
     wrong.write_text('{"traceEvents": [{"ph": ')
     with pytest.raises(ValueError, match=r"wrong\.json: the profile is cut short: it ends at .* of the Chrome trace"):
         pinpoint.read_profile(wrong)
-    with pytest.raises(ValueError, match="no window"):
+    with pytest.raises(ValueError, match="not a window"):
         pinpoint.read_profile(PROFILES / "chrome-156.json", window="9..3")
 
 
