@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::json;
+
 use crate::world::{Finished, World};
 
 /// The output of a real tool.
@@ -271,4 +273,34 @@ fn what_is_no_regular_file_is_refused_at_once() {
     let shell = ["bash", "-c", &script, "bash"].map(String::from);
     let read = world.pinpoint(&["explain"]).started_by(&shell);
     read.ends_with(4).says("1 run a side is too few");
+}
+
+#[test]
+fn a_timeline_that_cannot_be_read_leaves_what_is_drawn() {
+    let world = World::new();
+    let node = |id: u32, name: &str, children: &[u32]| {
+        json!({ "id": id, "children": children, "callFrame": { "functionName": name,
+            "scriptId": "1", "url": "a.js", "lineNumber": id, "columnNumber": 1 } })
+    };
+    let file = |name: &str, lasted: u64, deltas: &[u64]| {
+        let profile = json!({ "nodes": [node(1, "(root)", &[2]), node(2, "parse", &[])],
+            "startTime": 0, "endTime": lasted, "samples": [2, 2], "timeDeltas": deltas });
+        let path = world.path(name);
+        fs::write(&path, profile.to_string()).unwrap();
+        path.display().to_string()
+    };
+    // The shortest run is not drawn. Without times, its samples count, and no timeline is made.
+    let untimed = file("untimed.cpuprofile", 10, &[]);
+    let timed = ["a", "b", "c"].map(|name| file(name, 9_000, &[0, 4_000]));
+    let page = world.path("page.html");
+    let report = page.display().to_string();
+    let base = [
+        "explain", "--report", &report, "--base", &untimed, &timed[0], &timed[1],
+    ];
+    let arguments = [base.as_slice(), &["--experiment", &timed[2]]].concat();
+    world.pinpoint(&arguments).ends_with(4);
+    let page = fs::read_to_string(&page).unwrap();
+    let lost = "Events in the trees have no differences over all runs, since a timeline can";
+    assert!(page.contains(lost), "{page}");
+    assert!(!page.contains("made from samples only"), "{page}");
 }

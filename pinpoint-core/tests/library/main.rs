@@ -21,6 +21,8 @@ mod explain_laws;
 #[cfg(feature = "profile")]
 mod explain_parts;
 #[cfg(feature = "profile")]
+mod explain_random;
+#[cfg(feature = "profile")]
 mod explain_simulated;
 #[cfg(feature = "profile")]
 mod exports;

@@ -50,9 +50,8 @@ pub(super) struct Trace {
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Track {
     pub(super) name: String,
-    /// The track's place among those of all runs; see `scripts/all_runs.js`. -1 where nothing is
-    /// known of it.
-    pub(super) all_runs: i64,
+    /// The track's place among those of all runs, if it is known there; see `scripts/all_runs.js`.
+    pub(super) all_runs: Option<usize>,
     /// Each as the time since the entry before it began.
     pub(super) starts: Vec<u64>,
     pub(super) durations: Vec<u64>,
@@ -212,7 +211,6 @@ pub(super) fn shortest(durations: impl Iterator<Item = f64>) -> u64 {
 fn columns(track: &ChartTrack, shortest: u64, mut kind: impl FnMut(usize) -> usize) -> Track {
     let mut columns = Track {
         name: clean(&name(&track.name)).into_owned(),
-        all_runs: -1,
         ..Track::default()
     };
     let mut last = 0;

@@ -12,8 +12,8 @@ use std::cmp::Ordering;
 
 use hashbrown::HashMap;
 use pinpoint_core::profile::{
-    CallFrames, Category, Entry, EntryComparison, EntryId, KindId, Nesting, Owner, PageFrame,
-    Profile, Source, Span, Timeline, Track as Thread,
+    CallFrames, Category, Entry, EntryComparison, EntryId, EntryTree, KindId, Nesting, Owner,
+    PageFrame, Profile, Source, Span, Timeline, Track as Thread,
 };
 use serde_json::value::RawValue;
 
@@ -76,7 +76,9 @@ impl Chart {
         schedules(timeline, &order, &places, &mut tracks);
         let stacks = calls(timeline, &order, &places, &mut tracks);
         let spans: Vec<&Span> = timeline.timings().collect();
-        tracks.extend(drawing.spans("Timings", &spans, |kinds, span| kinds.span(timeline, span)));
+        tracks.extend(drawing.spans(EntryTree::TIMINGS, &spans, |kinds, span| {
+            kinds.span(timeline, span)
+        }));
         let requests: Vec<&Span> = timeline.requests.iter().collect();
         tracks.extend(drawing.spans("Network", &requests, |kinds, request| {
             kinds.request(timeline, request)
@@ -149,9 +151,8 @@ impl Drawing<'_> {
     }
 
     /// The place of a track among those of all runs.
-    fn in_all_runs(&self, name: &str) -> i64 {
-        let known = self.all_runs.and_then(|known| known.track_named(name));
-        known.map_or(-1, |place| place as i64)
+    fn in_all_runs(&self, name: &str) -> Option<usize> {
+        self.all_runs?.track_named(name)
     }
 
     /// The entries of a track that have room.
@@ -255,7 +256,6 @@ impl Drawing<'_> {
     fn frames(&mut self) -> Option<Track> {
         let mut columns = Track {
             name: "Frames".to_owned(),
-            all_runs: -1,
             ..Track::default()
         };
         let mut keys = Keys::default();

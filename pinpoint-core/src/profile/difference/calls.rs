@@ -113,13 +113,9 @@ fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallChange>, ExplainError> {
         weigh(run, &mut ids, &mut add);
     }
     let worth = Worth::of(runs);
-    let sums = |values: &[f64]| {
-        let (base, experiment) = values.split_at(runs.base);
-        [base, experiment].map(|side| side.iter().sum())
-    };
     let seen = ids.into_iter().filter_map(|(pair, edge)| {
         let values = values.get(edge)?;
-        Some((sums(values), pair, values))
+        Some((worth.sums(values), pair, values))
     });
     let mut tested: Vec<_> = seen.filter(|(sums, ..)| worth.is_tested(*sums)).collect();
     let share = |(sums, ..): &Seen| worth.share(*sums);

@@ -1,8 +1,9 @@
 //! What moved in the entries of timelines, over all runs: for the rows of the trees that a page
 //! shows of one of them.
 //!
-//! Threads whose names differ in numbers alone are one track. What is tested and listed is as of
-//! functions and stacks; a thread's events and calls are tested with those of all others.
+//! Threads of one name, and those whose names differ only in numbers, are one track. What is tested
+//! and listed is as of functions and stacks; a thread's events and calls are tested with those of all
+//! others.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +13,10 @@ use pinpoint_compare::CompareError;
 use super::caller_paths::CallerPathChange;
 use super::runs::Runs;
 use super::stack_paths::PathChange;
-use super::statistics::{Found, together};
+use super::statistics::Found;
 use super::thread_name::without_numbers;
-use super::worth::Worth;
 use super::{Change, ExplainError, ExplainOptions, Grouping, StackComparison};
-use super::{caller_paths, stack_paths};
+use super::{caller_paths, groups, stack_paths};
 use crate::profile::identity::{Function, Identified};
 use crate::profile::stack_tree::StackTree;
 use crate::profile::timeline::KindName;
@@ -313,26 +313,15 @@ impl Spent<'_> {
                 *sum += value;
             }
         }
-        let worth = Worth::of(self.runs);
-        let sums = |values: &[f64]| {
-            let (base, experiment) = values.split_at(self.runs.base);
-            [base, experiment].map(|side| side.iter().sum())
-        };
-        let tested: Vec<_> = (groups.into_iter())
-            .filter(|(_, values)| worth.is_tested(sums(values)))
-            .collect();
-        let values = tested.iter().map(|(_, values)| values.as_slice());
-        let found = together(values, self.runs, false)?;
-        let listed = tested.into_iter().zip(found);
-        let listed = listed.filter(|((_, values), _)| worth.is_listed(sums(values)));
-        let change = |(((track, of), _), found): (((usize, T), Vec<f64>), Found)| EntryGroup {
+        let changes = groups::changes(groups, self.runs, false)?.into_iter();
+        let change = |((track, of), found): ((usize, T), Found)| EntryGroup {
             track,
             of,
             own: found.change,
             adjusted_p: found.adjusted_p,
             is_certain: found.is_certain,
         };
-        Ok(listed.map(change).collect())
+        Ok(changes.map(change).collect())
     }
 }
 
@@ -449,19 +438,14 @@ mod tests {
         let named = named.map(|name| compared.track_named(name));
         assert_eq!(named, [Some(0), Some(1), None, None]);
         assert_eq!(track_key("Worker1, Renderer 7"), "Worker, Renderer");
-        assert_eq!(
-            compared
-                .caller_paths
-                .iter()
-                .filter(|it| it.is_certain)
-                .count(),
-            3
-        );
+        let certain = compared.caller_paths.iter().filter(|it| it.is_certain);
+        // The layout by the timer; by that and the call; by these and the task.
+        assert_eq!(certain.count(), 3);
     }
 
     #[test]
     fn only_what_lies_in_the_window_counts() {
-        // From 2 ms to 3 ms of the trace, which begins with its samples.
+        // From 3 ms to 4 ms of the clock: the profile begins with its first sample, at 2 ms.
         let window: Window = "1..2".parse().unwrap();
         let compared = compared([2_000, 3_000], Some(&window));
         let found = paths(&compared);
@@ -474,7 +458,7 @@ mod tests {
         assert_eq!(layout("TimerFire Layout"), Some(0.0));
         assert_eq!(layout("FireAnimationFrame Layout"), None);
         let whole: f64 = compared.tree.nodes.iter().map(|node| node.base).sum();
-        // What is called is of the samples of the main thread.
+        // Of the main thread alone: the tasks of the others lie before.
         assert_eq!(whole, 1e6);
     }
 
@@ -496,5 +480,27 @@ mod tests {
                 .iter()
                 .all(|it| it.own.base.is_finite() && it.own.difference == 0.0)
         );
+    }
+
+    #[test]
+    fn events_that_touch_are_not_in_each_other() {
+        // 1000.1 + 0.7 is more than 1000.8 as a sum of floats.
+        let text = run(2_000, 0).replacen(
+            r#"{"name": "RunTask", "ph": "X", "cat": "toplevel", "pid": 7, "tid": 2, "ts": 1000, "dur": 100}"#,
+            r#"{"name": "First", "ph": "X", "cat": "cc", "pid": 7, "tid": 2, "ts": 1000.1, "dur": 0.7},
+               {"name": "Second", "ph": "X", "cat": "cc", "pid": 7, "tid": 2, "ts": 1000.8, "dur": 5}"#,
+            1,
+        );
+        assert!(text.contains("Second") && 1000.1_f64 + 0.7 > 1000.8);
+        let profile = Profile::read(text.as_bytes()).unwrap();
+        let timeline = Timeline::read(text.as_bytes()).unwrap();
+        let tree = EntryTree::of(&timeline, &profile, None).unwrap();
+        let named = |name: &str| {
+            let is = |node: &&crate::profile::timeline::TreeNode| {
+                tree.kinds[node.kind as usize].name == KindName::Event(name.to_owned())
+            };
+            tree.nodes.iter().skip(1).find(is).unwrap()
+        };
+        assert_eq!((named("First").own, named("Second").parent), (700.0, 0));
     }
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use pinpoint_compare::CompareError;
 
+use super::PartChange;
 use super::runs::Runs;
-use super::statistics::part_changes;
-use super::{LEAST_SHARE, PartChange};
+use super::statistics::{Found, sort, together};
+use super::worth::Worth;
 use crate::profile::Function;
 
 /// What functions are put together by.
@@ -75,30 +76,36 @@ pub(super) fn of_functions(
     grouping: Grouping,
     exact: bool,
 ) -> Result<Vec<PartChange>, CompareError> {
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let groups: Vec<usize> = functions
-        .iter()
-        .map(|function| {
-            let next = places.len();
-            *places.entry(grouping.of(function)).or_insert(next)
-        })
-        .collect();
-    let mut values = vec![vec![0.0; runs.all.len()]; places.len()];
-    for (place, run) in runs.all.iter().enumerate() {
-        for (own, group) in run.own.iter().zip(&groups) {
-            values[*group][place] += own;
+    let names: Vec<String> = functions.iter().map(|it| grouping.of(it)).collect();
+    let mut groups: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (function, name) in names.iter().enumerate() {
+        let values = groups.entry(name);
+        let values = values.or_insert_with(|| vec![0.0; runs.all.len()]);
+        for (value, run) in values.iter_mut().zip(&runs.all) {
+            *value += run.own[function];
         }
     }
-    let wholes = runs.wholes();
-    let is_small = |values: &[f64]| {
-        let sides = [0..runs.base, runs.base..values.len()];
-        sides.into_iter().all(|side| {
-            let sum = |of: &[f64]| of.iter().sum::<f64>();
-            sum(&values[side.clone()]) < LEAST_SHARE * sum(&wholes[side])
-        })
-    };
-    let parts = places.into_iter();
-    let parts = parts.map(|(name, place)| (name, std::mem::take(&mut values[place])));
-    let parts = parts.filter(|(_, values)| !is_small(values));
-    part_changes(parts.collect(), runs, exact)
+    let found = changes(groups, runs, exact)?.into_iter();
+    let mut changes: Vec<PartChange> = found
+        .map(|(name, found)| PartChange::of(name.to_owned(), found))
+        .collect();
+    sort(&mut changes);
+    Ok(changes)
+}
+
+/// What moved in each group with at least 0.1 % of a side, given its value for each run, in the
+/// order of the groups. All that have as much over all runs are tested.
+pub(super) fn changes<T>(
+    groups: BTreeMap<T, Vec<f64>>,
+    runs: &Runs,
+    exact: bool,
+) -> Result<Vec<(T, Found)>, CompareError> {
+    let worth = Worth::of(runs);
+    let (of, tested): (Vec<T>, Vec<Vec<f64>>) = (groups.into_iter())
+        .filter(|(_, values)| worth.is_tested(worth.sums(values)))
+        .unzip();
+    let found = together(tested.iter().map(Vec::as_slice), runs, exact)?;
+    let listed = of.into_iter().zip(found).zip(&tested);
+    let listed = listed.filter(|(_, values)| worth.is_listed(worth.sums(values)));
+    Ok(listed.map(|(found, _)| found).collect())
 }

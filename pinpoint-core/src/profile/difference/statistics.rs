@@ -280,19 +280,32 @@ pub(super) fn part_changes(
 ) -> Result<Vec<PartChange>, CompareError> {
     let values = parts.iter().map(|(_, values)| values.as_slice());
     let found = together(values, runs, exact)?;
-    let change = |((name, _), found): ((String, Vec<f64>), Found)| PartChange {
-        name,
-        own: found.change,
-        adjusted_p: found.adjusted_p,
-        is_certain: found.is_certain,
-    };
-    let mut changes: Vec<PartChange> = parts.into_iter().zip(found).map(change).collect();
+    let parts = parts.into_iter().zip(found);
+    let mut changes: Vec<PartChange> = parts
+        .map(|((name, _), found)| PartChange::of(name, found))
+        .collect();
+    sort(&mut changes);
+    Ok(changes)
+}
+
+impl PartChange {
+    pub(super) fn of(name: String, found: Found) -> Self {
+        Self {
+            name,
+            own: found.change,
+            adjusted_p: found.adjusted_p,
+            is_certain: found.is_certain,
+        }
+    }
+}
+
+/// Certain ones first, then by how much they moved; equal ones by name.
+pub(super) fn sort(changes: &mut [PartChange]) {
     changes.sort_by(|a, b| {
         (b.is_certain.cmp(&a.is_certain))
             .then(b.own.difference.abs().total_cmp(&a.own.difference.abs()))
             .then_with(|| a.name.cmp(&b.name))
     });
-    Ok(changes)
 }
 
 /// A difference is no chance: by its p-value, or where values are counted by the values,

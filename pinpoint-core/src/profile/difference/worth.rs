@@ -11,6 +11,8 @@ use super::runs::Runs;
 pub(super) struct Worth {
     /// The sums over the runs of each side.
     wholes: [f64; 2],
+    /// How many runs the base has.
+    base: usize,
     /// The least sum over all runs that is tested.
     least: f64,
 }
@@ -24,7 +26,14 @@ impl Worth {
         Self {
             least: LEAST_SHARE * smaller_side * wholes.iter().sum::<f64>(),
             wholes,
+            base: runs.base,
         }
+    }
+
+    /// The sums over the runs of each side, of a value for each run.
+    pub(super) fn sums(&self, values: &[f64]) -> [f64; 2] {
+        let (base, experiment) = values.split_at(self.base);
+        [base, experiment].map(|side| side.iter().sum())
     }
 
     /// The greatest part of a side that these sums are.

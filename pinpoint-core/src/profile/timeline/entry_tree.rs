@@ -9,9 +9,6 @@ use hashbrown::HashMap;
 use super::{CallFrames, Category, KindId, Timeline, Track};
 use crate::profile::{FrameId, Profile, ReadProfileError, Window};
 
-/// The track of `performance.measure` and `console.time`.
-const TIMINGS: &str = "Timings";
-
 /// The longest entry, in nanoseconds: 30 years. Sums of such times stay finite, whatever a trace
 /// has.
 const LONGEST: f64 = 1e18;
@@ -67,6 +64,9 @@ pub(in crate::profile) struct TreeNode {
 }
 
 impl EntryTree {
+    /// The name of the track of `performance.measure` and `console.time`.
+    pub const TIMINGS: &str = "Timings";
+
     /// The tree of a run's timeline, or of what lies in a window. `profile` is of the same file:
     /// calls are those of its functions.
     ///
@@ -184,7 +184,7 @@ impl Making<'_> {
         let timeline = self.timeline;
         let mut open = Vec::new();
         for span in timeline.timings().filter(|span| span.duration > 0.0) {
-            let track = self.track(TIMINGS.to_owned());
+            let track = self.track(EntryTree::TIMINGS.to_owned());
             let kind = self.kind(TreeKind {
                 track,
                 name: KindName::Event(timeline.names.get(span.name).to_owned()),

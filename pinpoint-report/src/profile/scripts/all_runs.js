@@ -7,8 +7,8 @@
 //   for (const kind of [task, layout]) place = rows.placeOf(place, kind);
 //   rows.known(place)    // { what: "total", difference, interval, p }, or null
 //
-// Of a call tree the total is compared on each path; from the bottom up what is spent on each way
-// on which it was called, and of the first level altogether.
+// In a call tree the total is compared on each path; from the bottom up, what a function or event
+// took by itself: altogether on the first level, and below it on each way on which it was called.
 
 import { callerPathsOf } from "./caller_paths.js";
 import { pathsOf } from "./paths.js";
@@ -17,7 +17,7 @@ import { pathsOf } from "./paths.js";
 // stack.
 export function rowsOfSamples({ functions, groups, stacks, paths, caller_paths: callerPaths }) {
   const known = {
-    ...callTreeOf(pathsOf(stacks, paths), 0),
+    calls: { outermost: 0, ...pathsOf(stacks, paths) },
     callers: callerPathsOf(callerPaths),
     own: (of) => (functions.row[of] < 0 ? null : row(functions, of)),
     indexOf: ({ function: of }) => of,
@@ -35,14 +35,14 @@ export function rowsOfEntries({ entries }, charts) {
   const places = new Map(kinds.id.map((id, place) => [key(kinds.track[place], id), place]));
   const ownRows = new Map(own.kind.map((kind, at) => [kind, at]));
   const callers = callerPathsOf(entries.caller_paths);
-  const calls = callTreeOf(callsOf(entries.paths), -1);
+  const calls = callsOf(entries.paths);
   return (tree, grouping, tracks) => {
     const [track, ...others] = new Set(tracks.flatMap((it) => it?.all_runs ?? []));
-    if (track === undefined || track < 0 || others.length > 0) return rowsIn(null, tree, () => null);
+    if (track === undefined || others.length > 0) return rowsIn(null, tree, () => null);
     const split = splitBy(charts, grouping);
     const indexOf = ({ id }) => (split.ids.has(id) ? null : places.get(key(track, id)) ?? null);
     const ownOf = (of) => row(own, ownRows.get(of) ?? -1);
-    return rowsIn({ ...calls, callers, own: ownOf, indexOf }, tree, (name) => {
+    return rowsIn({ calls, callers, own: ownOf, indexOf }, tree, (name) => {
       const of = groups[grouping];
       // A bottom-up tree has all of an id in one of its groups.
       if (tree === "bottom-up" && split.groups.has(name)) return null;
@@ -67,10 +67,8 @@ function splitBy(charts, grouping) {
 function callsOf(paths) {
   const key = (within, kind) => `${within} ${kind}`;
   const rows = new Map(paths.within.map((within, at) => [key(within, paths.kind[at]), at]));
-  return { known: (at) => row(paths, at), called: (within, kind) => rows.get(key(within, kind)) ?? null };
+  return { outermost: -1, known: (at) => row(paths, at), called: (within, kind) => rows.get(key(within, kind)) ?? null };
 }
-
-const callTreeOf = ({ known, called }, outermost) => ({ called, total: known, outermost });
 
 function row(columns, at) {
   if (!columns || at < 0) return null;
@@ -86,17 +84,17 @@ function rowsIn(known, tree, ofGroup) {
     if (!kind || place === null) return place;
     const of = known.indexOf(kind);
     if (of === null || of < 0) return null;
-    return isCallTree ? known.called(place, of) : known.callers.placeOf(place, of);
+    return isCallTree ? known.calls.called(place, of) : known.callers.placeOf(place, of);
   }
 
   function knownAt(place) {
     if (place === null || place === undefined) return null;
-    if (isCallTree) return place === known.outermost ? null : say("total", known.total(place));
+    if (isCallTree) return say("total", known.calls.known(place));
     return say("self", place.path < 0 ? known.own(place.callee) : known.callers.known(place));
   }
 
-  const first = isCallTree ? known?.outermost : undefined;
   // In a call tree a group has the outermost rows alone, and what has no group all kinds of things.
   const group = (name) => (isCallTree || name === "" ? null : say("self", ofGroup(name)));
+  const first = isCallTree ? known?.calls.outermost : undefined;
   return { first: known ? first : null, placeOf, known: knownAt, group };
 }

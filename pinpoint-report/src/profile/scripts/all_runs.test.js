@@ -44,7 +44,7 @@ test("events are callers, too", () => {
 test("what is known is of the selected track, and of no other", () => {
   assert.deepEqual(at(rowsOf("call tree", "", track(1)), task), said("total", 7));
   assert.deepEqual(at(rowsOf("call tree", "", [undefined, { all_runs: 1 }]), task), said("total", 7));
-  for (const tracks of [track(-1), [{ all_runs: 0 }, { all_runs: 1 }], [undefined, undefined]]) {
+  for (const tracks of [track(null), [{ all_runs: 0 }, { all_runs: 1 }], [undefined, undefined]]) {
     for (const tree of ["call tree", "bottom-up"]) assert.equal(at(rowsOf(tree, "", tracks), task), null);
     assert.equal(rowsOf("third party", "owner", tracks).group("lodash"), null);
   }

@@ -70,8 +70,8 @@ export function treesView(section, data, look) {
   // The track that is looked at, which one side may not have.
   function tracksInWords(sides) {
     const [before, after] = sides.map(({ track }) => track.name || "thread");
-    if (sides[0].place === null) return `${after}, which is there after alone`;
-    return sides[1].place === null ? `${before}, which is there before alone` : before;
+    if (sides[0].place === null) return `${after}, which only the run after has`;
+    return sides[1].place === null ? `${before}, which only the run before has` : before;
   }
 
   // The kind of a row; none for a group.

@@ -19,7 +19,7 @@ function compare(known, [before, after], way) {
 }
 
 for (const track of charts[0].tracks) {
-  if (track.all_runs < 0) continue;
+  if (track.all_runs === null) continue;
   const tracks = [track, charts[1].tracks.find((it) => it.all_runs === track.all_runs)];
   const build = (make, options = {}) => joined(...tracks.map((it, side) => make(it, charts[side].kinds, options).children));
   const kindOf = (row) => {
