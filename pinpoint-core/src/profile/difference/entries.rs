@@ -484,23 +484,27 @@ mod tests {
 
     #[test]
     fn events_that_touch_are_not_in_each_other() {
-        // 1000.1 + 0.7 is more than 1000.8 as a sum of floats.
-        let text = run(2_000, 0).replacen(
-            r#"{"name": "RunTask", "ph": "X", "cat": "toplevel", "pid": 7, "tid": 2, "ts": 1000, "dur": 100}"#,
-            r#"{"name": "First", "ph": "X", "cat": "cc", "pid": 7, "tid": 2, "ts": 1000.1, "dur": 0.7},
-               {"name": "Second", "ph": "X", "cat": "cc", "pid": 7, "tid": 2, "ts": 1000.8, "dur": 5}"#,
-            1,
-        );
-        assert!(text.contains("Second") && 1000.1_f64 + 0.7 > 1000.8);
+        // As sums of floats, many of them end a little after the next one begins.
+        let tenths = (0..60).map(|place| {
+            let start = 1_000_000 + 11 * place;
+            format!(
+                r#"{{"name": "Short", "ph": "X", "cat": "cc", "pid": 7, "tid": 2, "ts": {}.{}, "dur": 1.1}},"#,
+                start / 10,
+                start % 10
+            )
+        });
+        let events: String = tenths.collect();
+        let text = run(2_000, 0).replacen('[', &format!("[{events}"), 1);
         let profile = Profile::read(text.as_bytes()).unwrap();
         let timeline = Timeline::read(text.as_bytes()).unwrap();
         let tree = EntryTree::of(&timeline, &profile, None).unwrap();
-        let named = |name: &str| {
-            let is = |node: &&crate::profile::timeline::TreeNode| {
-                tree.kinds[node.kind as usize].name == KindName::Event(name.to_owned())
-            };
-            tree.nodes.iter().skip(1).find(is).unwrap()
-        };
-        assert_eq!((named("First").own, named("Second").parent), (700.0, 0));
+        let short: Vec<f64> = (tree.nodes.iter().skip(1))
+            .filter(|node| {
+                let name = &tree.kinds[node.kind as usize].name;
+                *name == KindName::Event("Short".to_owned())
+            })
+            .map(|node| node.own)
+            .collect();
+        assert_eq!(short, [60.0 * 1_100.0]);
     }
 }

@@ -77,8 +77,6 @@ pub use async_stack::StackPart;
 pub use call_frames::CallFrames;
 pub use entry_tree::EntryTree;
 pub(in crate::profile) use entry_tree::KindName;
-#[cfg(test)]
-pub(in crate::profile) use entry_tree::TreeNode;
 pub use key::{EventKey, EventKeyError};
 pub use kind::{Category, Kind, KindId};
 pub use model::{
