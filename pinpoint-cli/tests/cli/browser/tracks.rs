@@ -105,7 +105,7 @@ fn a_frame_has_a_label_and_trees_are_of_the_same_track_on_both_sides() {
     browser.evaluate("[...document.querySelectorAll('.tracks button')].find(it => it.textContent === 'Busy').focus()");
     browser.press("Enter");
     browser.wait_for(
-        "document.querySelector('#timeline .tree caption')?.textContent.includes('after alone')",
+        "document.querySelector('#timeline .tree caption')?.textContent.includes('only the run after has')",
     );
     let rows = tree(&mut browser);
     assert!(rows[1].contains("Work|0 ns|90.00 ms|"), "{rows:?}");
