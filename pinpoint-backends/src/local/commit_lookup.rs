@@ -27,9 +27,12 @@ pub enum CommitName {
     Head,
     /// A hash, or the beginning of one.
     Hash(String),
+    /// At least 7 decimal digits alone: a position on the branch `main`, or where no commit has
+    /// it, the beginning of a hash. One hash in 27 begins so.
+    Digits(String),
     /// The place on a branch that its commit gives itself, in a footer
     /// `Cr-Commit-Position: refs/heads/main@{#1234}`: written so, or `main@{#1234}`, or `1234`
-    /// for the branch `main`.
+    /// for the branch `main`, in fewer digits than the beginning of a hash has.
     Position {
         /// Without `refs/heads/`.
         branch: String,
@@ -49,6 +52,23 @@ impl CommitName {
     /// Is it all of a hash?
     pub fn is_full_hash(&self) -> bool {
         matches!(self, Self::Hash(hash) if matches!(hash.len(), 40 | 64))
+    }
+
+    fn on_main(number: u64) -> Self {
+        let branch = "main".to_owned();
+        Self::Position { branch, number }
+    }
+
+    /// What to ask git for, one after the other until a commit has it.
+    fn revisions(&self) -> Vec<String> {
+        match self {
+            Self::Digits(digits) => {
+                let position = digits.parse().map(Self::on_main);
+                let position = position.iter().map(Self::to_string);
+                position.chain([digits.clone()]).collect()
+            }
+            _ => vec![self.to_string()],
+        }
     }
 }
 
@@ -78,13 +98,13 @@ impl FromStr for CommitName {
                 _ => Err(NoCommitName),
             };
         }
-        // 40 digits may all be decimal, in theory.
-        if text.len() < 40
-            && is_number(text)
-            && let Ok(number) = text.parse()
+        if is_number(text)
+            && let Ok(number) = text.parse::<u64>()
         {
-            let branch = "main".to_owned();
-            return Ok(Self::Position { branch, number });
+            return Ok(match text.len() < FEWEST_DIGITS {
+                true => Self::on_main(number),
+                false => Self::Digits(text.to_owned()),
+            });
         }
         let is_hash = (FEWEST_DIGITS..=64).contains(&text.len())
             && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -99,7 +119,7 @@ impl fmt::Display for CommitName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Head => formatter.write_str("HEAD"),
-            Self::Hash(hash) => formatter.write_str(hash),
+            Self::Hash(text) | Self::Digits(text) => formatter.write_str(text),
             Self::Position { branch, number } => write!(formatter, "{branch}@{{#{number}}}"),
         }
     }
@@ -168,13 +188,16 @@ impl Mirrors {
         let _mirror = repository.mirror().cloned();
         let repository = repository.without_mirror();
         let history = self.history(&repository).await?;
-        let hash = match history.resolve(&name.to_string()).await {
-            Ok(hash) => hash,
-            Err(HistoryError::UnknownRevision { .. }) => return Ok(None),
-            Err(error) => return Err(MidpointError::from(error).into()),
-        };
-        let found = blocking((), move || Ok(repository.details(&hash)?));
-        found.await.map(Some)
+        for revision in name.revisions() {
+            let hash = match history.resolve(&revision).await {
+                Ok(hash) => hash,
+                Err(HistoryError::UnknownRevision { .. }) => continue,
+                Err(error) => return Err(MidpointError::from(error).into()),
+            };
+            let found = blocking((), move || Ok(repository.details(&hash)?));
+            return found.await.map(Some);
+        }
+        Ok(None)
     }
 
     /// The number of commits strictly between two, named by full hashes, in the mirror of a
@@ -265,7 +288,8 @@ mod tests {
             ("HEAD", CommitName::Head, "HEAD"),
             ("ABCDEF0", CommitName::Hash("abcdef0".into()), "abcdef0"),
             (&hash, CommitName::Hash(hash.clone()), &hash),
-            ("1234567", position("main", 1_234_567), "main@{#1234567}"),
+            ("123456", position("main", 123_456), "main@{#123456}"),
+            ("1234567", CommitName::Digits("1234567".into()), "1234567"),
             ("main@{#7}", position("main", 7), "main@{#7}"),
             (
                 "refs/heads/release/1.x@{#7}",
@@ -278,6 +302,9 @@ mod tests {
         }
         let full: CommitName = hash.parse().unwrap();
         assert!(full.is_full_hash() && !CommitName::Head.is_full_hash());
+        // In theory, all of a hash may be decimal.
+        let full: CommitName = "1".repeat(40).parse().unwrap();
+        assert!(full.is_full_hash());
     }
 
     /// To git, some of these would be options, other revisions, or searches.

@@ -631,6 +631,32 @@ async fn commits_are_looked_up_in_a_mirror_that_is_updated_on_request() {
         ("Change file", "Change file")
     );
     assert_eq!((found.position(), found.footer("Change-Id")), (None, None));
+    // Digits alone are a position, and the beginning of a hash where no commit has that position.
+    let tree = git(&world.repository, &["rev-parse", "HEAD^{tree}"]);
+    let digits = |hash: &str| hash[..7].bytes().all(|digit| digit.is_ascii_digit());
+    let commit = |message: &str| {
+        let arguments = ["commit-tree", &tree, "-p", &second, "-m", message];
+        git(&world.repository, &arguments)
+    };
+    let third = (0..).map(|number| commit(&format!("Change {number}")));
+    let third = third.filter(|hash| digits(hash)).next().unwrap();
+    git(&world.repository, &["reset", "-q", "--hard", &third]);
+    push(&world);
+    mirrors.update(&url).await.unwrap();
+    assert_eq!(find(&third[..7]).await, Some(third.clone()));
+    let message = format!(
+        "Fix\n\nCr-Commit-Position: refs/heads/main@{{#{}}}",
+        &third[..7]
+    );
+    git(
+        &world.repository,
+        &["commit", "-q", "--allow-empty", "-m", &message],
+    );
+    push(&world);
+    mirrors.update(&url).await.unwrap();
+    let fourth = git(&world.repository, &["rev-parse", "HEAD"]);
+    assert_eq!(find(&third[..7]).await, Some(fourth.clone()));
+    assert_eq!(find(&third).await, Some(third));
     // What the machine may not fetch is not looked at.
     let other = world.path("repository").display().to_string();
     let refused = mirrors.find(&other, &name).await;
@@ -645,5 +671,5 @@ async fn commits_are_looked_up_in_a_mirror_that_is_updated_on_request() {
     let [mirror] = <[PathBuf; 1]>::try_from(self::mirrors(&world)).unwrap();
     fs::remove_file(mirror.join("HEAD")).unwrap();
     mirrors.update(&url).await.unwrap();
-    assert_eq!(find(&second).await, Some(second));
+    assert_eq!(find(&second).await, Some(second.clone()));
 }

@@ -28,6 +28,7 @@ pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
         .env("GIT_AUTHOR_EMAIL", "ada@example.org")
         .env("GIT_COMMITTER_NAME", "Ada")
         .env("GIT_COMMITTER_EMAIL", "ada@example.org")
+        .env("GIT_AUTHOR_DATE", "2024-02-03T04:05:06+01:00")
         .env("GIT_COMMITTER_DATE", "2024-02-03T04:05:06+01:00")
         .output()
         .unwrap();

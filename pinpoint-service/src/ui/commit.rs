@@ -6,7 +6,6 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use http::Uri;
 use maud::{Markup, html};
-use pinpoint_backends::local::CommitName;
 use pinpoint_core::api::{GetCommitRequest, GetCommitResponse};
 use pinpoint_report::{Foreign, clean};
 use tonic::{Code, Status};
@@ -92,10 +91,6 @@ async fn known(
     view: &View,
     hash: &str,
 ) -> Result<Option<GetCommitResponse>, Status> {
-    // A few digits are a position.
-    if !matches!(hash.parse(), Ok(CommitName::Hash(_))) {
-        return Ok(None);
-    }
     let commit = hash.to_owned();
     let request = view.call(
         "pinpoint.v1.PinpointGateway/GetCommit",
@@ -103,7 +98,11 @@ async fn known(
     );
     let found = tokio::time::timeout(PATIENCE, service.get_commit(request)).await;
     match found {
-        Ok(Ok(found)) => Ok(Some(found.into_inner())),
+        Ok(Ok(found)) => {
+            // Digits alone may be the position of another.
+            let found = found.into_inner();
+            Ok(found.git_hash.starts_with(hash).then_some(found))
+        }
         Ok(Err(status)) if status.code() == Code::FailedPrecondition => Ok(None),
         Ok(Err(status)) => Err(status),
         Err(_) => Err(Status::unavailable(

@@ -30,7 +30,9 @@ fn repository(directory: &Path, commits: usize, slow: usize) -> Vec<String> {
         ]);
         for role in ["AUTHOR", "COMMITTER"] {
             git.env(format!("GIT_{role}_NAME"), "Ada")
-                .env(format!("GIT_{role}_EMAIL"), "ada@example.org");
+                .env(format!("GIT_{role}_EMAIL"), "ada@example.org")
+                // So that the hashes are the same each time.
+                .env(format!("GIT_{role}_DATE"), "2024-02-03T04:05:06+01:00");
         }
         let done = git.output().unwrap();
         assert!(done.status.success(), "{done:?}");
