@@ -638,8 +638,8 @@ async fn commits_are_looked_up_in_a_mirror_that_is_updated_on_request() {
         let arguments = ["commit-tree", &tree, "-p", &second, "-m", message];
         git(&world.repository, &arguments)
     };
-    let third = (0..).map(|number| commit(&format!("Change {number}")));
-    let third = third.filter(|hash| digits(hash)).next().unwrap();
+    let mut candidates = (0..).map(|number| commit(&format!("Change {number}")));
+    let third = candidates.find(|hash| digits(hash)).unwrap();
     git(&world.repository, &["reset", "-q", "--hard", &third]);
     push(&world);
     mirrors.update(&url).await.unwrap();
