@@ -249,12 +249,13 @@ function compareTrees(entries, track, isVisible) {
       };
       const top = new Extras.TraceTree.TopDownRootNode(shown, theirs);
       compareRows("call tree", top, trees.callTree(own, kinds, options), 5);
-      const up = new Extras.TraceTree.BottomUpRootNode(shown, theirs);
+      // As its table of third parties does: what is in two groups is two rows.
+      const up = new Extras.TraceTree.BottomUpRootNode(shown, { ...theirs, forceGroupIdCallback: Boolean(group) });
       const rows = trees.bottomUp(own, kinds, options);
-      compareRows("bottom-up", up, rows, group ? 2 : 1);
+      if (group) compareRows("in groups", withOurIds(up), rows, 2);
+      else compareRows("bottom-up", up, rows, 1);
       if (!group) compareCallers(up, own, kinds, options);
     }
-    compareParties(shown, own, kinds, { from, to, categories }, urlOf);
     compareLog(shown, own, kinds, { from, to, categories });
   }
 }
@@ -291,22 +292,16 @@ function compareCallers(up, own, kinds, options) {
 const same = (row) => ({ id: row.id, selfTime: row.selfTime, totalTime: row.totalTime });
 const zero = (row) => ({ self: row.selfTime * 1e3, total: row.totalTime * 1e3 });
 
-/** By owners, which are made up here of the URLs. */
-function compareParties(shown, own, kinds, options, urlOf) {
-  const owner = (url) => (url ? `owner of ${url}` : "");
-  const theirs = new Extras.TraceTree.BottomUpRootNode(shown, {
-    filters: [], textFilter: { accept: () => true },
-    startTime: options.from / 1e3, endTime: options.to / 1e3,
-    eventGroupIdCallback: (entry) => owner(urlOf(entry)), forceGroupIdCallback: true,
-  });
-  const owned = kinds.map((kind) => ({ ...kind, owner: owner(kind.url) }));
-  const rows = trees.thirdParty(own, owned, options);
-  for (const [id, group] of theirs.children()) {
-    const row = rows.children.get(id);
-    if (!equal("third party", id, group.selfTime * 1e3 > ROUNDING, (row?.self ?? 0) > ROUNDING) || !row) continue;
-    equal("third party", `${id}: self`, group.selfTime * 1e3, row.self);
-    equal("third party", `${id}: total`, group.totalTime * 1e3, row.total);
-  }
+/** A tree in groups, whose rows it calls `ID-GROUP`, with and without a group. */
+function withOurIds(root) {
+  const children = () => new Map([...root.children()].map(([group, of]) => {
+    const rows = [...of.children()].map(([id, row]) => {
+      const own = id.slice(0, id.length - `-${group}`.length) + (group && `/${group}`);
+      return [own, { id: own, selfTime: row.selfTime, totalTime: row.totalTime }];
+    });
+    return [group, { id: group, selfTime: of.selfTime, totalTime: of.totalTime, children: () => new Map(rows) }];
+  }));
+  return { id: root.id, get selfTime() { return root.selfTime; }, get totalTime() { return root.totalTime; }, children };
 }
 
 /** The first level, and what it holds. */

@@ -167,7 +167,7 @@ fn a_trace_of_chromium_is_drawn_as_in_devtools() {
                 ("bottom-up", 50),
                 ("callers", 20),
                 ("event log", 50),
-                ("third party", 10),
+                ("in groups", 10),
                 ("asynchronous stacks", 20),
                 ("payload stacks", 20),
                 ("spans", 4),

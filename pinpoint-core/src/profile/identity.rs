@@ -40,6 +40,21 @@ pub struct Function {
     pub owner: Option<Owner>,
 }
 
+impl Function {
+    /// What an event of a timeline is put together by, as functions are: by the URL of its script,
+    /// document or style sheet, which may be empty.
+    pub fn of_event(name: &str, url: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            module: None,
+            file: (!url.is_empty()).then(|| url.to_owned()),
+            line: None,
+            package: None,
+            owner: Owner::of("", "", url),
+        }
+    }
+}
+
 /// The functions of several profiles, with the function of each frame.
 pub(super) struct Identified {
     pub(super) functions: Vec<Function>,

@@ -50,9 +50,9 @@ pub use cost_category::CostCategory;
 pub use costs::Costs;
 pub use difference::{
     CallChange, CallerPathChange, Change, Design, Detectable, EntryComparison, EntryGroup,
-    EntryKind, ExplainError, ExplainOptions, Explanation, FunctionChange, Grouping, PartChange,
-    PathChange, PathStep, RenameGuess, Rest, StackComparison, Verdict, compare_entries,
-    compare_stacks, explain,
+    EntryGroups, EntryKind, EntryTrack, ExplainError, ExplainOptions, Explanation, FunctionChange,
+    Grouping, PartChange, PathChange, PathStep, RenameGuess, Rest, StackComparison, Verdict,
+    compare_entries, compare_stacks, explain,
 };
 pub use error::{ProfileWarning, ReadProfileError};
 pub use export::{ExportError, ExportFormat, ExportFormatError, Exported, export};

@@ -264,10 +264,6 @@ pub(super) fn call_id(place: usize) -> String {
 impl Kind {
     /// Calls of a function, which has this place on the page.
     pub(super) fn of(function: Option<&Function>, place: usize) -> Self {
-        let group = |grouping: Grouping| {
-            let group = function.map(|function| grouping.of(function));
-            clean(&group.unwrap_or_default()).into_owned()
-        };
         let called = function.map(|function| function.name.as_str());
         Self {
             id: call_id(place),
@@ -276,17 +272,21 @@ impl Kind {
                 Some("(garbage collector)") => "gc",
                 _ => "scripting",
             },
+            function: place as i64,
+            ..function.map_or_else(Self::default, Self::grouped)
+        }
+    }
+
+    /// Only what a function or event is put together by.
+    pub(super) fn grouped(function: &Function) -> Self {
+        let group = |grouping: Grouping| clean(&grouping.of(function)).into_owned();
+        Self {
             url: group(Grouping::Url),
             file: group(Grouping::File),
             domain: group(Grouping::Domain),
             module: group(Grouping::Module),
             owner: group(Grouping::Owner),
-            function: place as i64,
+            ..Self::default()
         }
     }
-}
-
-/// The host of a URL.
-pub(super) fn host(url: &str) -> Option<&str> {
-    url.split("://").nth(1)?.split(['/', '?', '#']).next()
 }

@@ -13,6 +13,8 @@ use crate::foreign::clean;
 /// See `scripts/all_runs.js`.
 #[derive(Debug, Serialize)]
 pub(super) struct Entries {
+    /// How many threads of a run each track has.
+    threads: Vec<usize>,
     kinds: EntryKinds,
     own: OfKinds,
     paths: EntryPaths,
@@ -46,6 +48,18 @@ struct EntryPaths {
 #[derive(Debug, Default, Serialize)]
 struct TrackGroups {
     track: Vec<usize>,
+    name: Vec<String>,
+    #[serde(flatten)]
+    differences: Differences,
+    /// The kinds that are in several groups.
+    split: Vec<usize>,
+    parts: Parts,
+}
+
+/// What kinds took in a group.
+#[derive(Debug, Default, Serialize)]
+struct Parts {
+    kind: Vec<usize>,
     name: Vec<String>,
     #[serde(flatten)]
     differences: Differences,
@@ -88,10 +102,18 @@ impl Entries {
         let place = |kind| kinds.place(kind, compared, functions);
         let caller_paths = CallerPaths::of(&compared.caller_paths, place);
         let mut groups: BTreeMap<&'static str, TrackGroups> = BTreeMap::new();
-        for (grouping, of) in &compared.groups {
-            let columns = groups.entry(grouping.as_str()).or_default();
-            for group in of {
+        for of in &compared.groups {
+            let columns = groups.entry(of.grouping.as_str()).or_default();
+            for group in &of.groups {
                 columns.push(&group.of, group);
+            }
+            let mut place = |kind| kinds.place(kind, compared, functions);
+            columns.split = of.split.iter().map(|kind| place(*kind)).collect();
+            for part in &of.parts {
+                let (kind, name) = &part.of;
+                columns.parts.kind.push(place(*kind));
+                columns.parts.name.push(clean(name).into_owned());
+                columns.parts.differences.push(&part.own, part.adjusted_p);
             }
         }
         let columns = groups.entry("category").or_default();
@@ -99,6 +121,7 @@ impl Entries {
             columns.push(group.of.as_str(), group);
         }
         Self {
+            threads: compared.tracks.iter().map(|it| it.threads).collect(),
             kinds: kinds.listed,
             own,
             paths,

@@ -12,14 +12,12 @@ use std::cmp::Ordering;
 
 use hashbrown::HashMap;
 use pinpoint_core::profile::{
-    CallFrames, Category, Entry, EntryComparison, EntryId, EntryTree, KindId, Nesting, Owner,
+    CallFrames, Category, Entry, EntryComparison, EntryId, EntryTree, Function, KindId, Nesting,
     PageFrame, Profile, Source, Span, Timeline, Track as Thread,
 };
 use serde_json::value::RawValue;
 
-use super::chart::{
-    Chart, Drawn, Keys, Kind, MOST_MARKS, Mark, Trace, Track, host, shortest, tenths,
-};
+use super::chart::{Chart, Drawn, Keys, Kind, MOST_MARKS, Mark, Trace, Track, shortest, tenths};
 use super::data::Known;
 use crate::foreign::clean;
 use crate::text::name;
@@ -437,7 +435,7 @@ impl<'a> Kinds<'a> {
     }
 
     fn add(&mut self, kind: Kind) -> usize {
-        let id = (kind.id.clone(), kind.url.clone());
+        let id = (kind.id.clone(), kind.file.clone());
         *self.by_id.entry(id).or_insert_with(|| {
             self.listed.push(kind);
             self.listed.len() - 1
@@ -460,13 +458,8 @@ impl<'a> Kinds<'a> {
             id: text(&self.timeline.id_across_runs(id)),
             name: text(&name(called)),
             category: kind.category.as_str(),
-            url: text(url),
-            file: text(url),
-            domain: text(host(url).unwrap_or_default()),
-            owner: Owner::of("", "", url)
-                .map_or_else(String::new, |owner| text(&owner.to_string())),
             function: -1,
-            ..Kind::default()
+            ..Kind::grouped(&Function::of_event(called, url))
         }
     }
 
@@ -491,10 +484,8 @@ impl<'a> Kinds<'a> {
             id: text(path),
             name: text(&name(last.unwrap_or_default())),
             category: Category::Network.as_str(),
-            url: text(url),
-            domain: text(host(url).unwrap_or_default()),
             function: -1,
-            ..Kind::default()
+            ..Kind::grouped(&Function::of_event(path, url))
         })
     }
 

@@ -38,6 +38,9 @@
 //   group       "category", "domain", "url", "file", "module" or "owner": rows of the
 //               first level stand in groups
 
+// What sums of times in µs may be off by: less than traces can say.
+const INEXACT = 1e-4;
+
 /**
  * A row of a tree.
  *
@@ -63,7 +66,7 @@ class Row {
  */
 export function callTree(track, kinds, options = {}) {
   const { from, to } = windowOf(track, options);
-  const id = idsOf(kinds, options.group, "/");
+  const id = idsOf(kinds, options.group);
   const group = groupsOf(kinds, options.group);
   const root = new Row("", -1, -1);
   root.self = root.total = to - from;
@@ -88,21 +91,12 @@ export function callTree(track, kinds, options = {}) {
 /**
  * Where the time itself was spent: a row for each id, with its own time and the total of
  * its outermost entries. Rows without own time are left out. The callers of a row are
- * found by [`callers`].
+ * found by [`callers`]. An id that is in two groups is two rows, so that each group has
+ * what was spent in it; DevTools does so for third parties alone.
  */
 export function bottomUp(track, kinds, options = {}) {
-  return selfTimes(track, kinds, options, idsOf(kinds));
-}
-
-/**
- * As [`bottomUp`], in groups of owners: an id that two owners have is two rows.
- */
-export function thirdParty(track, kinds, options = {}) {
-  return selfTimes(track, kinds, { ...options, group: "owner" }, idsOf(kinds, "owner", "/"));
-}
-
-function selfTimes(track, kinds, options, id) {
   const { from, to } = windowOf(track, options);
+  const id = idsOf(kinds, options.group);
   const group = groupsOf(kinds, options.group);
   const root = new Row("", -1, -1);
   root.total = to - from;
@@ -134,13 +128,15 @@ function selfTimes(track, kinds, options, id) {
 
 /**
  * The callers of a row of a bottom-up tree, as a Map by their ids. `path` holds the row's id,
- * then its caller's, and so on outwards. What is called at the outermost level has no caller.
+ * then its caller's, and so on outwards; callers are in no groups. What is called at the
+ * outermost level has no caller.
  *
  * Time that an inner call of the same function has counted is not counted again: of a
  * recursion's total, an outer caller has what follows the inner call.
  */
 export function callers(track, kinds, options, path) {
   const id = idsOf(kinds);
+  const called = idsOf(kinds, options.group);
   const { from, to } = windowOf(track, options);
   const none = groupsOf(kinds);
   const rows = new Map();
@@ -157,7 +153,7 @@ export function callers(track, kinds, options, path) {
       const own = self.pop();
       open.pop();
       const caller = open.at(-path.length);
-      if (caller === undefined || id[track.kinds[entry]] !== path[0]) return;
+      if (caller === undefined || called[track.kinds[entry]] !== path[0]) return;
       for (let out = 1; out < path.length; out += 1) {
         if (id[track.kinds[open.at(-out)]] !== path[out]) return;
       }
@@ -267,7 +263,8 @@ function walk(track, kinds, options, { enter, leave, instant }) {
     const end = start + durations[entry];
     if (start > to) break;
     if (end < from) continue;
-    while (open.length > 0 && ends.at(-1) <= start) {
+    // A sum of fractions may be a little more than the next one's start.
+    while (open.length > 0 && ends.at(-1) <= start + INEXACT) {
       ends.pop();
       leave(open.pop());
     }
@@ -291,8 +288,8 @@ function rowIn(rows, id, group, kind, entry) {
 }
 
 /** The id of each kind, with its group where rows of several groups are told apart. */
-function idsOf(kinds, group, separator) {
-  return kinds.map((kind) => (group && kind[group] ? kind.id + separator + kind[group] : kind.id));
+function idsOf(kinds, group) {
+  return kinds.map((kind) => (group && kind[group] ? `${kind.id}/${kind[group]}` : kind.id));
 }
 
 function groupsOf(kinds, group) {

@@ -5,7 +5,7 @@
 //! and listed is as of functions and stacks; a thread's events and calls are tested with those of all
 //! others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
 use pinpoint_compare::CompareError;
@@ -21,8 +21,8 @@ use crate::profile::identity::{Function, Identified};
 use crate::profile::stack_tree::StackTree;
 use crate::profile::timeline::KindName;
 use crate::profile::{
-    Category, EntryTree, Names, Owner, Profile, ProfileFormat, ProfileUnit, Sample, StackId,
-    Stacks, ThreadId,
+    Category, EntryTree, Names, Profile, ProfileFormat, ProfileUnit, Sample, StackId, Stacks,
+    ThreadId,
 };
 
 /// What entries have in common that are the same in all runs.
@@ -52,11 +52,34 @@ pub struct EntryGroup<T> {
     pub is_certain: bool,
 }
 
+/// What moved in entries that are put together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EntryGroups {
+    /// What they are put together by.
+    pub grouping: Grouping,
+    /// Groups with at least 0.1 % of a side, by their names.
+    pub groups: Vec<EntryGroup<String>>,
+    /// The kinds that are in several groups, such as FunctionCall, which leads into many scripts:
+    /// their places in [`EntryComparison::kinds`].
+    pub split: Vec<usize>,
+    /// What these took in a group, where it is as much.
+    pub parts: Vec<EntryGroup<(usize, String)>>,
+}
+
+/// Threads that are one in the comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryTrack {
+    /// The name of the thread and its process, without the numbers in which those of a pool differ.
+    pub name: String,
+    /// The most threads that a run has of it.
+    pub threads: usize,
+}
+
 /// The entries of the timelines of two builds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntryComparison {
-    /// The names of the tracks: of threads, without the numbers in which those of a pool differ.
-    pub tracks: Vec<String>,
+    /// The tracks.
+    pub tracks: Vec<EntryTrack>,
     /// What [`StackNode::function`](crate::profile::StackNode::function),
     /// [`CallerPathChange::caller`] and [`callee`](CallerPathChange::callee) are places in, here.
     pub kinds: Vec<EntryKind>,
@@ -68,8 +91,8 @@ pub struct EntryComparison {
     pub caller_paths: Vec<CallerPathChange>,
     /// Kinds with at least 0.1 % of a side.
     pub own: Vec<EntryGroup<usize>>,
-    /// Groups with as much, by their names.
-    pub groups: Vec<(Grouping, Vec<EntryGroup<String>>)>,
+    /// By domain, URL and so on.
+    pub groups: Vec<EntryGroups>,
     /// Categories with as much.
     pub categories: Vec<EntryGroup<Category>>,
 }
@@ -79,7 +102,7 @@ impl EntryComparison {
     /// [`Timeline::track_name`](crate::profile::Timeline::track_name).
     pub fn track_named(&self, name: &str) -> Option<usize> {
         let name = track_key(name);
-        self.tracks.iter().position(|track| *track == name)
+        self.tracks.iter().position(|track| track.name == name)
     }
 }
 
@@ -133,14 +156,11 @@ pub fn compare_entries(
     };
 
     let tree = StackTree::of(before, after, &identified);
-    let groups = Grouping::ALL.into_iter().map(|grouping| {
-        let found = spent.changes(|sort| grouping.of(&sort.function));
-        found.map(|groups| (grouping, groups))
-    });
+    let groups = Grouping::ALL.into_iter().map(|it| spent.groups(it));
     Ok(EntryComparison {
         groups: groups.collect::<Result<_, _>>()?,
-        own: spent.changes(|sort| sort.kind)?,
-        categories: spent.changes(|sort| sort.category)?,
+        own: spent.changes(|sort| Some(sort.kind))?,
+        categories: spent.changes(|sort| Some(sort.category))?,
         paths: stack_paths::changes(&tree, &runs, false)?,
         caller_paths: caller_paths::changes(&runs, false)?,
         tracks: known.tracks,
@@ -158,7 +178,7 @@ fn track_key(name: &str) -> String {
 /// The tracks, kinds and sorts of all runs, each once.
 #[derive(Default)]
 struct Known {
-    tracks: Vec<String>,
+    tracks: Vec<EntryTrack>,
     of_tracks: HashMap<String, usize>,
     kinds: Vec<EntryKind>,
     of_kinds: HashMap<EntryKind, usize>,
@@ -179,7 +199,7 @@ struct Sort {
 impl Known {
     /// The sort of each kind of a run's tree.
     fn sorts_of(&mut self, tree: &EntryTree, stacks: &StackComparison, run: usize) -> Vec<usize> {
-        let tracks: Vec<usize> = tree.tracks.iter().map(|name| self.track(name)).collect();
+        let tracks = self.tracks_of(tree);
         let functions = stacks.functions_of.get(run);
         let mut sorts = Vec::with_capacity(tree.kinds.len());
         for known in &tree.kinds {
@@ -192,7 +212,9 @@ impl Known {
                 }
             };
             let described = function.and_then(|place| stacks.tree.functions.get(place));
-            let function_or_event = described.cloned().unwrap_or_else(|| event(&id, &known.url));
+            let function_or_event = described
+                .cloned()
+                .unwrap_or_else(|| Function::of_event(&id, &known.url));
             let kind = EntryKind {
                 track,
                 function,
@@ -215,15 +237,28 @@ impl Known {
         sorts
     }
 
-    fn track(&mut self, name: &str) -> usize {
-        let next = self.tracks.len();
-        *self
-            .of_tracks
-            .entry(track_key(name))
-            .or_insert_with_key(|name| {
-                self.tracks.push(name.clone());
+    /// The track of each of a run's tree.
+    fn tracks_of(&mut self, tree: &EntryTree) -> Vec<usize> {
+        let mut threads: HashMap<usize, usize> = HashMap::new();
+        let mut places = Vec::with_capacity(tree.tracks.len());
+        for track in &tree.tracks {
+            let next = self.tracks.len();
+            let place = self.of_tracks.entry(track_key(&track.name));
+            let place = *place.or_insert_with_key(|name| {
+                self.tracks.push(EntryTrack {
+                    name: name.clone(),
+                    threads: 0,
+                });
                 next
-            })
+            });
+            *threads.entry(place).or_default() += track.threads;
+            places.push(place);
+        }
+        for (place, threads) in threads {
+            let most = &mut self.tracks[place].threads;
+            *most = threads.max(*most);
+        }
+        places
     }
 
     fn kind(&mut self, kind: EntryKind, described: &Function) -> usize {
@@ -233,18 +268,6 @@ impl Known {
             self.described.push(described.clone());
             next
         })
-    }
-}
-
-/// An event, by what functions are put together by.
-fn event(id: &str, url: &str) -> Function {
-    Function {
-        name: id.to_owned(),
-        module: None,
-        file: (!url.is_empty()).then(|| url.to_owned()),
-        line: None,
-        package: None,
-        owner: Owner::of("", "", url),
     }
 }
 
@@ -299,15 +322,36 @@ struct Spent<'a> {
 }
 
 impl Spent<'_> {
+    fn groups(&self, grouping: Grouping) -> Result<EntryGroups, CompareError> {
+        let of = |sort: &Sort| grouping.of(&sort.function);
+        let mut groups_of: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
+        for sort in self.sorts {
+            groups_of.entry(sort.kind).or_default().insert(of(sort));
+        }
+        groups_of.retain(|_, groups| groups.len() > 1);
+        Ok(EntryGroups {
+            grouping,
+            groups: self.changes(|sort| Some(of(sort)))?,
+            parts: self.changes(|sort| {
+                let is_split = groups_of.contains_key(&sort.kind);
+                is_split.then(|| (sort.kind, of(sort)))
+            })?,
+            split: groups_of.into_keys().collect(),
+        })
+    }
+
     /// What moved in the sorts of a track that have the same in common, for all that have 0.1 % of
-    /// a side.
+    /// a side. Those that have nothing in common with any are left out.
     fn changes<T: Ord>(
         &self,
-        in_common: impl Fn(&Sort) -> T,
+        in_common: impl Fn(&Sort) -> Option<T>,
     ) -> Result<Vec<EntryGroup<T>>, CompareError> {
         let mut groups: BTreeMap<(usize, T), Vec<f64>> = BTreeMap::new();
         for (sort, values) in self.sorts.iter().zip(&self.values) {
-            let sums = groups.entry((sort.track, in_common(sort)));
+            let Some(of) = in_common(sort) else {
+                continue;
+            };
+            let sums = groups.entry((sort.track, of));
             let sums = sums.or_insert_with(|| vec![0.0; values.len()]);
             for (sum, value) in sums.iter_mut().zip(values) {
                 *sum += value;
@@ -366,7 +410,10 @@ mod tests {
 
     fn compared(layouts: [u32; 2], window: Option<&Window>) -> EntryComparison {
         let texts = layouts.map(|layout| (0..8).map(move |number| run(layout, number)));
-        let texts = texts.map(|side| side.collect::<Vec<String>>());
+        compared_texts(&texts.map(Iterator::collect), window)
+    }
+
+    fn compared_texts(texts: &[Vec<String>; 2], window: Option<&Window>) -> EntryComparison {
         let read = |text: &String| Profile::read(text.as_bytes()).unwrap();
         let profiles = texts
             .each_ref()
@@ -396,7 +443,7 @@ mod tests {
                 None => &kind.id,
             };
             let way = match names[&node.parent].as_str() {
-                "" => format!("{}: {name}", compared.tracks[kind.track]),
+                "" => format!("{}: {name}", compared.tracks[kind.track].name),
                 outer => format!("{outer} {name}"),
             };
             names.insert(path.stack, way.clone());
@@ -437,10 +484,52 @@ mod tests {
         let named = ["Main", "Pool 7", "Other", "Main, Pool"];
         let named = named.map(|name| compared.track_named(name));
         assert_eq!(named, [Some(0), Some(1), None, None]);
+        let threads: Vec<usize> = compared.tracks.iter().map(|it| it.threads).collect();
+        assert_eq!(threads, [1, 2]);
         assert_eq!(track_key("Worker1, Renderer 7"), "Worker, Renderer");
         let certain = compared.caller_paths.iter().filter(|it| it.is_certain);
         // The layout by the timer; by that and the call; by these and the task.
         assert_eq!(certain.count(), 3);
+    }
+
+    #[test]
+    fn what_is_in_several_groups_is_compared_in_each() {
+        // Calls into a script of each URL, of which one gets slower.
+        let called = |slow: u32| {
+            let call = |start: u32, duration: u32, url: &str| {
+                format!(
+                    r#"{{"name": "FunctionCall", "ph": "X", "cat": "devtools.timeline", "pid": 7, "tid": 2, "ts": {start}, "dur": {duration}, "args": {{"data": {{"url": "{url}"}}}}}},"#
+                )
+            };
+            let calls = [
+                call(1_000, slow, "https://a.test/a.js"),
+                call(9_000, 700, "https://b.test/b.js"),
+                call(9_800, 900, "about:blank"),
+            ];
+            run(2_000, 0).replacen('[', &format!("[{}", calls.concat()), 1)
+        };
+        let texts = [500, 900].map(|slow| (0..6).map(|number| called(slow + number)).collect());
+        let compared = compared_texts(&texts, None);
+        let function_call = (compared.kinds.iter())
+            .position(|kind| kind.id == "FunctionCall")
+            .unwrap();
+        let by = |grouping| compared.groups.iter().find(|it| it.grouping == grouping);
+        let url = by(Grouping::Url).unwrap();
+        assert_eq!(url.split, [function_call]);
+        let parts: Vec<_> = (url.parts.iter())
+            .map(|part| (part.of.1.as_str(), part.own.difference, part.is_certain))
+            .collect();
+        assert_eq!(
+            parts,
+            [
+                ("about:blank", 0.0, false),
+                ("https://a.test/a.js", 4e5, true),
+                ("https://b.test/b.js", 0.0, false)
+            ]
+        );
+        assert!(by(Grouping::Module).unwrap().split.is_empty());
+        let own = compared.own.iter().find(|own| own.of == function_call);
+        assert_eq!(own.unwrap().own.difference, 4e5);
     }
 
     #[test]

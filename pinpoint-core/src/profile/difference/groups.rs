@@ -38,7 +38,7 @@ impl Grouping {
     /// The group of a function; empty where it has none.
     pub fn of(self, function: &Function) -> String {
         let file = function.file.as_deref().unwrap_or_default();
-        let url = if file.contains("://") { file } else { "" };
+        let url = if is_url(file) { file } else { "" };
         match self {
             Self::Domain => host(url).to_owned(),
             Self::Url => url.to_owned(),
@@ -61,6 +61,17 @@ impl Grouping {
             Self::Owner => "owner",
         }
     }
+}
+
+/// Does a text begin with a scheme? `about:blank` and `node:fs` have no more than that and a path; a
+/// single letter is a drive of Windows.
+fn is_url(text: &str) -> bool {
+    let is_fit = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
+    text.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.len() > 1
+            && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.chars().all(is_fit)
+    })
 }
 
 /// The host of a URL; empty where there is none.
@@ -108,4 +119,29 @@ pub(super) fn changes<T>(
     let listed = of.into_iter().zip(found).zip(&tested);
     let listed = listed.filter(|(_, values)| worth.is_listed(worth.sums(values)));
     Ok(listed.map(|(found, _)| found).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_with_a_scheme_are_urls() {
+        for (file, url, host) in [
+            ("https://a.test/b.js?c", "https://a.test/b.js?c", "a.test"),
+            ("about:blank", "about:blank", ""),
+            ("node:fs", "node:fs", ""),
+            ("C:\\src\\a.c", "", ""),
+            ("src/a.rs:7", "", ""),
+            ("<frozen os>", "", ""),
+            ("1a:b", "", ""),
+            ("", "", ""),
+        ] {
+            let function = Function::of_event("f", file);
+            let by = |grouping: Grouping| grouping.of(&function);
+            assert_eq!(by(Grouping::Url), url);
+            assert_eq!(by(Grouping::Domain), host);
+            assert_eq!(by(Grouping::File), file);
+        }
+    }
 }

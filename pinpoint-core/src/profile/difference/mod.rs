@@ -43,7 +43,9 @@ use serde::{Deserialize, Serialize};
 
 pub use caller_paths::CallerPathChange;
 pub use calls::{CallChange, StackComparison, compare_stacks};
-pub use entries::{EntryComparison, EntryGroup, EntryKind, compare_entries};
+pub use entries::{
+    EntryComparison, EntryGroup, EntryGroups, EntryKind, EntryTrack, compare_entries,
+};
 pub use groups::Grouping;
 pub use renamed::RenameGuess;
 pub use stack_paths::PathChange;

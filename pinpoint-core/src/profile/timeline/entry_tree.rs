@@ -29,11 +29,17 @@ const LONGEST: f64 = 1e18;
 /// ```
 #[derive(Clone, Debug)]
 pub struct EntryTree {
-    /// The names of the tracks.
-    pub(in crate::profile) tracks: Vec<String>,
+    pub(in crate::profile) tracks: Vec<TreeTrack>,
     pub(in crate::profile) kinds: Vec<TreeKind>,
     /// The first is the empty path, and a path stands before those that it begins.
     pub(in crate::profile) nodes: Vec<TreeNode>,
+}
+
+/// Threads of one name.
+#[derive(Clone, Debug)]
+pub(in crate::profile) struct TreeTrack {
+    pub(in crate::profile) name: String,
+    pub(in crate::profile) threads: usize,
 }
 
 /// What entries on one track have in common.
@@ -131,7 +137,10 @@ impl Making<'_> {
     fn track(&mut self, name: String) -> u32 {
         let next = self.tree.tracks.len() as u32;
         *self.tracks.entry(name).or_insert_with_key(|name| {
-            self.tree.tracks.push(name.clone());
+            self.tree.tracks.push(TreeTrack {
+                name: name.clone(),
+                threads: 0,
+            });
             next
         })
     }
@@ -146,6 +155,7 @@ impl Making<'_> {
 
     fn thread(&mut self, thread: &Track) {
         let track = self.track(self.timeline.track_name(thread));
+        self.tree.tracks[track as usize].threads += 1;
         let mut open = Vec::new();
         for entry in &thread.entries {
             // Instants and requests are in no tree: their kinds would only take room.

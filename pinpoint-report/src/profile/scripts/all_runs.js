@@ -9,6 +9,7 @@
 //
 // In a call tree the total is compared on each path; from the bottom up, what a function or event
 // took by itself: altogether on the first level, and below it on each way on which it was called.
+// What is in several groups is compared in each, its callers are not.
 
 import { callerPathsOf } from "./caller_paths.js";
 import { pathsOf } from "./paths.js";
@@ -21,15 +22,16 @@ export function rowsOfSamples({ functions, groups, stacks, paths, caller_paths: 
     callers: callerPathsOf(callerPaths),
     own: (of) => (functions.row[of] < 0 ? null : row(functions, of)),
     indexOf: ({ function: of }) => of,
+    isSplit: () => false,
   };
-  return (tree, grouping) => rowsIn(known, tree, (name) => {
+  return (tree, grouping) => {
     const of = groups[grouping];
-    return row(of, of?.name.indexOf(name) ?? -1);
-  });
+    return rowsIn({ ...known, group: (name) => row(of, of?.name.indexOf(name) ?? -1) }, tree);
+  };
 }
 
 // Charts of timelines: the track that is selected on the sides.
-export function rowsOfEntries({ entries }, charts) {
+export function rowsOfEntries({ entries }) {
   const { kinds, own, groups } = entries;
   const key = (track, id) => `${track} ${id}`;
   const places = new Map(kinds.id.map((id, place) => [key(kinds.track[place], id), place]));
@@ -38,29 +40,20 @@ export function rowsOfEntries({ entries }, charts) {
   const calls = callsOf(entries.paths);
   return (tree, grouping, tracks) => {
     const [track, ...others] = new Set(tracks.flatMap((it) => it?.all_runs ?? []));
-    if (track === undefined || others.length > 0) return rowsIn(null, tree, () => null);
-    const split = splitBy(charts, grouping);
-    const indexOf = ({ id }) => (split.ids.has(id) ? null : places.get(key(track, id)) ?? null);
-    const ownOf = (of) => row(own, ownRows.get(of) ?? -1);
-    return rowsIn({ calls, callers, own: ownOf, indexOf }, tree, (name) => {
-      const of = groups[grouping];
-      // A bottom-up tree has all of an id in one of its groups.
-      if (tree === "bottom-up" && split.groups.has(name)) return null;
-      return row(of, of?.name.findIndex((it, at) => it === name && of.track[at] === track) ?? -1);
-    });
+    if (track === undefined || others.length > 0) return rowsIn(null, tree);
+    const of = groups[grouping];
+    const split = new Set(of?.split);
+    return rowsIn({
+      threads: entries.threads[track],
+      calls,
+      callers,
+      indexOf: ({ id }) => places.get(key(track, id)) ?? null,
+      own: (kind) => row(own, ownRows.get(kind) ?? -1),
+      group: (name) => row(of, of?.name.findIndex((it, at) => it === name && of.track[at] === track) ?? -1),
+      isSplit: (kind) => split.has(kind),
+      part: (kind, name) => row(of.parts, of.parts.name.findIndex((it, at) => it === name && of.parts.kind[at] === kind)),
+    }, tree);
   };
-}
-
-// The ids that are in several groups, whose rows are parts of what is known of the id, and these
-// groups.
-function splitBy(charts, grouping) {
-  const groupsOf = new Map();
-  for (const kind of grouping ? charts.flatMap(({ kinds }) => kinds) : []) {
-    if (!groupsOf.has(kind.id)) groupsOf.set(kind.id, new Set());
-    groupsOf.get(kind.id).add(kind[grouping]);
-  }
-  const split = [...groupsOf].filter(([, groups]) => groups.size > 1);
-  return { ids: new Set(split.map(([id]) => id)), groups: new Set(split.flatMap(([, groups]) => [...groups])) };
 }
 
 // Paths of a call tree as columns, each with the row of the path within which it is, or -1.
@@ -75,26 +68,35 @@ function row(columns, at) {
   return { difference: columns.difference[at], interval: columns.interval[at], p: columns.p[at] };
 }
 
-function rowsIn(known, tree, ofGroup) {
+// What is known of the rows of a tree; nothing where `known` is null.
+function rowsIn(known, tree) {
   const isCallTree = tree === "call tree";
   const say = (what, change) => change && { what, difference: change.difference, interval: change.interval, p: change.p };
+  const first = known && (isCallTree ? known.calls.outermost : { group: "" });
 
-  // The place of a row inside of a row at `place`. Groups are no places of their own.
+  // The place of a row inside of a row at `place`.
   function placeOf(place, kind) {
-    if (!kind || place === null) return place;
+    if (place === null || place.part !== undefined) return null;
     const of = known.indexOf(kind);
     if (of === null || of < 0) return null;
-    return isCallTree ? known.calls.called(place, of) : known.callers.placeOf(place, of);
+    // The rows of a grouped call tree that are in several groups are parts of a path.
+    if (isCallTree) return known.isSplit(of) ? null : known.calls.called(place, of);
+    if (place.group === undefined) return known.callers.placeOf(place, of);
+    return known.isSplit(of) ? { part: of, group: place.group } : known.callers.placeOf(undefined, of);
   }
 
+  // The place of a group, which is on the first level.
+  const inGroup = (name) => (isCallTree || first === null ? first : { group: name });
+
   function knownAt(place) {
-    if (place === null || place === undefined) return null;
+    if (place === null) return null;
     if (isCallTree) return say("total", known.calls.known(place));
+    if (place.part !== undefined) return say("self", known.part(place.part, place.group));
     return say("self", place.path < 0 ? known.own(place.callee) : known.callers.known(place));
   }
 
   // In a call tree a group has the outermost rows alone, and what has no group all kinds of things.
-  const group = (name) => (isCallTree || name === "" ? null : say("self", ofGroup(name)));
-  const first = isCallTree ? known?.calls.outermost : undefined;
-  return { first: known ? first : null, placeOf, known: knownAt, group };
+  const group = (name) => (isCallTree || name === "" || !known ? null : say("self", known.group(name)));
+  // How many threads of a run are taken together.
+  return { threads: known?.threads ?? 1, first, placeOf, inGroup, known: knownAt, group };
 }

@@ -11,16 +11,16 @@ const at = (rows, ...kinds) => rows.known(kinds.reduce((place, kind) => rows.pla
 
 // On track 0: a task that calls 1 from a timer and from a frame; on track 1 a task alone.
 const entries = {
+  threads: [1, 3],
   kinds: { track: [0, 0, 0, 0, 1], id: ["RunTask", "TimerFire", "FireAnimationFrame", "f:1", "RunTask"] },
   own: { kind: [3, 4], ...columns(30, 7) },
   paths: { within: [-1, 0, 1, 0, 3, -1], kind: [0, 1, 3, 2, 3, 4], ...columns(90, 80, 70, 10, 5, 7) },
   caller_paths: { within: [-1, 0], caller: [1, 0], callee: [3, 1], ...columns(25, 24) },
-  groups: { owner: { track: [0, 1, 0], name: ["lodash", "lodash", ""], ...columns(3, 4, 5) } },
+  groups: { owner: { track: [0, 1, 0], name: ["lodash", "lodash", ""], ...columns(3, 4, 5), split: [], parts: { kind: [], name: [], ...columns() } } },
 };
-const kind = (id, owner = "") => ({ id, owner, function: -1 });
+const kind = (id) => ({ id, function: -1 });
 const [task, timer, frame, call] = entries.kinds.id.map((id) => kind(id));
-const charts = [{ kinds: [task, timer, kind("FunctionCall", "lodash")] }, { kinds: [frame, call, kind("FunctionCall")] }];
-const rowsOf = rowsOfEntries({ entries }, charts);
+const rowsOf = rowsOfEntries({ entries });
 const track = (number) => [{ all_runs: number }, { all_runs: number }];
 
 test("a call that is reached through different events has a row for each", () => {
@@ -56,18 +56,27 @@ test("a group has what is known of it on the track; what has none has nothing", 
   assert.equal(rows.group(""), null);
   assert.equal(rows.group("react"), null);
   assert.equal(rowsOf("call tree", "owner", track(1)).group("lodash"), null);
-  // Groups are no places.
-  assert.deepEqual(at(rows, null, task), said("self", 7));
+  assert.deepEqual(rows.known(rows.placeOf(rows.inGroup("lodash"), task)), said("self", 7));
+  assert.equal(rows.threads, 3);
 });
 
-test("nothing is known of the parts of an id that is in several groups", () => {
-  const own = { ...entries, kinds: { track: [0], id: ["FunctionCall"] }, own: { kind: [0], ...columns(9) } };
-  const rows = rowsOfEntries({ entries: own }, charts);
-  assert.deepEqual(at(rows("bottom-up", "", track(0)), kind("FunctionCall")), said("self", 9));
-  assert.equal(at(rows("third party", "owner", track(0)), kind("FunctionCall")), null);
-  // A bottom-up tree has all of it in one of them.
-  assert.deepEqual(rows("third party", "owner", track(0)).group("lodash"), said("self", 3));
-  assert.equal(rows("bottom-up", "owner", track(0)).group("lodash"), null);
+test("what is in several groups has what is known of it there, and its callers have nothing", () => {
+  const owner = {
+    track: [0, 0], name: ["lodash", "react"], ...columns(3, 6),
+    split: [3], parts: { kind: [3, 3], name: ["lodash", "react"], ...columns(2, 28) },
+  };
+  const rows = rowsOfEntries({ entries: { ...entries, groups: { owner } } });
+  const grouped = rows("bottom-up", "owner", track(0));
+  const inGroup = (name, ...kinds) => grouped.known(kinds.reduce((place, it) => grouped.placeOf(place, it), grouped.inGroup(name)));
+  assert.deepEqual(inGroup("lodash", call), said("self", 2));
+  assert.deepEqual(inGroup("react", call), said("self", 28));
+  assert.equal(inGroup("", call), null);
+  assert.equal(inGroup("react", call, timer), null);
+  assert.deepEqual(at(rows("bottom-up", "", track(0)), call, timer), said("self", 25));
+  // On a path, too, they are parts.
+  const calls = rows("call tree", "owner", track(0));
+  assert.equal(calls.known([task, timer, call].reduce(calls.placeOf, calls.inGroup("react"))), null);
+  assert.deepEqual(calls.known([task, timer].reduce(calls.placeOf, calls.inGroup("react"))), said("total", 80));
 });
 
 test("rows of samples are known by function, on their stacks and by their callers", () => {
@@ -82,7 +91,7 @@ test("rows of samples are known by function, on their stacks and by their caller
   assert.deepEqual(at(rowsOf("call tree", ""), call(0), call(1)), said("total", 40));
   assert.equal(at(rowsOf("call tree", ""), call(1)), null);
   const rows = rowsOf("bottom-up", "file");
-  assert.deepEqual(at(rows, null, call(1)), said("self", 2));
+  assert.deepEqual(rows.known(rows.placeOf(rows.inGroup("a.rs"), call(1))), said("self", 2));
   assert.deepEqual(at(rows, call(1), call(0)), said("self", 6));
   assert.equal(at(rows, call(2)), null);
   assert.deepEqual(rows.group("a.rs"), said("self", 8));

@@ -4,7 +4,7 @@ import { button, choice, element, foreign, refill, search, table, tick } from ".
 import { joined } from "./chart.js";
 import { amount, pValue, signed, signedWithInterval } from "./numbers.js";
 import { rowsOfEntries, rowsOfSamples } from "./all_runs.js";
-import { bottomUp, callTree, callers, eventLog, thirdParty } from "../trees.js";
+import { bottomUp, callTree, callers, eventLog } from "../trees.js";
 
 const TREES = [["call tree", "call tree"], ["bottom-up", "bottom-up"], ["third party", "third party"], ["event log", "event log"]];
 const GROUPS = ["", "category", "domain", "url", "file", "module", "owner"];
@@ -21,15 +21,15 @@ const change = (us) => signed(us * 1000, "nanoseconds");
 // Fills the parts of the section. `look` gives what is looked at:
 // [{ track, place, kinds, window }, …] of both sides; the place of a track that is not there is null. Gives a function that shows it anew.
 export function treesView(section, data, look) {
-  const allRuns = data.entries ? rowsOfEntries(data, data.charts) : rowsOfSamples(data);
+  const allRuns = data.entries ? rowsOfEntries(data) : rowsOfSamples(data);
   // What entries of timelines took is known as time, whatever the profiles count.
   const unit = data.entries ? "nanoseconds" : data.unit;
   const state = { tree: "call tree", text: "", group: "", least: 0, without: new Set(), open: new Set() };
   const place = section.querySelector(".tree");
 
-  const options = (window) => ({ from: window.min, to: window.max, text: state.text, group: state.group || undefined, least: state.least * 1000, categories: new Set(CATEGORIES.filter((it) => !state.without.has(it))) });
+  const options = (window) => ({ from: window.min, to: window.max, text: state.text, group: groupingOf() || undefined, least: state.least * 1000, categories: new Set(CATEGORIES.filter((it) => !state.without.has(it))) });
   const build = ({ track, kinds, window }) => {
-    const make = { "call tree": callTree, "bottom-up": bottomUp, "third party": thirdParty }[state.tree];
+    const make = state.tree === "call tree" ? callTree : bottomUp;
     return make(track, kinds, options(window));
   };
 
@@ -50,20 +50,21 @@ export function treesView(section, data, look) {
       for (const row of level.slice(0, MOST)) {
         const key = [...path, row.id].join("\n");
         const kind = kindOf(row, sides);
-        // From the outermost caller that is open to the row: groups are no callers.
-        const inner = kind ? [...ids, kind.id] : ids;
-        const within = known.placeOf(place, kind);
+        // From the function whose callers these are outwards: groups are no callers.
+        const outer = kind ? [...ids, row.id] : ids;
+        const within = kind ? known.placeOf(place, kind) : known.inGroup(row.id);
         const inAll = isWhole ? (kind ? known.known(within) : known.group(row.id)) : null;
         rows.push(line(row, kind, depth, key, inAll));
-        if (state.open.has(key)) add(below(sides, row, inner), [...path, row.id], inner, within, depth + 1);
+        if (state.open.has(key)) add(below(sides, row, outer), [...path, row.id], outer, within, depth + 1);
       }
       if (level.length > MOST) rows.push([element("span", { className: "note", textContent: `… ${level.length - MOST} more` }), ...new Array(8).fill("")]);
     };
     add(joined(roots[0].children, roots[1].children), [], [], known.first, 0);
     const heads = ["Function or event", "Before", "After", "Difference", "Self before", "Self after", "Self difference", "In all runs [95 %]", "Adjusted p"];
     const idle = roots.map(({ self }) => time(self));
+    const together = known.threads > 1 ? ` In all runs: the ${known.threads} threads of this name together.` : "";
     const made = rows.length === 0 ? element("p", { className: "note", textContent: "Nothing in this window." })
-      : table(heads, rows, `${tracksInWords(sides)}. Nothing ran for ${idle[0]} before and ${idle[1]} after.`);
+      : table(heads, rows, `${tracksInWords(sides)}. Nothing ran for ${idle[0]} before and ${idle[1]} after.${together}`);
     refill(place, made);
   }
 
@@ -90,8 +91,8 @@ export function treesView(section, data, look) {
   // function whose callers these are.
   function below(sides, row, ids) {
     if (isTree(row)) return joined(...row.sides.map((side) => side?.children ?? new Map()));
-    const plain = (window) => ({ ...options(window), group: undefined, text: "" });
-    return joined(...sides.map(({ track, kinds, window }) => callers(track, kinds, plain(window), ids)));
+    const whole = (window) => ({ ...options(window), text: "" });
+    return joined(...sides.map(({ track, kinds, window }) => callers(track, kinds, whole(window), ids)));
   }
 
   function line(row, kind, depth, key, inAll) {

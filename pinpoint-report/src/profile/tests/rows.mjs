@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { rowsOfEntries } from "./all_runs.js";
 import { decode, joined } from "./chart.js";
-import { bottomUp, callTree, callers, thirdParty } from "../trees.js";
+import { bottomUp, callTree, callers } from "../trees.js";
 
 const data = DATA;
 const charts = data.charts.map(decode);
-const allRuns = rowsOfEntries(data, charts);
-let [compared, groups] = [0, 0];
+const allRuns = rowsOfEntries(data);
+let [compared, groups, parts] = [0, 0, 0];
 
 // Six digits are written, and less than 0.1 % is not.
 function compare(known, [before, after], way) {
@@ -46,14 +46,16 @@ for (const track of charts[0].tracks) {
   // Rows with less than nothing are in no group of the page: those around what ends after them.
   if (["Other", "Timings"].includes(track.name)) continue;
   for (const group of ["category", "domain", "url", "file", "owner"]) {
-    const tree = group === "owner" ? "third party" : "bottom-up";
-    const rows = allRuns(tree, group, tracks);
-    for (const row of build(tree === "bottom-up" ? bottomUp : thirdParty, { group })) {
-      const known = rows.group(row.id);
-      if (known === null && group !== "category" && group !== "owner") continue;
-      if (row.id !== "") compare(known, row.selfs, `${group} ${row.id}`);
+    const rows = allRuns("bottom-up", group, tracks);
+    for (const row of build(bottomUp, { group })) {
+      if (row.id !== "") compare(rows.group(row.id), row.selfs, `${group} ${row.id}`);
       groups += 1;
+      for (const inner of joined(...row.sides.map((side) => side?.children ?? new Map()))) {
+        const place = rows.placeOf(rows.inGroup(row.id), kindOf(inner));
+        compare(rows.known(place), inner.selfs, `${group} ${row.id}: ${inner.id}`);
+        if (place?.part !== undefined) parts += 1;
+      }
     }
   }
 }
-assert.ok(compared > 300 && groups > 10, `${compared} rows and ${groups} groups were compared`);
+assert.ok(compared > 300 && groups > 10 && parts > 10, `${compared} rows, ${groups} groups and ${parts} parts were compared`);
