@@ -28,6 +28,7 @@ use crate::arguments::{Display, Explain, Output};
 use crate::error::{CliError, FOUND, NO_DIFFERENCE, UNDECIDED, with_advice};
 use crate::explanation_text;
 use crate::output::{errln, is_shown, print, print_bytes, print_json};
+use crate::reading::Reading;
 use crate::text::FOUND as WARNING;
 use crate::{report, worker_list};
 
@@ -142,11 +143,18 @@ pub(crate) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
     distinct("base", &arguments.base)?;
     distinct("experiment", &arguments.experiment)?;
     let written = Written::of(&arguments)?;
+    let files = arguments.base.len() + arguments.experiment.len();
+    let reading = Reading::begin("profiles", files, display);
     let read = |paths: &[PathBuf]| -> Result<Vec<Profile>, CliError> {
         let window = arguments.window.as_ref();
-        paths.iter().map(|path| read(path, window)).collect()
+        let read = |path: &PathBuf| {
+            reading.next();
+            read(path, window)
+        };
+        paths.iter().map(read).collect()
     };
     let profiles = [read(&arguments.base)?, read(&arguments.experiment)?];
+    drop(reading);
     let options = ExplainOptions {
         paired: arguments.paired,
         same: arguments.same.clone(),
@@ -276,7 +284,7 @@ impl Answer {
             return Ok(FOUND);
         }
         if let Some(file) = &written.report {
-            report::write_text(&self.report()?, file)?;
+            report::write_text(&self.report(display)?, file)?;
         }
         match display.output {
             // Every key is a string: this can't fail.
@@ -298,7 +306,7 @@ impl Answer {
         Status::of(&self.explanation).exit_code()
     }
 
-    fn report(&self) -> Result<String, CliError> {
+    fn report(&self, display: &Display) -> Result<String, CliError> {
         let [base, experiment] = &self.profiles;
         let notes = self
             .about
@@ -307,8 +315,10 @@ impl Answer {
         let mut notes = notes.unwrap_or_default();
         notes.extend(self.warnings.iter().cloned());
         let mut sides = [Timelines::default(), Timelines::default()];
+        let files = self.files.iter().flatten().count();
+        let reading = Reading::begin("timelines", files, display);
         for (side, timelines) in sides.iter_mut().enumerate() {
-            if let Err(error) = self.read_timelines(side, timelines) {
+            if let Err(error) = self.read_timelines(side, timelines, &reading) {
                 timelines.trees.clear();
                 let lost = match timelines.drawn {
                     Some(_) => "Events in the trees have no differences over all runs",
@@ -318,6 +328,7 @@ impl Answer {
                 notes.push(format!("{lost}, since a timeline can't be read: {why}"));
             }
         }
+        drop(reading);
         let report = profile::Report {
             explanation: &self.explanation,
             profiles: [base, experiment],
@@ -339,7 +350,12 @@ impl Answer {
 
     /// Reads the timelines of a side, first that of the run that is drawn; none of runs whose files
     /// have none, or that have several files.
-    fn read_timelines(&self, side: usize, timelines: &mut Timelines) -> Result<(), CliError> {
+    fn read_timelines(
+        &self,
+        side: usize,
+        timelines: &mut Timelines,
+        reading: &Reading,
+    ) -> Result<(), CliError> {
         let (runs, files) = (&self.profiles[side], &self.files[side]);
         if runs.len() != files.len() {
             return Ok(());
@@ -356,6 +372,7 @@ impl Answer {
             return Ok(());
         }
         for (place, run) in runs.iter().enumerate() {
+            reading.next();
             let of_run;
             let timeline = match &timelines.drawn {
                 Some(drawn) if shown == Some(place) => drawn,

@@ -31,6 +31,7 @@ mod pairwise_summary;
 mod plan;
 mod prior;
 mod progress;
+mod reading;
 mod report;
 mod reporter;
 #[cfg(test)]

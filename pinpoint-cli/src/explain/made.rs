@@ -109,7 +109,8 @@ pub(super) async fn made(
         .map_err(|error: pinpoint_core::profile::WindowError| CliError::Input(error.to_string()))?;
     let profiling = profiling_of(job);
     let profiler = profiling.as_ref().map(|it| it.profiler.in_words());
-    let read = ReadPairs::read(&pairs, window.as_ref(), &profiler.unwrap_or_default());
+    let profiler = profiler.unwrap_or_default();
+    let read = ReadPairs::read(&pairs, window.as_ref(), &profiler, display);
     let most = ByteSize::b(profiling.map_or(KEEP, |profiling| profiling.keep));
     if read.count() == 0 {
         return Err(match read.window_problem() {

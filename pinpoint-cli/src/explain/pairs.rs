@@ -10,7 +10,9 @@ use pinpoint_backends::job::{MissingProfile, ProfilePair};
 use pinpoint_core::profile::{Profile, ReadProfileError, Window};
 
 use super::read;
+use crate::arguments::Display;
 use crate::error::CliError;
+use crate::reading::Reading;
 
 /// What the runs of the pairs that count left, a side each.
 #[derive(Default)]
@@ -51,9 +53,16 @@ impl LeftOut {
 
 impl ReadPairs {
     /// Reads them all. What they were recorded with is named in the reasons.
-    pub(super) fn read(pairs: &[ProfilePair], window: Option<&Window>, profiler: &str) -> Self {
+    pub(super) fn read(
+        pairs: &[ProfilePair],
+        window: Option<&Window>,
+        profiler: &str,
+        display: &Display,
+    ) -> Self {
         let mut all = Self::default();
+        let reading = Reading::begin("pairs of profiles", pairs.len(), display);
         for (index, pair) in pairs.iter().enumerate() {
+            reading.next();
             if !pair.is_whole() {
                 all.reasons
                     .extend(pair.missing.clone().map(LeftOut::Missing));

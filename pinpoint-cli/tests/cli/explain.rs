@@ -253,6 +253,25 @@ fn a_terminal_gets_no_pprof() {
 }
 
 #[test]
+fn a_terminal_shows_how_far_the_reading_is() {
+    let world = World::new();
+    let trace = profile("node-20.cpuprofile");
+    let report = world.path("report.html").display().to_string();
+    let run = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
+    let terminal = ["python3", "-c", run].map(String::from);
+    let on_terminal = |options: &[&str]| {
+        let explain = world.pinpoint(&["explain", "--base", &trace, "--experiment", &trace]);
+        let explain = explain.and(&["--report", &report]).and(options);
+        explain.started_by(&terminal).ends_with(4).stdout
+    };
+    let shown = on_terminal(&[]);
+    for what in ["profiles", "timelines"] {
+        assert!(shown.contains(&format!("reading {what}: ")), "{shown}");
+    }
+    assert!(!on_terminal(&["--quiet"]).contains("reading"));
+}
+
+#[test]
 fn what_is_no_regular_file_is_refused_at_once() {
     let world = World::new();
     let sound = profile("perf-6.1.txt");
