@@ -241,6 +241,20 @@ fn config() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
 }
 
+#[test]
+fn blanks_before_a_line_that_goes_on_are_inside_of_the_value() {
+    for end in ["\\", "\\\n", "\\\n  \n", "\\\n\\\n"] {
+        let file = format!("[submodule \"a\"]\npath = p\nurl = x  {end}");
+        let key = "submodule.a.url".to_owned();
+        let listed = listed_by_git(&file).unwrap();
+        assert_eq!(listed[1], (key, Some("x  ".to_owned())), "{end:?}");
+        assert_eq!(
+            read(&file, &[("p", "1")]).unwrap()["p"].source,
+            git("x  ", "1")
+        );
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 2))]
 

@@ -376,9 +376,9 @@ impl<'a> Config<'a> {
                     continue;
                 }
                 Some('\\') => match self.advance() {
-                    // The value goes on in the next line. The end of the file ends
-                    // a line.
-                    Some('\n') | None => continue,
+                    // The value goes on in the next line, and blanks before that are inside
+                    // of it. The end of the file ends a line.
+                    Some('\n') | None => {}
                     Some('t') => value.push('\t'),
                     Some('b') => value.push('\x08'),
                     Some('n') => value.push('\n'),
