@@ -315,7 +315,8 @@ impl Answer {
         let mut notes = notes.unwrap_or_default();
         notes.extend(self.warnings.iter().cloned());
         let mut sides = [Timelines::default(), Timelines::default()];
-        let files = self.files.iter().flatten().count();
+        let runs = self.profiles.iter().flatten();
+        let files = runs.filter(|run| has_timeline(run)).count();
         let reading = Reading::begin("timelines", files, display);
         for (side, timelines) in sides.iter_mut().enumerate() {
             if let Err(error) = self.read_timelines(side, timelines, &reading) {
@@ -361,6 +362,7 @@ impl Answer {
             return Ok(());
         }
         let read = |place: usize| -> Result<Timeline, CliError> {
+            reading.next();
             let path = &files[place];
             Timeline::read(&content(path)?).map_err(|source| refused(path, source))
         };
@@ -372,7 +374,6 @@ impl Answer {
             return Ok(());
         }
         for (place, run) in runs.iter().enumerate() {
-            reading.next();
             let of_run;
             let timeline = match &timelines.drawn {
                 Some(drawn) if shown == Some(place) => drawn,

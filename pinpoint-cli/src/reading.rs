@@ -11,9 +11,9 @@ use crate::output::{is_live, keep_above};
 pub(crate) struct Reading(ProgressBar);
 
 impl Reading {
-    /// Begins to read so many files, which hold these.
+    /// Begins to read so many files, which hold these; nothing is shown of none.
     pub(crate) fn begin(what: &'static str, files: usize, display: &Display) -> Self {
-        if display.quiet || !is_live() {
+        if files == 0 || display.quiet || !is_live() {
             return Self(ProgressBar::hidden());
         }
         let bar = ProgressBar::with_draw_target(Some(files as u64), ProgressDrawTarget::stderr());

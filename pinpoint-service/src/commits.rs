@@ -81,8 +81,14 @@ impl Commits {
             // What can't be read is mended by the update.
             None => self.look_up(repository, name).await.unwrap_or_default(),
         };
-        // What has a name keeps it, but for HEAD.
-        if here.is_some() && *name != CommitName::Head {
+        // What has a name keeps it, but for HEAD, and for a hash whose beginning a newer commit may
+        // have as its position.
+        let keeps_its_name = |found: &CommitDetails| match name {
+            CommitName::Head => false,
+            CommitName::Digits(digits) => !found.git_hash.starts_with(digits),
+            CommitName::Hash(_) | CommitName::Position { .. } => true,
+        };
+        if here.as_ref().is_some_and(keeps_its_name) {
             return Ok(here);
         }
         let has_mirror = here.is_some()
@@ -97,7 +103,7 @@ impl Commits {
         };
         let updated = match self.updated(repository, patience).await {
             Ok(Some(updated)) => updated,
-            // HEAD as of the last fetch. A failure of this one is in the log.
+            // As of the last fetch. A failure of this one is in the log.
             Ok(None) | Err(_) if here.is_some() => return Ok(here),
             Ok(None) => {
                 let what = match has_mirror {

@@ -101,10 +101,13 @@ impl FromStr for CommitName {
         if is_number(text)
             && let Ok(number) = text.parse::<u64>()
         {
-            return Ok(match text.len() < FEWEST_DIGITS {
-                true => Self::on_main(number),
-                false => Self::Digits(text.to_owned()),
-            });
+            if text.len() < FEWEST_DIGITS {
+                return Ok(Self::on_main(number));
+            }
+            // No position begins with a zero.
+            if !text.starts_with('0') {
+                return Ok(Self::Digits(text.to_owned()));
+            }
         }
         let is_hash = (FEWEST_DIGITS..=64).contains(&text.len())
             && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -290,6 +293,7 @@ mod tests {
             (&hash, CommitName::Hash(hash.clone()), &hash),
             ("123456", position("main", 123_456), "main@{#123456}"),
             ("1234567", CommitName::Digits("1234567".into()), "1234567"),
+            ("0012345", CommitName::Hash("0012345".into()), "0012345"),
             ("main@{#7}", position("main", 7), "main@{#7}"),
             (
                 "refs/heads/release/1.x@{#7}",
@@ -303,8 +307,10 @@ mod tests {
         let full: CommitName = hash.parse().unwrap();
         assert!(full.is_full_hash() && !CommitName::Head.is_full_hash());
         // In theory, all of a hash may be decimal.
-        let full: CommitName = "1".repeat(40).parse().unwrap();
-        assert!(full.is_full_hash());
+        for digit in ["0", "1"] {
+            let full: CommitName = digit.repeat(40).parse().unwrap();
+            assert!(full.is_full_hash());
+        }
     }
 
     /// To git, some of these would be options, other revisions, or searches.

@@ -262,6 +262,7 @@ fn a_terminal_shows_how_far_the_reading_is() {
     let on_terminal = |options: &[&str]| {
         let explain = world.pinpoint(&["explain", "--base", &trace, "--experiment", &trace]);
         let explain = explain.and(&["--report", &report]).and(options);
+        let explain = explain.env("TERM", "xterm");
         explain.started_by(&terminal).ends_with(4).stdout
     };
     let shown = on_terminal(&[]);

@@ -262,7 +262,9 @@ fn random_trace(seed: u64) -> String {
     for number in 0..8 {
         let (start, id) = (1000 + random(5000), format!("0x{number}"));
         for (phase, time) in [("b", start), ("e", start + random(4000))] {
-            events.push(json!({"name": format!("step {}", number % 3), "ph": phase,
+            // One is named like an event of another category.
+            let name = ["step 0", "step 1", "Paint"][number % 3];
+            events.push(json!({"name": name, "ph": phase,
                 "cat": "blink.user_timing", "id": id, "pid": 7, "tid": 1, "ts": time, "args": {}}));
         }
     }

@@ -391,7 +391,7 @@ struct Kinds<'a> {
     /// The functions of the frames of the profile.
     functions: &'a [u32],
     places: HashMap<KindId, usize>,
-    by_id: HashMap<(String, String), usize>,
+    by_id: HashMap<(String, String, &'static str), usize>,
     listed: Vec<Kind>,
 }
 
@@ -435,7 +435,8 @@ impl<'a> Kinds<'a> {
     }
 
     fn add(&mut self, kind: Kind) -> usize {
-        let id = (kind.id.clone(), kind.file.clone());
+        // A measure may have the name of an event.
+        let id = (kind.id.clone(), kind.file.clone(), kind.category);
         *self.by_id.entry(id).or_insert_with(|| {
             self.listed.push(kind);
             self.listed.len() - 1

@@ -18,26 +18,28 @@ use crate::ui;
 use crate::watch::{Event, Events};
 use crate::world::World;
 
+fn git(directory: &Path, arguments: &[&str]) -> String {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(directory).args(arguments);
+    git.envs([
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("GIT_CONFIG_SYSTEM", "/dev/null"),
+    ]);
+    for role in ["AUTHOR", "COMMITTER"] {
+        git.env(format!("GIT_{role}_NAME"), "Ada")
+            .env(format!("GIT_{role}_EMAIL"), "ada@example.org")
+            // So that the hashes are the same each time.
+            .env(format!("GIT_{role}_DATE"), "2024-02-03T04:05:06+01:00");
+    }
+    let done = git.output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    String::from_utf8(done.stdout).unwrap().trim().to_owned()
+}
+
 /// A repository of this many commits, and their hashes; the benchmark takes twice as long
 /// from the one of number `slow` on.
 fn repository(directory: &Path, commits: usize, slow: usize) -> Vec<String> {
-    let git = |arguments: &[&str]| {
-        let mut git = Command::new("git");
-        git.arg("-C").arg(directory).args(arguments);
-        git.envs([
-            ("GIT_CONFIG_GLOBAL", "/dev/null"),
-            ("GIT_CONFIG_SYSTEM", "/dev/null"),
-        ]);
-        for role in ["AUTHOR", "COMMITTER"] {
-            git.env(format!("GIT_{role}_NAME"), "Ada")
-                .env(format!("GIT_{role}_EMAIL"), "ada@example.org")
-                // So that the hashes are the same each time.
-                .env(format!("GIT_{role}_DATE"), "2024-02-03T04:05:06+01:00");
-        }
-        let done = git.output().unwrap();
-        assert!(done.status.success(), "{done:?}");
-        String::from_utf8(done.stdout).unwrap().trim().to_owned()
-    };
+    let git = |arguments: &[&str]| git(directory, arguments);
     std::fs::create_dir(directory).unwrap();
     git(&["init", "--quiet", "--initial-branch=main"]);
     (0..commits)
@@ -81,6 +83,52 @@ fn a_requested_job_finds_its_culprit_and_is_shown_in_every_form() {
 #[test]
 fn a_paused_job_is_let_go_after_its_run_and_goes_on_once_it_is_resumed() {
     deep(a_job_is_paused);
+}
+
+/// A newer commit may have a position that reads like the beginning of an older one's hash.
+#[tokio::test]
+async fn digits_are_a_hash_until_a_commit_has_that_position() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("tool");
+    let hashes = repository(&directory, 1, 1);
+    let tree = format!("{}^{{tree}}", hashes[0]);
+    let mut candidates = (0..).map(|number| {
+        let message = format!("candidate {number}");
+        let arguments = ["commit-tree", &tree, "-p", &hashes[0], "-m", &message];
+        git(&directory, &arguments)
+    });
+    let is_of_digits = |hash: &String| {
+        !hash.starts_with('0') && hash[..7].bytes().all(|digit| digit.is_ascii_digit())
+    };
+    let older = candidates.find(is_of_digits).unwrap();
+    git(&directory, &["reset", "--quiet", "--hard", &older]);
+
+    let url = format!("file://{}", directory.display());
+    let bots = bots(&url, r#"["true"]"#);
+    let world = World::looking_up(SignIn::Nobody("ada".into()), &bots, &[&url]).await;
+    let digits = &older[..7];
+    let path = format!("/pinpoint/v1/commit/{digits}");
+    assert_eq!(world.get(&path).await.ok()["gitHash"], older);
+    let page = format!("/commits/{digits}");
+    let shown = world.get(&page).await.ok();
+    assert!(shown.as_str().unwrap().contains("candidate"), "{shown}");
+
+    let message = format!("newer\n\nCr-Commit-Position: refs/heads/main@{{#{digits}}}");
+    let arguments = ["commit", "--quiet", "--allow-empty", "-m", &message];
+    git(&directory, &arguments);
+    let world = world.looking_up_again(&[&url]).await;
+    let newer = git(&directory, &["rev-parse", "HEAD"]);
+    assert_eq!(world.get(&path).await.ok()["gitHash"], newer);
+    assert_eq!(
+        world
+            .get(&format!("/pinpoint/v1/commit/{older}"))
+            .await
+            .ok()["gitHash"],
+        older
+    );
+    // A page is of a hash.
+    let shown = world.get(&page).await.ok();
+    assert!(!shown.as_str().unwrap().contains("newer"), "{shown}");
 }
 
 fn bots(url: &str, command: &str) -> String {

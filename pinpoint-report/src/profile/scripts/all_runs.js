@@ -2,7 +2,7 @@
 // these. Rows are found by their place, step by step from those of the first level; a place is null
 // where nothing is known.
 //
-//   const rows = rowsOfEntries(data, charts)("call tree", "", [before, after]);
+//   const rows = rowsOfEntries(data)("call tree", "", [before, after]);
 //   let place = rows.first;
 //   for (const kind of [task, layout]) place = rows.placeOf(place, kind);
 //   rows.known(place)    // { what: "total", difference, interval, p }, or null

@@ -53,7 +53,7 @@ export function treesView(section, data, look) {
         // From the function whose callers these are outwards: groups are no callers.
         const outer = kind ? [...ids, row.id] : ids;
         const within = kind ? known.placeOf(place, kind) : known.inGroup(row.id);
-        const inAll = isWhole ? (kind ? known.known(within) : known.group(row.id)) : null;
+        const inAll = isWhole ? (kind ? known.known(within) : state.text === "" && known.group(row.id)) : null;
         rows.push(line(row, kind, depth, key, inAll));
         if (state.open.has(key)) add(below(sides, row, outer), [...path, row.id], outer, within, depth + 1);
       }
@@ -62,7 +62,7 @@ export function treesView(section, data, look) {
     add(joined(roots[0].children, roots[1].children), [], [], known.first, 0);
     const heads = ["Function or event", "Before", "After", "Difference", "Self before", "Self after", "Self difference", "In all runs [95 %]", "Adjusted p"];
     const idle = roots.map(({ self }) => time(self));
-    const together = known.threads > 1 ? ` In all runs: the ${known.threads} threads of this name together.` : "";
+    const together = isWhole && known.threads > 1 ? ` In all runs: up to ${known.threads} threads together, whose names differ in numbers at most.` : "";
     const made = rows.length === 0 ? element("p", { className: "note", textContent: "Nothing in this window." })
       : table(heads, rows, `${tracksInWords(sides)}. Nothing ran for ${idle[0]} before and ${idle[1]} after.${together}`);
     refill(place, made);
