@@ -157,6 +157,17 @@ fn trees_say_what_is_certain_in_all_runs_and_leave_categories_out() {
     let group = of(&tree(&mut browser), "example.com|");
     let cells: Vec<&str> = group.split('|').collect();
     assert!(cells[7].contains('[') && cells[8] != "–", "{group}");
+    // Of what a filter shows, the functions alone.
+    let filter = |browser: &mut Chromium, text: &str| {
+        let input = "document.querySelector('.tree-tools input[type=search]')";
+        browser.evaluate(&format!(
+            "(it => {{ it.value = '{text}'; it.dispatchEvent(new Event('input')); }})({input})"
+        ));
+    };
+    filter(&mut browser, "next");
+    let group = of(&tree(&mut browser), "example.com|");
+    assert!(group.ends_with("|–|–"), "{group}");
+    filter(&mut browser, "");
     browser.evaluate("document.querySelector('#timeline input[value=\"third party\"]').click()");
     let owner = of(&tree(&mut browser), "example.com|");
     assert!(owner.split('|').nth(7).unwrap().contains('['), "{owner}");

@@ -9,7 +9,7 @@
 //
 // In a call tree the total is compared on each path; from the bottom up, what a function or event
 // took by itself: altogether on the first level, and below it on each way on which it was called.
-// What is in several groups is compared in each, its callers are not.
+// What is in several groups is compared in each; its callers are not.
 
 import { callerPathsOf } from "./caller_paths.js";
 import { pathsOf } from "./paths.js";

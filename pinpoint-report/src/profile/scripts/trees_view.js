@@ -53,7 +53,7 @@ export function treesView(section, data, look) {
         // From the function whose callers these are outwards: groups are no callers.
         const outer = kind ? [...ids, row.id] : ids;
         const within = kind ? known.placeOf(place, kind) : known.inGroup(row.id);
-        const inAll = isWhole ? (kind ? known.known(within) : state.text === "" && known.group(row.id)) : null;
+        const inAll = isWhole ? inAllRuns(known, kind, row, within) : null;
         rows.push(line(row, kind, depth, key, inAll));
         if (state.open.has(key)) add(below(sides, row, outer), [...path, row.id], outer, within, depth + 1);
       }
@@ -66,6 +66,12 @@ export function treesView(section, data, look) {
     const made = rows.length === 0 ? element("p", { className: "note", textContent: "Nothing in this window." })
       : table(heads, rows, `${tracksInWords(sides)}. Nothing ran for ${idle[0]} before and ${idle[1]} after.${together}`);
     refill(place, made);
+  }
+
+  // What is known of a row. Of a group the filter may show a part.
+  function inAllRuns(known, kind, row, place) {
+    if (kind) return known.known(place);
+    return state.text === "" ? known.group(row.id) : null;
   }
 
   // The track that is looked at, which one side may not have.
