@@ -69,7 +69,12 @@ fn memory_finds_a_culprit() {
 fn a_measure_is_chosen_before_the_search() {
     let world = World::with_values([1, 1, 20_000]);
     let options = ["--measure", "auto", "--max-runs", "30", "--output", "json"];
-    let finished = world.bisect(&options, WORK).ends_with(0);
+    let finished = world.bisect(&options, WORK).start().wait();
+    // On a busy machine, so few runs may not be enough.
+    assert!(
+        matches!(finished.status.code(), Some(0 | 3 | 4)),
+        "{finished}"
+    );
     let chart = finished.document()["chart"].clone();
     let known = ["wall", "user", "instructions", "peak_memory"];
     assert!(known.contains(&chart.as_str().unwrap()), "{finished}");
@@ -90,7 +95,10 @@ fn one_measure_is_compared_where_one_is_named() {
     let finished = world
         .pinpoint(&command)
         .and(&[world.good(), world.bad(), "--", "sh", "-c", WORK])
-        .ends_with(3);
+        .start()
+        .wait();
+    // Both need as much, but for a little that may look like a difference.
+    assert!(matches!(finished.status.code(), Some(0 | 3)), "{finished}");
     let charts = finished.document()["charts"].as_array().unwrap().clone();
     assert_eq!(charts.len(), 1, "{finished}");
     assert_eq!(charts[0]["chart"], "peak_memory");
