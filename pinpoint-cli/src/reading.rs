@@ -29,6 +29,7 @@ impl Reading {
     /// Goes on to the first file, or to the next.
     pub(crate) fn next(&self) {
         self.0.inc(1);
+        self.0.force_draw();
     }
 }
 

@@ -267,7 +267,8 @@ fn a_terminal_shows_how_far_the_reading_is() {
     };
     let shown = on_terminal(&[]);
     for what in ["profiles", "timelines"] {
-        assert!(shown.contains(&format!("reading {what}: ")), "{shown}");
+        let last = format!("reading {what}: 2 of 2");
+        assert!(shown.contains(&last), "{shown}");
     }
     assert!(!on_terminal(&["--quiet"]).contains("reading"));
 }

@@ -66,12 +66,8 @@ impl Grouping {
 /// Does a text begin with a scheme? `about:blank` and `node:fs` have no more than that and a path; a
 /// single letter is a drive of Windows, and `a.rs:7` a line.
 fn is_url(text: &str) -> bool {
-    text.split_once(':').is_some_and(|(scheme, rest)| {
-        let is_fit = |letter: char| {
-            letter.is_ascii_alphanumeric()
-                || "+-".contains(letter)
-                || letter == '.' && rest.starts_with("//")
-        };
+    let is_fit = |letter: char| letter.is_ascii_alphanumeric() || "+-".contains(letter);
+    text.split_once(':').is_some_and(|(scheme, _)| {
         scheme.len() > 1
             && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
             && scheme.chars().all(is_fit)
