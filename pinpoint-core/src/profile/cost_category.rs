@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use super::collector::{self, COLLECTOR};
 use super::{Category, Function, Owner};
 
 /// What is spent on.
@@ -32,23 +33,12 @@ pub enum CostCategory {
 /// How V8 names the time in which nothing ran.
 pub(super) const IDLE: &str = "(idle)";
 
-/// How the functions of garbage collectors begin: of V8, Go and Python.
-const COLLECTORS: [&str; 17] = [
-    "(garbage collector)",
+/// How the functions of garbage collectors begin: of V8 and Python. Go's are in `collector.rs`.
+const COLLECTORS: [&str; 6] = [
+    COLLECTOR,
     "v8::internal::Heap::CollectGarbage",
     "v8::internal::MarkCompactCollector::",
     "v8::internal::Scavenger",
-    "runtime.gc",
-    "runtime.(*gc",
-    "runtime.(*sweep",
-    "runtime.bgscavenge",
-    "runtime.bgsweep",
-    "runtime.greyobject",
-    "runtime.markroot",
-    "runtime.scanblock",
-    "runtime.scanobject",
-    "runtime.scanstack",
-    "runtime.sweepone",
     "gc_collect_",
     "_PyGC_Collect",
 ];
@@ -134,6 +124,7 @@ impl fmt::Display for CostCategory {
 fn is_collector(function: &Function) -> bool {
     let name = function.name.as_str();
     COLLECTORS.iter().any(|start| name.starts_with(start))
+        || collector::is_gos(name, function.file.as_deref().unwrap_or_default())
 }
 
 fn is_script(function: &Function) -> bool {

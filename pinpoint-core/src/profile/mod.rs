@@ -24,6 +24,7 @@
 mod agreement;
 mod builder;
 mod bundles;
+mod collector;
 mod comparability;
 mod cost_category;
 mod costs;

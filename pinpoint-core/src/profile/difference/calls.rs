@@ -9,6 +9,7 @@ use super::{
     CallerPathChange, Change, ExplainError, ExplainOptions, Grouping, PartChange, PathChange,
 };
 use super::{caller_paths, groups, stack_paths};
+use crate::profile::collector::gathered;
 use crate::profile::costs::outermost;
 use crate::profile::stack_tree::StackTree;
 use crate::profile::{Profile, identity};
@@ -69,6 +70,7 @@ pub fn compare_stacks(
     options: &ExplainOptions,
 ) -> Result<StackComparison, ExplainError> {
     super::check(base, experiment, options)?;
+    let (base, experiment) = (&*gathered(base), &*gathered(experiment));
     let mut identified = identity::identify(base.iter().chain(experiment));
     identified.rename(base.len(), &options.same)?;
     let mut all = base.iter().chain(experiment);

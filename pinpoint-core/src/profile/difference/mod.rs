@@ -19,6 +19,8 @@
 //! (`parts.rs`), and for pictures of the paths of the call tree (`stack_paths.rs`) and the
 //! callers of a function (`caller_paths.rs`), and of the entries of timelines (`entries.rs`).
 //!
+//! Go's garbage collector counts as one function (`collector.rs`).
+//!
 //! What a function gains and those that it calls lose, or the other way round, is *moved*:
 //! that is what inlining does, and no change by itself.
 
@@ -51,6 +53,7 @@ pub use renamed::RenameGuess;
 pub use stack_paths::PathChange;
 pub use statistics::Detectable;
 
+use super::collector::gathered;
 use super::identity::{self, Function};
 use super::{DiffMatch, Profile, ProfileUnit};
 use runs::Runs;
@@ -311,7 +314,8 @@ impl Explanation {
 /// The least part of a side that a function has to have to be tested.
 const LEAST_SHARE: f64 = 0.001;
 
-/// Compares the profiles of two builds, one for each run.
+/// Compares the profiles of two builds, one for each run. Go's garbage collector is one function
+/// there, `(garbage collector)`, with all that it calls except the kernel, as in V8's profiles.
 ///
 /// # Errors
 ///
@@ -340,6 +344,7 @@ pub fn explain(
     options: &ExplainOptions,
 ) -> Result<Explanation, ExplainError> {
     let unit = check(base, experiment, options)?;
+    let (base, experiment) = (&*gathered(base), &*gathered(experiment));
     let mut identified = identity::identify(base.iter().chain(experiment));
     identified.rename(base.len(), &options.same)?;
     let exact = base

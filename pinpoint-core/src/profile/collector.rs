@@ -1,0 +1,240 @@
+//! Go's garbage collector as one function.
+//!
+//! V8's profiles name their collector as one function, `(garbage collector)`. In Go's, the
+//! collector is some forty functions of the runtime. When a program makes more garbage, half of
+//! the difference may be in these, each of them small: some other function would come first,
+//! which only became slower because the collector ran beside it. So in a comparison, the
+//! collector's functions and all that they call are one function, called as V8's:
+//!
+//! ```text
+//! words.parse › runtime.mallocgc › runtime.gcAssistAlloc › runtime.systemstack › runtime.gcDrainN
+//! words.parse › runtime.mallocgc › (garbage collector)
+//! ```
+//!
+//! Allocating is not collecting: `runtime.mallocgc` stays. So does the kernel, where a profile
+//! has its functions. Go calls none of the program's own functions from its collector:
+//! finalizers and cleanups have goroutines of their own. The names are those of Go 1.21 to 1.26.
+
+use std::borrow::Cow;
+
+use hashbrown::HashMap;
+
+use super::{Frame, Profile, Stacks, symbol};
+
+/// How V8 calls its collector.
+pub(super) const COLLECTOR: &str = "(garbage collector)";
+
+/// How the names of the collector's functions begin: those that goroutines begin with or the
+/// program's functions come to it by, and those of its inner loops.
+const GO: [&str; 17] = [
+    "runtime.(*activeSweep)",
+    "runtime.(*gc",
+    "runtime.(*sweep",
+    "runtime.bgscavenge",
+    "runtime.bgsweep",
+    "runtime.deductSweepCredit",
+    "runtime.gc",
+    "runtime.greyobject",
+    "runtime.markroot",
+    "runtime.scanConservative",
+    "runtime.scanObject",
+    "runtime.scanSpan",
+    "runtime.scanblock",
+    "runtime.scanobject",
+    "runtime.scanstack",
+    "runtime.sweepone",
+    "runtime.wbBufFlush",
+];
+
+/// Whether a function is one of Go's collector: by its name, and by the file of its source,
+/// which may be empty. In JavaScript, `runtime.gcCount` is a function like others.
+pub(super) fn is_gos(name: &str, file: &str) -> bool {
+    let is_source = file.is_empty() || file.ends_with(".go") || file.ends_with(".s");
+    is_source && GO.iter().any(|start| name.starts_with(start))
+}
+
+/// The profiles, in each of which Go's collector is one function. The ids of frames stay.
+///
+/// # Cost
+///
+/// Proportional to the functions; where there is such a collector, the profiles are copied, and
+/// it is proportional to their stacks and samples, too.
+pub(super) fn gathered(profiles: &[Profile]) -> Cow<'_, [Profile]> {
+    let is_own: Vec<Vec<bool>> = profiles.iter().map(is_collector).collect();
+    if !is_own.iter().flatten().any(|is_own| *is_own) {
+        return Cow::Borrowed(profiles);
+    }
+    let all = profiles.iter().zip(&is_own);
+    all.map(|(profile, is_own)| gather(profile, is_own))
+        .collect()
+}
+
+/// For each frame, whether it is of Go's collector.
+fn is_collector(profile: &Profile) -> Vec<bool> {
+    let text = |id| profile.names.get(id);
+    let frames = profile.frames.iter();
+    frames
+        .map(|frame| is_gos(text(frame.name), text(frame.file)))
+        .collect()
+}
+
+fn gather(profile: &Profile, is_own: &[bool]) -> Profile {
+    let mut gathered = profile.clone();
+    let Some(name) = gathered.names.intern(COLLECTOR) else {
+        // A gigabyte of names leaves no room for this one.
+        return gathered;
+    };
+    let collector = gathered.frames.len() as u32;
+    gathered.frames.push(Frame {
+        name,
+        ..Frame::default()
+    });
+    let is_kernel: Vec<bool> = (profile.frames.iter())
+        .map(|frame| symbol::module(profile.names.get(frame.module)) == symbol::KERNEL)
+        .collect();
+    let mut stacks = Stacks::new();
+    let mut index: HashMap<(u32, u32), u32> = HashMap::new();
+    let count = profile.stacks.len();
+    let (mut places, mut collects) = (vec![0; count], vec![false; count]);
+    for stack in 1..count {
+        let parent = profile.stacks.parents[stack] as usize;
+        let frame = profile.stacks.frames[stack];
+        let at = frame as usize;
+        collects[stack] = is_own[at] || collects[parent] && !is_kernel[at];
+        if collects[stack] && collects[parent] {
+            places[stack] = places[parent];
+            continue;
+        }
+        let frame = if collects[stack] { collector } else { frame };
+        places[stack] = *index.entry((places[parent], frame)).or_insert_with(|| {
+            stacks.parents.push(places[parent]);
+            stacks.frames.push(frame);
+            stacks.len() as u32 - 1
+        });
+    }
+    for sample in &mut gathered.samples {
+        sample.stack.0 = places[sample.stack.0 as usize];
+    }
+    gathered.stacks = stacks;
+    gathered
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::profile::{ExplainOptions, Explanation, Verdict, explain};
+
+    /// Frames of folded stacks, with the files that they are of.
+    const FRAMES: [&str; 8] = [
+        "words.parse (/work/words.go:1)",
+        "runtime.mallocgc (/usr/local/go/src/runtime/malloc.go:1)",
+        "runtime.systemstack (/usr/local/go/src/runtime/asm_amd64.s:1)",
+        "runtime.futex (/usr/local/go/src/runtime/sys_linux_amd64.s:1)",
+        "runtime.gcAssistAlloc (/usr/local/go/src/runtime/mgcmark.go:1)",
+        "runtime.gcDrain (/usr/local/go/src/runtime/mgcmark.go:1)",
+        "runtime.gcCount (/work/page.js:1)",
+        "page_fault_[k]",
+    ];
+    const COLLECTS: [usize; 2] = [4, 5];
+    const KERNEL: usize = 7;
+
+    fn text(stacks: &[(Vec<usize>, u32)]) -> String {
+        let line = |(stack, weight): &(Vec<usize>, u32)| {
+            let names: Vec<&str> = stack.iter().map(|frame| FRAMES[*frame]).collect();
+            format!("{} {weight}\n", names.join(";"))
+        };
+        stacks.iter().map(line).collect()
+    }
+
+    fn read(text: &str) -> Profile {
+        Profile::read(text.as_bytes()).unwrap()
+    }
+
+    /// The stacks as names, with what is spent on each.
+    fn stacks(profile: &Profile) -> Vec<(Vec<String>, f64)> {
+        let names = |stack| {
+            let frames = profile.stacks.from_leaf(stack);
+            let mut names: Vec<_> = frames.map(|it| profile.name(it).to_owned()).collect();
+            names.reverse();
+            names
+        };
+        let samples = profile.samples.iter();
+        samples
+            .map(|sample| (names(sample.stack), sample.weight))
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn stacks_are_cut_at_the_collector(
+            all in proptest::collection::vec(
+                (proptest::collection::vec(0..FRAMES.len(), 1..9), 1..50_u32), 1..40,
+            )
+        ) {
+            let profile = read(&text(&all));
+            let found = gathered(std::slice::from_ref(&profile));
+            // Straight from the definition, frame by frame.
+            let mut expected = stacks(&profile);
+            for ((names, _), (stack, _)) in expected.iter_mut().zip(&all) {
+                let mut cut: Vec<String> = Vec::new();
+                let mut collects = false;
+                for (name, frame) in names.iter().zip(stack) {
+                    let continues = collects && *frame != KERNEL;
+                    let begins = COLLECTS.contains(frame);
+                    match (begins || continues, collects) {
+                        (true, true) => {}
+                        (true, false) => cut.push(COLLECTOR.into()),
+                        (false, _) => cut.push(name.clone()),
+                    }
+                    collects = begins || continues;
+                }
+                *names = cut;
+            }
+            prop_assert_eq!(stacks(&found[0]), expected);
+            for frame in profile.frame_ids() {
+                prop_assert_eq!(found[0].name(frame), profile.name(frame));
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_no_collector_is_not_copied() {
+        let profiles = [read(&text(&[(vec![0, 1, 2, 3, 6], 1)]))];
+        assert!(matches!(gathered(&profiles), Cow::Borrowed(_)));
+    }
+
+    /// Eight runs a side in which the collector's work is spread over many functions.
+    fn more_garbage() -> Explanation {
+        let side = |parse: u32, collector: u32| -> Vec<Profile> {
+            let run = |run: u32| {
+                let spread: String = (0..40)
+                    .map(|at| format!("runtime.gcBgMarkWorker;runtime.scan{at} {collector}\n"))
+                    .collect();
+                read(&format!("words.parse {}\n{spread}", parse + run % 3))
+            };
+            (0..8).map(run).collect()
+        };
+        explain(&side(200, 1), &side(220, 12), &ExplainOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn more_garbage_is_the_collectors() {
+        let found = more_garbage();
+        let [collector, parse] = found.functions.as_slice() else {
+            panic!("{found:#?}");
+        };
+        assert_eq!(collector.function.name, COLLECTOR);
+        assert_eq!(collector.own.difference, 440.0);
+        assert_eq!(collector.verdict, Verdict::Slower);
+        assert_eq!(
+            (parse.function.name.as_str(), parse.own.difference),
+            ("words.parse", 20.0)
+        );
+        let categories = found.categories.iter();
+        let garbage = categories.filter(|part| part.name == "gc");
+        let garbage: f64 = garbage.map(|part| part.own.difference).sum();
+        assert_eq!(garbage, 440.0);
+    }
+}
