@@ -2,9 +2,9 @@
 //!
 //! V8's profiles name their collector as one function, `(garbage collector)`. In Go's, the
 //! collector is some forty functions of the runtime. When a program makes more garbage, half of
-//! the difference may be in these, each of them small: some other function would come first,
-//! which only became slower because the collector ran beside it. So in a comparison, the
-//! collector's functions and all that they call are one function, called as V8's:
+//! the difference may be in these, each of them small, so that some other function could come
+//! first that only became slower because the collector ran beside it. So in a comparison, the
+//! collector's functions and all that they call count as one function, named as V8 names it:
 //!
 //! ```text
 //! words.parse › runtime.mallocgc › runtime.gcAssistAlloc › runtime.systemstack › runtime.gcDrainN
@@ -13,27 +13,34 @@
 //!
 //! Allocating is not collecting: `runtime.mallocgc` stays. So does the kernel, where a profile
 //! has its functions. Go calls none of the program's own functions from its collector:
-//! finalizers and cleanups have goroutines of their own. The names are those of Go 1.21 to 1.26.
+//! finalizers and cleanups have goroutines of their own. Where calls are counted, no stack says
+//! who called whom, and all functions stay. The names are those of Go 1.21 to 1.26.
 
 use std::borrow::Cow;
 
 use hashbrown::HashMap;
 
-use super::{Frame, Profile, Stacks, symbol};
+use super::{Frame, NameId, Profile, Stacks, symbol};
 
-/// How V8 calls its collector.
+/// What V8 calls its collector.
 pub(super) const COLLECTOR: &str = "(garbage collector)";
 
-/// How the names of the collector's functions begin: those that goroutines begin with or the
-/// program's functions come to it by, and those of its inner loops.
-const GO: [&str; 17] = [
+/// How the names of the collector's functions begin: those that goroutines start in, those
+/// through which the program's functions enter it, and its inner loops.
+const GO: [&str; 24] = [
     "runtime.(*activeSweep)",
-    "runtime.(*gc",
+    "runtime.(*gcCPULimiterState)",
+    "runtime.(*gcControllerState)",
+    "runtime.(*gcWork)",
+    "runtime.(*mheap).reclaim",
+    "runtime.(*mspan).ensureSwept",
+    "runtime.(*pageAlloc).scavenge",
     "runtime.(*sweep",
     "runtime.bgscavenge",
     "runtime.bgsweep",
+    "runtime.bulkBarrier",
     "runtime.deductSweepCredit",
-    "runtime.gc",
+    "runtime.gcmarknewobject",
     "runtime.greyobject",
     "runtime.markroot",
     "runtime.scanConservative",
@@ -43,22 +50,42 @@ const GO: [&str; 17] = [
     "runtime.scanobject",
     "runtime.scanstack",
     "runtime.sweepone",
+    "runtime.typeBitsBulkBarrier",
     "runtime.wbBufFlush",
 ];
 
-/// Whether a function is one of Go's collector: by its name, and by the file of its source,
-/// which may be empty. In JavaScript, `runtime.gcCount` is a function like others.
+/// How most of its functions begin, before a capital letter: `runtime.gcDrain`, but not
+/// `runtime.gcallers`, which gathers callers.
+const GO_COLLECTOR: &str = "runtime.gc";
+
+/// Written in assembly, and in no package.
+const GO_WRITE_BARRIER: &str = "gcWriteBarrier";
+
+/// How sources end that may be of Go. In JavaScript, `runtime.gcCount` is a function like others.
+const GO_SOURCES: [&str; 3] = [".go", ".s", ".wasm"];
+
+/// Whether a function belongs to Go's collector: by its name, and by the file of its source,
+/// which may be empty.
 pub(super) fn is_gos(name: &str, file: &str) -> bool {
-    let is_source = file.is_empty() || file.ends_with(".go") || file.ends_with(".s");
-    is_source && GO.iter().any(|start| name.starts_with(start))
+    let is_source = file.is_empty()
+        || file.starts_with("wasm://")
+        || GO_SOURCES.iter().any(|end| file.ends_with(end));
+    let is_named = || {
+        let rest = name.strip_prefix(GO_COLLECTOR);
+        name == GO_WRITE_BARRIER
+            || rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()))
+            || GO.iter().any(|start| name.starts_with(start))
+    };
+    is_source && is_named()
 }
 
-/// The profiles, in each of which Go's collector is one function. The ids of frames stay.
+/// The profiles, in each of which Go's collector is one function of its program, for comparisons:
+/// without times. The ids of frames stay.
 ///
 /// # Cost
 ///
-/// Proportional to the functions; where there is such a collector, the profiles are copied, and
-/// it is proportional to their stacks and samples, too.
+/// Proportional to the functions. Where one of the profiles has such a collector, all are copied,
+/// and the cost is proportional to their stacks and samples, too.
 pub(super) fn gathered(profiles: &[Profile]) -> Cow<'_, [Profile]> {
     let is_own: Vec<Vec<bool>> = profiles.iter().map(is_collector).collect();
     if !is_own.iter().flatten().any(|is_own| *is_own) {
@@ -71,6 +98,9 @@ pub(super) fn gathered(profiles: &[Profile]) -> Cow<'_, [Profile]> {
 
 /// For each frame, whether it is of Go's collector.
 fn is_collector(profile: &Profile) -> Vec<bool> {
+    if !profile.calls.is_empty() {
+        return Vec::new();
+    }
     let text = |id| profile.names.get(id);
     let frames = profile.frames.iter();
     frames
@@ -79,16 +109,19 @@ fn is_collector(profile: &Profile) -> Vec<bool> {
 }
 
 fn gather(profile: &Profile, is_own: &[bool]) -> Profile {
-    let mut gathered = profile.clone();
-    let Some(name) = gathered.names.intern(COLLECTOR) else {
-        // A gigabyte of names leaves no room for this one.
-        return gathered;
-    };
-    let collector = gathered.frames.len() as u32;
-    gathered.frames.push(Frame {
-        name,
-        ..Frame::default()
-    });
+    let mut names = profile.names.clone();
+    // A gigabyte of names leaves no room for this one, and then a frame has none.
+    let name = names.intern(COLLECTOR).unwrap_or(NameId::EMPTY);
+    let mut frames = profile.frames.clone();
+    for (frame, _) in frames.iter_mut().zip(is_own).filter(|(_, is_own)| **is_own) {
+        let module = frame.module;
+        *frame = Frame {
+            name,
+            module,
+            ..Frame::default()
+        };
+    }
+    let is_own = |frame: u32| is_own.get(frame as usize).copied().unwrap_or_default();
     let is_kernel: Vec<bool> = (profile.frames.iter())
         .map(|frame| symbol::module(profile.names.get(frame.module)) == symbol::KERNEL)
         .collect();
@@ -99,24 +132,37 @@ fn gather(profile: &Profile, is_own: &[bool]) -> Profile {
     for stack in 1..count {
         let parent = profile.stacks.parents[stack] as usize;
         let frame = profile.stacks.frames[stack];
-        let at = frame as usize;
-        collects[stack] = is_own[at] || collects[parent] && !is_kernel[at];
-        if collects[stack] && collects[parent] {
-            places[stack] = places[parent];
-            continue;
-        }
-        let frame = if collects[stack] { collector } else { frame };
-        places[stack] = *index.entry((places[parent], frame)).or_insert_with(|| {
-            stacks.parents.push(places[parent]);
-            stacks.frames.push(frame);
-            stacks.len() as u32 - 1
-        });
+        collects[stack] = is_own(frame) || collects[parent] && !is_kernel[frame as usize];
+        places[stack] = if collects[stack] && collects[parent] {
+            places[parent]
+        } else {
+            *index.entry((places[parent], frame)).or_insert_with(|| {
+                stacks.parents.push(places[parent]);
+                stacks.frames.push(frame);
+                stacks.len() as u32 - 1
+            })
+        };
     }
-    for sample in &mut gathered.samples {
+    let mut samples = profile.samples.clone();
+    for sample in &mut samples {
         sample.stack.0 = places[sample.stack.0 as usize];
     }
-    gathered.stacks = stacks;
-    gathered
+    Profile {
+        format: profile.format,
+        unit: profile.unit.clone(),
+        names,
+        frames,
+        source_mapped: Vec::new(),
+        stacks,
+        samples,
+        begin: profile.begin,
+        times: Vec::new(),
+        threads: profile.threads.clone(),
+        marks: Vec::new(),
+        pages: profile.pages.clone(),
+        calls: profile.calls.clone(),
+        warnings: Vec::new(),
+    }
 }
 
 #[cfg(test)]
@@ -194,7 +240,10 @@ mod tests {
             }
             prop_assert_eq!(stacks(&found[0]), expected);
             for frame in profile.frame_ids() {
-                prop_assert_eq!(found[0].name(frame), profile.name(frame));
+                let name = profile.name(frame);
+                let collects = COLLECTS.iter().any(|at| FRAMES[*at].starts_with(name));
+                let expected = if collects { COLLECTOR } else { name };
+                prop_assert_eq!(found[0].name(frame), expected);
             }
         }
     }
@@ -203,6 +252,36 @@ mod tests {
     fn what_has_no_collector_is_not_copied() {
         let profiles = [read(&text(&[(vec![0, 1, 2, 3, 6], 1)]))];
         assert!(matches!(gathered(&profiles), Cow::Borrowed(_)));
+        let counted = "events: Ir\nfn=runtime.gcDrain\n1 1\ncfn=a\ncalls=1 2\n1 1\nfn=a\n2 1\n";
+        assert!(matches!(gathered(&[read(counted)]), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn the_collectors_functions_are_known_by_their_names() {
+        let go = "/usr/local/go/src/runtime/a.go";
+        for (name, file, expected) in [
+            ("runtime.gcBgMarkWorker.func2", go, true),
+            ("runtime.gcmarknewobject", go, true),
+            ("runtime.(*sweepLocked).sweep", go, true),
+            ("runtime.(*mheap).reclaimChunk", go, true),
+            ("runtime.bulkBarrierPreWriteSrcOnly", go, true),
+            ("gcWriteBarrier", "/usr/local/go/src/runtime/a.s", true),
+            ("runtime.gcDrain", "", true),
+            ("runtime.gcDrain", "wasm://wasm/01ab", true),
+            ("runtime.gcDrain", "https://example.com/main.wasm", true),
+            ("runtime.gcDrain", "https://example.com/main.js", false),
+            ("example.com/runtime.gcDrain", go, false),
+            // Callers, counts, divisors, stacks and the allocation of marks.
+            ("runtime.gcallers", go, false),
+            ("runtime.gcount", go, false),
+            ("runtime.gcd", go, false),
+            ("runtime.gclinkptr.ptr", go, false),
+            ("runtime.(*gcBitsArena).tryAlloc", go, false),
+            ("runtime.mallocgc", go, false),
+            ("gcWriteBarriers", go, false),
+        ] {
+            assert_eq!(is_gos(name, file), expected, "{name} {file}");
+        }
     }
 
     /// Eight runs a side in which the collector's work is spread over many functions.
@@ -236,5 +315,25 @@ mod tests {
         let garbage = categories.filter(|part| part.name == "gc");
         let garbage: f64 = garbage.map(|part| part.own.difference).sum();
         assert_eq!(garbage, 440.0);
+        // Those that have no samples now are no functions.
+        assert_eq!(found.rest.functions, 0);
+    }
+
+    /// A program that computes less and collects more, and in which a single sample says that
+    /// the one calls the other.
+    #[test]
+    fn nothing_is_inlined_into_the_collector() {
+        let side = |parse: u32, collector: u32| -> Vec<Profile> {
+            let run = |run: u32| {
+                let (parse, collector) = (parse + run % 3, collector + run % 3);
+                read(&format!(
+                    "words.parse {parse}\nwords.parse;gcWriteBarrier 1\nruntime.gcDrain {collector}\n"
+                ))
+            };
+            (0..8).map(run).collect()
+        };
+        let found = explain(&side(500, 10), &side(300, 210), &ExplainOptions::default()).unwrap();
+        let certain: Vec<_> = found.certain().map(|it| &*it.function.name).collect();
+        assert_eq!(certain, [COLLECTOR, "words.parse"], "{found:#?}");
     }
 }

@@ -129,7 +129,10 @@ impl SourceDiff {
 
     fn find(&self, change: &FunctionChange, all: &[FunctionChange]) -> Option<DiffMatch> {
         let function = &change.function;
-        let name = short_name(&function.name).filter(|name| name.len() >= SHORTEST_NAME);
+        // `(garbage collector)` and the like are no names that a source has.
+        let is_of_source = !function.name.starts_with('(');
+        let name =
+            short_name(&function.name).filter(|name| is_of_source && name.len() >= SHORTEST_NAME);
         let is_named = |file: &&File| name.is_some_and(|name| file.words.contains(name));
         let found = |kind, file: &File| {
             let file = file.path.clone();

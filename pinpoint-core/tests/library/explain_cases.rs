@@ -124,6 +124,43 @@ fn inlining_hides_no_other_change() {
     );
 }
 
+/// A function is inlined, and the program a little faster by that; another one is slower.
+#[test]
+fn what_is_inlined_and_faster_comes_after_what_is_slower() {
+    // What is left is a small or a great part of what moved.
+    for main in [1490, 1330] {
+        names(
+            &[
+                ("main", 1000, main),
+                ("main;hash", 600, 0),
+                ("main;parse", 3000, 3000),
+                ("main;print", 2000, 2400),
+            ],
+            &["print", "hash", "main"],
+        );
+    }
+    // Slower by less than another one is.
+    names(
+        &[
+            ("main", 1000, 1800),
+            ("main;hash", 600, 0),
+            ("main;parse", 3000, 3000),
+            ("main;print", 2000, 2400),
+        ],
+        &["print", "main", "hash"],
+    );
+    // Of both sides, it takes more to be the same.
+    names(
+        &[
+            ("main", 1000, 1350),
+            ("main;hash", 600, 20),
+            ("main;parse", 3000, 3000),
+            ("main;print", 2000, 2400),
+        ],
+        &["hash", "print", "main"],
+    );
+}
+
 /// As `perf script` has it: each line is a stack, the outermost function first, each as
 /// `name@module`.
 fn perf(stacks: &[(&str, u32)]) -> Profile {

@@ -53,7 +53,7 @@ pub use renamed::RenameGuess;
 pub use stack_paths::PathChange;
 pub use statistics::Detectable;
 
-use super::collector::gathered;
+use super::collector::{COLLECTOR, gathered};
 use super::identity::{self, Function};
 use super::{DiffMatch, Profile, ProfileUnit};
 use runs::Runs;
@@ -281,7 +281,9 @@ pub struct Explanation {
     pub tested: bool,
     /// The whole cost, without what was idle.
     pub whole: Change,
-    /// All functions with at least 0.1 % of a side, the greatest difference first, certain or not.
+    /// All functions with at least 0.1 % of a side, certain ones first, and then those with the
+    /// greatest differences. Of functions that exchanged something, as by inlining, and of the two
+    /// names of what is probably renamed, what is left of both counts.
     pub functions: Vec<FunctionChange>,
     /// The others.
     pub rest: Rest,
@@ -314,8 +316,8 @@ impl Explanation {
 /// The least part of a side that a function has to have to be tested.
 const LEAST_SHARE: f64 = 0.001;
 
-/// Compares the profiles of two builds, one for each run. Go's garbage collector is one function
-/// there, `(garbage collector)`, with all that it calls except the kernel, as in V8's profiles.
+/// Compares the profiles of two builds, one for each run. Go's garbage collector counts as one
+/// function, `(garbage collector)`, with all that it calls except the kernel, as in V8's profiles.
 ///
 /// # Errors
 ///
@@ -373,9 +375,12 @@ pub fn explain(
         let caller = neighbours.caller(change.index);
         change.called_by = caller.map(|caller| identified.functions[caller].name.clone());
     }
-    let renamed = renamed::guesses(&runs, &chosen, &neighbours);
+    // Nothing else becomes the collector, nor is inlined into it.
+    let mut named = chosen;
+    named.retain(|function| identified.functions[*function].name != COLLECTOR);
+    let renamed = renamed::guesses(&runs, &named, &neighbours);
     let whole = statistics::change(&runs.wholes(), &runs)?;
-    moved::find(&mut changes, &renamed, &neighbours, |functions| {
+    let left = moved::find(&mut changes, &renamed, &neighbours, |functions| {
         statistics::differ_together(functions, &runs, exact, whole.difference)
     })?;
     for change in &mut changes {
@@ -408,7 +413,7 @@ pub fn explain(
         whole,
         functions: changes,
         rest: Rest {
-            functions: identified.functions.len() - listed.len(),
+            functions: runs.seen().saturating_sub(listed.len()),
             difference: whole.difference - differences,
         },
         threads: parts::of_threads(&runs, exact)?,
@@ -419,7 +424,7 @@ pub fn explain(
             .collect(),
         detectable,
     };
-    sort(&mut explanation, &renamed);
+    sort(&mut explanation, left, &renamed);
     Ok(explanation)
 }
 
@@ -454,28 +459,31 @@ fn check(
     Ok(first.unit.clone())
 }
 
-/// Certain ones first, then by how much they moved; equal ones by name. What is probably renamed
-/// moved by what the two names differ.
-fn sort(explanation: &mut Explanation, renamed: &[renamed::Guess]) {
+/// Certain ones first, then by how much they moved; equal ones by name. Functions of which `left`
+/// says what is left of them together moved by that, those first that changed in this direction.
+/// The two names of what is probably renamed moved by what they differ, the new one first.
+fn sort(explanation: &mut Explanation, mut left: BTreeMap<usize, f64>, renamed: &[renamed::Guess]) {
     let mut order: Vec<usize> = (0..explanation.functions.len()).collect();
     let functions = &explanation.functions;
     let difference = |function: usize| {
         let change = functions.iter().find(|change| change.index == function);
         change.map_or(0.0, |change| change.own.difference)
     };
-    let mut moved: BTreeMap<usize, f64> = (functions.iter())
-        .map(|change| (change.index, change.own.difference.abs()))
-        .collect();
     for guess in renamed {
-        let left = (difference(guess.base) + difference(guess.experiment)).abs();
-        for function in [guess.base, guess.experiment] {
-            moved.entry(function).and_modify(|moved| *moved = left);
-        }
+        let both = [guess.base, guess.experiment];
+        let together: f64 = both.map(difference).iter().sum();
+        left.extend(both.map(|function| (function, together.abs())));
     }
+    let moved = |change: &FunctionChange| {
+        let own = change.own.difference;
+        left.get(&change.index).copied().unwrap_or(own)
+    };
+    let is_against = |change: &FunctionChange| change.own.difference * moved(change) < 0.0;
     order.sort_by(|&a, &b| {
         let (a, b) = (&functions[a], &functions[b]);
         (b.is_certain().cmp(&a.is_certain()))
-            .then(moved[&b.index].total_cmp(&moved[&a.index]))
+            .then(moved(b).abs().total_cmp(&moved(a).abs()))
+            .then(is_against(a).cmp(&is_against(b)))
             .then_with(|| a.function.name.cmp(&b.function.name))
     });
     let mut place = vec![0; order.len()];

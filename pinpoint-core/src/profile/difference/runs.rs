@@ -59,6 +59,15 @@ impl<'a> Runs<'a> {
         self.values(|run| run.own.iter().sum())
     }
 
+    /// How many functions were seen in a run.
+    pub(super) fn seen(&self) -> usize {
+        let is_seen = |function: &usize| {
+            let mut runs = self.all.iter();
+            runs.any(|run| run.own[*function] > 0.0 || run.total[*function] > 0.0)
+        };
+        (0..self.functions).filter(is_seen).count()
+    }
+
     /// The greatest part of a side's whole cost that each function has, of a value for each.
     pub(super) fn shares(&self, of_run: impl Fn(&Run<'a>) -> Vec<f64>) -> Vec<f64> {
         let wholes = self.wholes();
