@@ -220,7 +220,7 @@ def jobs():
     yield Job("Rust, called more often", rust, [("bench.rs", *more_of_c)], {"bench::hash_word"}, profiler="callgrind",
               verdict="called_more_often", **in_rust)
     yield Job("Rust, another inlined", rust, [("bench.rs", "#[inline(never)]\nfn hash", "#[inline(always)]\nfn hash"),
-                                              ("bench.rs", "0..30", "0..55")],
+                                              ("bench.rs", "0..30", "0..90")],
               {"bench::print_word"}, verdict="slower", **in_rust)
     own = RUST.replace(RUST_DEPENDENCY.replace("pub fn", "fn"), "use std::hint::black_box;\nuse words::hash_word;\n")
     yield Job("Rust, in a dependency", {"bench.rs": own, "words.rs": RUST_DEPENDENCY}, [("words.rs", "0..40", "0..60")],
