@@ -13,6 +13,7 @@ use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::bundles::Bundles;
+use super::collector::{self, COLLECTOR};
 use super::cost_category::IDLE;
 use super::{ExplainError, NameId, Names, Owner, Profile, symbol};
 
@@ -232,6 +233,9 @@ impl Identified {
             }
         }
         if named.is_empty() {
+            if collector::is_gos(name, "") {
+                near = vec![COLLECTOR.to_owned()];
+            }
             let name = name.to_owned();
             return Err(ExplainError::NoFunction { side, name, near });
         }

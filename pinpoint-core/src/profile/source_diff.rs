@@ -129,10 +129,7 @@ impl SourceDiff {
 
     fn find(&self, change: &FunctionChange, all: &[FunctionChange]) -> Option<DiffMatch> {
         let function = &change.function;
-        // `(garbage collector)` and the like are no names that a source has.
-        let is_of_source = !function.name.starts_with('(');
-        let name =
-            short_name(&function.name).filter(|name| is_of_source && name.len() >= SHORTEST_NAME);
+        let name = short_name(&function.name).filter(|name| name.len() >= SHORTEST_NAME);
         let is_named = |file: &&File| name.is_some_and(|name| file.words.contains(name));
         let found = |kind, file: &File| {
             let file = file.path.clone();
@@ -204,8 +201,12 @@ fn ends_a_name(text: &str) -> bool {
 }
 
 /// The name of a function without where it is declared and what it takes: `next_token` of
-/// `<Lexer as Tokens>::next_token` and of `Lexer::next_token(int) const`.
+/// `<Lexer as Tokens>::next_token` and of `Lexer::next_token(int) const`. No source has a name like
+/// `(garbage collector)`.
 fn short_name(name: &str) -> Option<&str> {
+    if name.starts_with('(') && name.find(')') == Some(name.len() - 1) {
+        return None;
+    }
     let mut depth = 0_usize;
     let mut end = name.len();
     // From the left to the first bracket that follows a name, outside of all others.
@@ -343,10 +344,13 @@ diff --git a/gone.py b/gone.py
             ("main.(*Parser).parse", "parse"),
             ("Words.count", "count"),
             ("$on", "$on"),
+            ("(anonymous namespace)::next(int)", "next"),
         ] {
             assert_eq!(short_name(name), Some(short), "{name}");
         }
-        assert_eq!(short_name("()"), None);
+        for name in ["", "()", "(garbage collector)"] {
+            assert_eq!(short_name(name), None, "{name}");
+        }
     }
 
     #[test]

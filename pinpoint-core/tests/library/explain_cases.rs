@@ -149,7 +149,30 @@ fn what_is_inlined_and_faster_comes_after_what_is_slower() {
         ],
         &["print", "main", "hash"],
     );
-    // Of both sides, it takes more to be the same.
+    // What was taken over counts once.
+    names(
+        &[
+            ("main", 1000, 480),
+            ("main;f", 0, 1100),
+            ("main;g", 0, 1000),
+            ("main;h", 0, 900),
+            ("main;io;print", 2000, 2600),
+            ("main;parse", 3000, 3000),
+        ],
+        &["f", "g", "print", "h", "main"],
+    );
+    // What was taken over by one is not taken over by another.
+    names(
+        &[
+            ("main", 1000, 1550),
+            ("main;hash", 560, 0),
+            ("main;log", 1000, 0),
+            ("main;io;print", 2000, 2600),
+            ("main;parse", 3000, 3000),
+        ],
+        &["log", "print"],
+    );
+    // Functions that both sides have.
     names(
         &[
             ("main", 1000, 1350),
@@ -159,6 +182,49 @@ fn what_is_inlined_and_faster_comes_after_what_is_slower() {
         ],
         &["hash", "print", "main"],
     );
+}
+
+/// Where calls are counted, none is hidden, and what is called more often took over nothing.
+#[test]
+fn counted_calls_are_not_taken_for_inlining() {
+    let program = |functions: &[(&str, u32, u32)]| {
+        let mut text = "events: Ir\nfn=main\n1 1000\n".to_owned();
+        for (name, calls, cost) in functions.iter().filter(|(_, calls, _)| *calls > 0) {
+            text += &format!("cfn={name}\ncalls={calls} 2\n1 {cost}\n");
+        }
+        for (name, _, cost) in functions.iter().filter(|(_, calls, _)| *calls > 0) {
+            text += &format!("fn={name}\n2 {cost}\n");
+        }
+        read(&text)
+    };
+    let certain = |base: Profile, experiment: Profile| -> Vec<String> {
+        let explanation = explain(&[base], &[experiment], &ExplainOptions::default()).unwrap();
+        let certain = explanation.certain();
+        certain.map(|it| it.function.name.clone()).collect()
+    };
+    let found = certain(
+        program(&[("cache", 100, 3_000_000), ("print", 10, 5_000_000)]),
+        program(&[("print", 10, 7_500_000)]),
+    );
+    assert_eq!(found, ["cache", "print"]);
+    let nested = |cache: u32, compute: u32, print: u32| {
+        let calls = compute / 10_000;
+        let inside = cache + compute + print;
+        let mut text = format!(
+            "events: Ir\nfn=main\n1 1000\ncfn=compute\ncalls={calls} 2\n1 {}\n\
+             cfn=print\ncalls=10 3\n1 {print}\nfn=compute\n2 {compute}\n",
+            inside - print
+        );
+        if cache > 0 {
+            text += &format!("cfn=cache\ncalls=100 4\n2 {cache}\nfn=cache\n4 {cache}\n");
+        }
+        read(&(text + &format!("fn=print\n3 {print}\n")))
+    };
+    let found = certain(
+        nested(3_000_000, 1_000_000, 5_000_000),
+        nested(0, 6_000_000, 7_500_000),
+    );
+    assert_eq!(found, ["compute", "cache", "print"]);
 }
 
 /// As `perf script` has it: each line is a stack, the outermost function first, each as

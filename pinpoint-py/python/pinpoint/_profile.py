@@ -204,8 +204,9 @@ class Explanation(NamedTuple):
     whole : CostChange
         The whole cost, without what was idle.
     functions : tuple of FunctionChange
-        All functions with at least 0.1 % of a side, certain ones first, then by the size
-        of the difference.
+        All functions with at least 0.1 % of a side: certain ones first, then by the size
+        of the difference, without what a new function took over from its callers and
+        callees, or one that is gone left to them.
     rest : float
         The difference of all others together.
     threads : tuple of PartChange

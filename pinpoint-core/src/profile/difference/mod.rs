@@ -38,8 +38,6 @@ mod statistics;
 mod thread_name;
 mod worth;
 
-use std::collections::BTreeMap;
-
 use pinpoint_compare::{CompareError, Interval};
 use serde::{Deserialize, Serialize};
 
@@ -226,7 +224,7 @@ impl FunctionChange {
     }
 }
 
-/// All functions that are too small to be tested.
+/// All functions that are too small to be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rest {
     /// How many.
@@ -281,9 +279,10 @@ pub struct Explanation {
     pub tested: bool,
     /// The whole cost, without what was idle.
     pub whole: Change,
-    /// All functions with at least 0.1 % of a side, certain ones first, and then those with the
-    /// greatest differences. Of functions that exchanged something, as by inlining, and of the two
-    /// names of what is probably renamed, what is left of both counts.
+    /// All functions with at least 0.1 % of a side: certain ones first, and then those with the
+    /// greatest differences. What a new function took over from its callers and callees, or one
+    /// that is gone left to them, does not count; of what is probably renamed, that by which the
+    /// two names differ does.
     pub functions: Vec<FunctionChange>,
     /// The others.
     pub rest: Rest,
@@ -380,13 +379,14 @@ pub fn explain(
     named.retain(|function| identified.functions[*function].name != COLLECTOR);
     let renamed = renamed::guesses(&runs, &named, &neighbours);
     let whole = statistics::change(&runs.wholes(), &runs)?;
-    let left = moved::find(&mut changes, &renamed, &neighbours, |functions| {
+    moved::find(&mut changes, &renamed, &neighbours, |functions| {
         statistics::differ_together(functions, &runs, exact, whole.difference)
     })?;
     for change in &mut changes {
         let share = change.own.difference / whole.difference;
         change.share = share.is_finite().then_some(share);
     }
+    let left = moved::left(&changes, &renamed, &neighbours);
     let differences: f64 = changes.iter().map(|change| change.own.difference).sum();
     let path = if changes.iter().any(FunctionChange::is_certain) {
         path::of_change(&runs, &identified.functions, &renamed, &whole)?
@@ -413,7 +413,7 @@ pub fn explain(
         whole,
         functions: changes,
         rest: Rest {
-            functions: runs.seen().saturating_sub(listed.len()),
+            functions: runs.seen() - listed.len(),
             difference: whole.difference - differences,
         },
         threads: parts::of_threads(&runs, exact)?,
@@ -459,32 +459,23 @@ fn check(
     Ok(first.unit.clone())
 }
 
-/// Certain ones first, then by how much they moved; equal ones by name. Functions of which `left`
-/// says what is left of them together moved by that, those first that changed in this direction.
-/// The two names of what is probably renamed moved by what they differ, the new one first.
-fn sort(explanation: &mut Explanation, mut left: BTreeMap<usize, f64>, renamed: &[renamed::Guess]) {
+/// Certain ones first, then by what is `left` of their changes; equal ones by name. What is
+/// probably renamed moved by what the two names differ.
+fn sort(explanation: &mut Explanation, mut left: Vec<f64>, renamed: &[renamed::Guess]) {
     let mut order: Vec<usize> = (0..explanation.functions.len()).collect();
     let functions = &explanation.functions;
-    let difference = |function: usize| {
-        let change = functions.iter().find(|change| change.index == function);
-        change.map_or(0.0, |change| change.own.difference)
-    };
+    let place = |function: usize| functions.iter().position(|it| it.index == function);
     for guess in renamed {
-        let both = [guess.base, guess.experiment];
-        let together: f64 = both.map(difference).iter().sum();
-        left.extend(both.map(|function| (function, together.abs())));
+        let both = [guess.base, guess.experiment].map(place);
+        let both = both.into_iter().flatten();
+        let together: f64 = both.clone().map(|at| functions[at].own.difference).sum();
+        both.for_each(|at| left[at] = together);
     }
-    let moved = |change: &FunctionChange| {
-        let own = change.own.difference;
-        left.get(&change.index).copied().unwrap_or(own)
-    };
-    let is_against = |change: &FunctionChange| change.own.difference * moved(change) < 0.0;
     order.sort_by(|&a, &b| {
-        let (a, b) = (&functions[a], &functions[b]);
-        (b.is_certain().cmp(&a.is_certain()))
-            .then(moved(b).abs().total_cmp(&moved(a).abs()))
-            .then(is_against(a).cmp(&is_against(b)))
-            .then_with(|| a.function.name.cmp(&b.function.name))
+        let is_certain = |at: usize| functions[at].is_certain();
+        (is_certain(b).cmp(&is_certain(a)))
+            .then(left[b].abs().total_cmp(&left[a].abs()))
+            .then_with(|| functions[a].function.name.cmp(&functions[b].function.name))
     });
     let mut place = vec![0; order.len()];
     for (to, from) in order.iter().enumerate() {

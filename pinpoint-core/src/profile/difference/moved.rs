@@ -6,9 +6,9 @@
 //! function is that was inlined everywhere.
 //!
 //! What is left of the two is a change, though, if it is certain and a good part of the whole
-//! difference: then the function was inlined, and is slower. Such functions are listed by what is
-//! left, or else one that is inlined, and a little faster by that, would come before the one that
-//! is slower.
+//! difference: then the function was inlined, and is slower. Both are changes then, and what they
+//! exchanged does not count for their place in the list: a function that is inlined, and a little
+//! faster by that, would come before the one that is slower.
 //!
 //! A function that is probably renamed is gone under its old name alone, and what it cost is
 //! found under the other.
@@ -21,93 +21,109 @@ use super::renamed::{Guess, Neighbours};
 use super::{COLLECTOR, FunctionChange, Verdict};
 
 /// The part of a change that may be left when it is only moved.
-const LEAST_LEFT: f64 = 0.2;
-
-/// The part that may be left where a function is on one side only, and what it cost is partly
-/// found beside it: then both are changes, but not by as much as they moved.
-const LEAST_LEFT_OF_ONE_SIDE: f64 = 0.5;
+const MOST_LEFT: f64 = 0.2;
 
 /// Marks certain changes that cancel out between callers and callees. Each function is in one
 /// such group at most: the greatest changes look first, and take what fits best. One function
 /// is inlined into several, and several into one.
 /// `differ_together` says of functions whether what is left of them is a change.
-///
-/// Gives what is left of functions that exchanged something and are changes, by their indices.
 pub(super) fn find(
     changes: &mut [FunctionChange],
     renamed: &[Guess],
     neighbours: &Neighbours,
     differ_together: impl Fn(&[usize]) -> Result<bool, CompareError>,
-) -> Result<BTreeMap<usize, f64>, CompareError> {
-    let is_renamed = |function: usize| {
-        let mut guesses = renamed.iter();
-        guesses.any(|guess| guess.base == function || guess.experiment == function)
-    };
-    let can_move = |at: &usize| {
-        let change = &changes[*at];
-        change.is_certain() && !is_renamed(change.index) && change.function.name != COLLECTOR
-    };
-    let mut hubs: Vec<usize> = (0..changes.len()).filter(can_move).collect();
-    hubs.sort_by(|a, b| size(changes, *b).total_cmp(&size(changes, *a)));
+) -> Result<(), CompareError> {
+    let hubs = can_exchange(changes, renamed);
     let calls = Calls::between(&hubs, changes, neighbours);
-    let mut left = BTreeMap::new();
     for &hub in &hubs {
         if !changes[hub].is_certain() {
             continue;
         }
-        let Some((group, is_part)) = group(hub, &calls, changes, neighbours) else {
+        let [above, below] = calls.beside(hub, changes, neighbours).map(|mut beside| {
+            beside.sort_by(|a, b| size(changes, *b).total_cmp(&size(changes, *a)));
+            fitting(hub, &beside, changes)
+        });
+        let group = if below.is_empty() { above } else { below };
+        let Some(&greatest) = group.first() else {
             continue;
         };
-        let all = || [hub].into_iter().chain(group.iter().copied());
-        let functions: Vec<usize> = all().map(|at| changes[at].index).collect();
-        if is_part || differ_together(&functions)? {
-            let together: f64 = all().map(|at| changes[at].own.difference).sum();
-            for function in functions {
-                left.entry(function).or_insert(together);
-            }
+        let functions: Vec<usize> = [hub]
+            .iter()
+            .chain(&group)
+            .map(|at| changes[*at].index)
+            .collect();
+        if differ_together(&functions)? {
             continue;
         }
-        changes[hub].verdict = Verdict::Moved { with: group[0] };
+        changes[hub].verdict = Verdict::Moved { with: greatest };
         for at in group {
             changes[at].verdict = Verdict::Moved { with: hub };
         }
     }
-    Ok(left)
+    Ok(())
 }
 
-/// The functions that gained what the hub lost, or the other way round, the greatest first, and
-/// whether that is only a part of it. Calls that were seen count before those that may be hidden.
-fn group(
-    hub: usize,
-    calls: &Calls,
+/// How much each function changed without what it exchanged with others: a function that is on
+/// one side only took over as much as its callers and callees lost, or left to them as much as
+/// they gained. Each amount counts once: small functions take of it before great ones, and from
+/// the greatest first. Functions that are called more or less often at the same cost took over
+/// nothing.
+///
+/// Of [`find`], whose groups are no changes any more.
+pub(super) fn left(
     changes: &[FunctionChange],
+    renamed: &[Guess],
     neighbours: &Neighbours,
-) -> Option<(Vec<usize>, bool)> {
-    let best = |beside: [BTreeSet<usize>; 2], most_left: f64| {
-        let [above, below] = beside.map(|functions| fitting(hub, functions, changes, most_left));
-        let group = if below.is_empty() { above } else { below };
-        (!group.is_empty()).then_some(group)
-    };
-    let seen = calls.beside(hub, changes);
-    if let Some(group) = best(seen.clone(), LEAST_LEFT) {
-        return Some((group, false));
+) -> Vec<f64> {
+    let mut left: Vec<f64> = changes.iter().map(|it| it.own.difference).collect();
+    let mut able = can_exchange(changes, renamed);
+    able.retain(|at| {
+        let verdict = &changes[*at].verdict;
+        !matches!(verdict, Verdict::CalledMoreOften | Verdict::CalledLessOften)
+    });
+    let calls = Calls::between(&able, changes, neighbours);
+    let is_on_one_side = |at: &&usize| is_on_one_side(&changes[**at]);
+    for &at in able.iter().rev().filter(is_on_one_side) {
+        let mut beside: Vec<usize> = [&calls.callers, &calls.callees]
+            .into_iter()
+            .filter_map(|table| table.get(&at))
+            .flatten()
+            .copied()
+            .collect();
+        beside.sort_by(|a, b| left[*b].abs().total_cmp(&left[*a].abs()).then(a.cmp(b)));
+        for other in beside {
+            if left[at] * left[other] < 0.0 {
+                let exchanged = left[at].abs().min(left[other].abs());
+                left[at] -= exchanged.copysign(left[at]);
+                left[other] -= exchanged.copysign(left[other]);
+            }
+        }
     }
-    if let Some(group) = best(seen.clone(), LEAST_LEFT_OF_ONE_SIDE)
-        && (is_of_one_side(&changes[hub]) || group.iter().all(|at| is_of_one_side(&changes[*at])))
-    {
-        return Some((group, true));
-    }
-    let hidden = calls.hidden(hub, changes, neighbours);
-    let all = seen.map(|functions| &functions | &hidden);
-    best(all, LEAST_LEFT).map(|group| (group, false))
+    left
 }
 
-fn is_of_one_side(change: &FunctionChange) -> bool {
-    matches!(change.verdict, Verdict::New | Verdict::Gone)
+/// The certain changes that others can have taken over or left, by their places, the greatest
+/// first. What is renamed became another function, and a collector takes over nothing.
+fn can_exchange(changes: &[FunctionChange], renamed: &[Guess]) -> Vec<usize> {
+    let is_renamed = |function: usize| {
+        let mut guesses = renamed.iter();
+        guesses.any(|guess| guess.base == function || guess.experiment == function)
+    };
+    let is_able = |at: &usize| {
+        let change = &changes[*at];
+        change.is_certain() && !is_renamed(change.index) && change.function.name != COLLECTOR
+    };
+    let mut able: Vec<usize> = (0..changes.len()).filter(is_able).collect();
+    able.sort_by(|a, b| size(changes, *b).total_cmp(&size(changes, *a)));
+    able
 }
 
 fn size(changes: &[FunctionChange], at: usize) -> f64 {
     changes[at].own.difference.abs()
+}
+
+fn is_on_one_side(change: &FunctionChange) -> bool {
+    matches!(change.verdict, Verdict::New | Verdict::Gone)
 }
 
 /// Which of the changed functions call each other, by their places among the changes.
@@ -138,63 +154,49 @@ impl<'a> Calls<'a> {
 
     /// What changed the other way round: the callers of a function, and what it calls, with what
     /// that calls in turn, as where one is inlined into another that is inlined, too.
-    fn beside(&self, hub: usize, changes: &[FunctionChange]) -> [BTreeSet<usize>; 2] {
+    fn beside(
+        &self,
+        hub: usize,
+        changes: &[FunctionChange],
+        neighbours: &Neighbours,
+    ) -> [Vec<usize>; 2] {
+        let is_more = |at: usize| changes[at].own.difference > 0.0;
+        let is_opposite = |at: &usize| changes[*at].is_certain() && is_more(*at) != is_more(hub);
         let of = |table: &BTreeMap<usize, Vec<usize>>, function: usize| -> Vec<usize> {
             let functions = table.get(&function).into_iter().flatten().copied();
-            functions
-                .filter(|at| is_opposite(hub, *at, changes))
-                .collect()
+            functions.filter(is_opposite).collect()
         };
-        let above = of(&self.callers, hub).into_iter().collect();
-        let mut below = BTreeSet::new();
+        let hidden = self.all.iter().copied().filter(|at| {
+            is_opposite(at) && may_hide_caller([&changes[hub], &changes[*at]], neighbours)
+        });
+        let hidden: BTreeSet<usize> = hidden.collect();
+        let (mut above, mut below) = (hidden.clone(), hidden);
+        above.extend(of(&self.callers, hub));
         let mut pending = vec![hub];
         while let Some(from) = pending.pop() {
             let callees = of(&self.callees, from).into_iter();
             pending.extend(callees.filter(|callee| below.insert(*callee)));
         }
-        [above, below]
+        [above, below].map(|functions| functions.into_iter().collect())
     }
-
-    /// What changed the other way round, and may be a caller or a callee of a function.
-    fn hidden(
-        &self,
-        hub: usize,
-        changes: &[FunctionChange],
-        neighbours: &Neighbours,
-    ) -> BTreeSet<usize> {
-        let may_hide = |at: &usize| {
-            is_opposite(hub, *at, changes)
-                && may_hide_caller([&changes[hub], &changes[*at]], neighbours)
-        };
-        self.all.iter().copied().filter(may_hide).collect()
-    }
-}
-
-fn is_opposite(hub: usize, at: usize, changes: &[FunctionChange]) -> bool {
-    let is_more = |at: usize| changes[at].own.difference > 0.0;
-    changes[at].is_certain() && is_more(at) != is_more(hub)
 }
 
 /// One of two that seem to be called by the same function may call the other. If both are on one
-/// side only, one is perhaps the other's name.
+/// side only, one is perhaps the other's name. Where calls are counted, none is hidden.
 fn may_hide_caller(changes: [&FunctionChange; 2], neighbours: &Neighbours) -> bool {
-    let [a, b] = changes.map(is_of_one_side);
+    if changes.iter().any(|change| change.calls.is_some()) {
+        return false;
+    }
+    let [a, b] = changes.map(is_on_one_side);
     let [first, second] = changes.map(|change| neighbours.caller(change.index));
     a != b && first.is_some() && first == second
 }
 
 /// Those that lost what the hub gained, or gained what it lost: the one that fits best, or as
-/// many as it takes, the greatest first. `most_left` is the part that may be left.
-fn fitting(
-    hub: usize,
-    beside: BTreeSet<usize>,
-    changes: &[FunctionChange],
-    most_left: f64,
-) -> Vec<usize> {
-    let mut beside: Vec<usize> = beside.into_iter().collect();
-    beside.sort_by(|a, b| size(changes, *b).total_cmp(&size(changes, *a)));
+/// many as it takes, the greatest first.
+fn fitting(hub: usize, beside: &[usize], changes: &[FunctionChange]) -> Vec<usize> {
     let difference = |at: usize| changes[at].own.difference;
-    let most_left = most_left * difference(hub).abs();
+    let most_left = MOST_LEFT * difference(hub).abs();
     let left = |at: usize| (difference(at) + difference(hub)).abs();
     let best = beside
         .iter()
@@ -207,7 +209,7 @@ fn fitting(
     }
     let mut open = difference(hub);
     let mut group = Vec::new();
-    for at in beside {
+    for &at in beside {
         let next = open + difference(at);
         if next.abs() <= most_left || (next > 0.0) == (difference(hub) > 0.0) {
             open = next;
