@@ -76,8 +76,11 @@ impl Scene {
             .start()
     }
 
-    /// Sends the process a signal unless it ends by itself before.
+    /// Sends the process a signal, unless it ends by itself before or there were kills enough.
     fn kill(&mut self, running: Running) -> Finished {
+        if self.kills >= self.most_kills {
+            return running.wait();
+        }
         std::thread::sleep(Duration::from_millis(self.dice.below(LONGEST)));
         running.signal(*self.dice.one_of(self.signals));
         let finished = running.wait();
@@ -107,11 +110,7 @@ impl Scene {
             let recorded = self.world.recorded_runs(&job);
             done.push((executions(&self.world, &job).len(), recorded));
             let running = self.resume(&job);
-            finished = if self.kills < self.most_kills {
-                self.kill(running)
-            } else {
-                running.wait()
-            };
+            finished = self.kill(running);
         }
 
         let journaled = self.world.recorded_runs(&job);
@@ -178,7 +177,8 @@ fn survives(strategy: &'static str, signals: &'static [i32]) {
     assert_eq!(expected["status"], "culprit_found", "{reference}");
 
     let mut finished = 0;
-    while scene.kills < scene.most_kills {
+    // A busy machine may have no job created before it is killed.
+    while scene.kills < scene.most_kills || finished == 0 {
         let Some((job, end)) = scene.job() else {
             continue;
         };
@@ -190,6 +190,5 @@ fn survives(strategy: &'static str, signals: &'static [i32]) {
         "{finished} jobs of {} runs finished in spite of {} kills",
         expected["runs"], scene.kills
     );
-    assert!(finished > 0);
     assert_eq!(scene.world.snapshot(), before);
 }
