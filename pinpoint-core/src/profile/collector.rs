@@ -319,6 +319,23 @@ mod tests {
         assert_eq!(found.rest.functions, 0);
     }
 
+    #[test]
+    fn it_stays_in_its_program_and_is_named_where_one_of_its_functions_is_asked_for() {
+        let script = "w 1 1.0: 5 cycles:\n\t1 runtime.gcDrain+0x1 (/tmp/words.test)\n\n";
+        let runs = [read(script)];
+        let mut options = ExplainOptions::default();
+        let found = explain(&runs, &runs, &options).unwrap();
+        let function = &found.functions[0].function;
+        assert_eq!(function.name, COLLECTOR);
+        assert_eq!(function.module.as_deref(), Some("words.test"));
+        options.same = vec![("runtime.gcDrain".into(), "main".into())];
+        let refused = explain(&runs, &runs, &options).unwrap_err().to_string();
+        assert!(
+            refused.ends_with("similar names: (garbage collector)"),
+            "{refused}"
+        );
+    }
+
     /// A program that computes less and collects more, and in which a single sample says that
     /// the one calls the other.
     #[test]
