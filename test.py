@@ -231,7 +231,7 @@ def test_wheel_with(interpreter, wheel, with_types):
         if with_types:
             checking.start()
         try:
-            run(python, "-m", "pytest", "--quiet", "--timeout=120", "--durations=10", ROOT / "pinpoint-py",
+            run(python, "-m", "pytest", "--quiet", "--timeout=300", "--durations=10", ROOT / "pinpoint-py",
                 environment=environment, hint=f"a test failed with Python {name}: see above")
         finally:
             if with_types:

@@ -181,7 +181,7 @@ pub(crate) async fn until(what: &str, mut happened: impl FnMut() -> bool) {
     let began = Instant::now();
     while !happened() {
         assert!(
-            began.elapsed() < Duration::from_secs(60),
+            began.elapsed() < Duration::from_secs(300),
             "waited for {what}"
         );
         tokio::time::sleep(Duration::from_millis(2)).await;

@@ -120,7 +120,7 @@ impl Running {
     pub(crate) fn send(&self, bytes: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         // Forever, in a test.
-        let patience = Some(Duration::from_secs(60));
+        let patience = Some(Duration::from_secs(300));
         stream.set_read_timeout(patience).unwrap();
         stream.write_all(bytes.as_bytes()).unwrap();
         let mut answer = Vec::new();

@@ -24,7 +24,7 @@ const PAIRS: u32 = 300;
 const PACE: Duration = Duration::from_millis(20);
 
 /// The longest that a client waits for a process that answers.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A configuration with this store, and without the limits that the load would reach.
 fn scene(store: &str) -> Scene {
