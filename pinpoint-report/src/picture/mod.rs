@@ -360,19 +360,46 @@ mod tests {
                 span('c', 'x', 0.1),
             ],
         };
-        let columns = ['a', 'b', 'c'];
         let marked = |no_change: f64, is_found: bool| {
-            let bars = bars(&posterior(no_change), &columns, is_found);
-            let places: Vec<_> = bars.iter().map(|bar| (bar.after, bar.last)).collect();
-            assert_eq!(
-                places,
-                [(0, 1), (1, 2)],
-                "what was not measured has no place"
-            );
+            let bars = bars(&posterior(no_change), &['a', 'b', 'c', 'x'], is_found);
             bars.iter().position(|bar| bar.is_culprit)
         };
         assert_eq!(marked(0.2, false), Some(1));
         assert_eq!(marked(0.6, false), None);
         assert_eq!(marked(0.2, true), None);
+    }
+
+    #[test]
+    fn bars_show_the_probability_of_all_spans() {
+        let commits = ['a', 'b', 'c', 'd', 'e'];
+        let spans: Vec<Span<char>> = (commits.windows(2).zip([0.1, 0.4, 0.2, 0.1]))
+            .map(|(ends, probability)| Span {
+                after: ends[0],
+                last: ends[1],
+                commits: 1,
+                probability,
+            })
+            .collect();
+        let posterior = Posterior {
+            no_change: 0.2,
+            better: 0.0,
+            largest_change: None,
+            spans,
+        };
+        let table: f64 = posterior.spans.iter().map(|span| span.probability).sum();
+        // Every set of commits with a column that holds the good end.
+        for has_column in 0..1_usize << 4 {
+            let columns: Vec<char> = (commits.into_iter().enumerate())
+                .filter(|(index, _)| *index == 0 || has_column >> (index - 1) & 1 == 1)
+                .map(|(_, commit)| commit)
+                .collect();
+            let bars = bars(&posterior, &columns, false);
+            let shown: f64 = bars.iter().map(|bar| bar.probability).sum();
+            assert!((shown - table).abs() < 1e-12, "{columns:?}: {bars:?}");
+            for neighbors in bars.windows(2) {
+                assert_eq!(neighbors[0].last, neighbors[1].after, "{columns:?}");
+            }
+            assert!(bars.iter().all(|bar| bar.after < bar.last), "{columns:?}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::quantity::probability;
 pub struct Bar {
     /// The column of the measured commit before them.
     pub after: usize,
-    /// The column of the newest of them.
+    /// The column of the newest of them; the number of columns where it has none yet.
     pub last: usize,
     /// The probability that the change is there.
     pub probability: f64,
@@ -22,20 +22,34 @@ pub struct Bar {
     pub is_culprit: bool,
 }
 
-/// The bars of a posterior over the commits of these columns. Where nothing was found yet, the
-/// likeliest is the culprit's, unless that there is none is likelier.
+/// The bars of a posterior over the commits of these columns; together they show the probability
+/// of all spans. A span that ends at a commit without a column (its first run is under way) shares
+/// a bar with those after it, up to the next commit that has one. Where no culprit was found yet,
+/// the likeliest bar is marked, unless no change is likelier.
 pub fn bars<C: PartialEq>(posterior: &Posterior<C>, columns: &[C], is_found: bool) -> Vec<Bar> {
     let column = |commit: &C| columns.iter().position(|it| it == commit);
-    let probabilities = posterior.spans.iter().map(|span| span.probability);
-    let likeliest = probabilities.fold(0.0, f64::max);
+    let mut bars = Vec::new();
+    // The start and the probability of spans that wait for the end of their bar.
+    let (mut start, mut waiting) = (None, 0.0);
+    for span in &posterior.spans {
+        start = start.or_else(|| column(&span.after));
+        waiting += span.probability;
+        if let (Some(after), Some(last)) = (start, column(&span.last)) {
+            bars.push((after, last, waiting));
+            (start, waiting) = (None, 0.0);
+        }
+    }
+    // The bad end has no column yet: the last bar reaches to the edge of the picture.
+    if let Some(after) = start {
+        bars.push((after, columns.len(), waiting));
+    }
+    let likeliest = bars.iter().map(|bar| bar.2).fold(0.0, f64::max);
     let is_likely = !is_found && likeliest > posterior.no_change;
-    let bars = posterior.spans.iter().filter_map(|span| {
-        Some(Bar {
-            after: column(&span.after)?,
-            last: column(&span.last)?,
-            probability: span.probability,
-            is_culprit: is_likely && span.probability == likeliest,
-        })
+    let bars = bars.into_iter().map(|(after, last, probability)| Bar {
+        after,
+        last,
+        probability,
+        is_culprit: is_likely && probability == likeliest,
     });
     bars.collect()
 }
@@ -82,7 +96,8 @@ fn drawn(bars: &[Bar], columns: usize) -> Result<String, PictureError> {
         mesh(&mut chart, 3, |value| format!("{:.0} %", 100.0 * value))?;
         let (mut others, mut culprits) = (Path::default(), Path::default());
         for bar in bars {
-            let (from, to) = (bar.after as f64 + 0.06, bar.last as f64 - 0.06);
+            let edge = columns as f64 - 0.5;
+            let (from, to) = (bar.after as f64 + 0.06, (bar.last as f64 - 0.06).min(edge));
             let corners = [(from, 0.0), (to, bar.probability)];
             let [one, other] = corners.map(|corner| chart.backend_coord(&corner));
             // Most of many are too low to be seen.
