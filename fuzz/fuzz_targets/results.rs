@@ -6,13 +6,15 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use pinpoint_core::results::{Format, is_criterion_result};
+use pinpoint_core::results::{Format, is_criterion_result, unread_values};
 use pinpoint_core::{Aggregate, Method};
 
 static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
     let names = [
         "lines", "json:", "json:/results/0/times", "regex:(?<name>\\w+)=(?<value>\\S+) ?(?<unit>\\w*)",
         "hyperfine", "gbench", "gobench", "pytest-benchmark", "jmh", "catch2", "chromium", "chromium-by-name", "talos", "auto",
+        "hyperfine-console", "criterion-console", "gbench-console", "pytest-benchmark-console", "catch2-console",
+        "libtest", "divan",
     ];
     names.map(|name| name.parse().expect("a known format")).into()
 });
@@ -20,6 +22,9 @@ static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
 fuzz_target!(|output: &[u8]| {
     for format in &*FORMATS {
         check(format.read(output));
+    }
+    for format in [None, Some(&Format::Lines)] {
+        assert!(unread_values(output, format).len() <= 5);
     }
     // Files of a folder: each path is a line, its content goes on to the next empty line.
     let mut folder = BTreeMap::new();

@@ -127,7 +127,6 @@ fn refused(arguments: &Compare, error: &CompareResultsError) -> CliError {
         CompareResultsError::Unpaired { .. } => {
             format!("{error}; name the missing ones, or leave out --paired")
         }
-        CompareResultsError::Units { .. } => format!("{error} (leave the chart out with --chart)"),
         CompareResultsError::Lengths { .. } => {
             format!("{error}; make one of each with --aggregate")
         }

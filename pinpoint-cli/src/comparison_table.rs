@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anstyle::Style;
 use pinpoint_core::Verdict;
-use pinpoint_core::results::{Change, ComparedChart, ResultsComparison};
+use pinpoint_core::results::{Change, ComparedChart, DifferentUnits, ResultsComparison};
 use pinpoint_report::quantity::{change, count, level, p_value, quantity};
 use pinpoint_report::text::name;
 
@@ -55,6 +55,7 @@ fn write(text: &mut Text, comparison: &ResultsComparison) -> std::fmt::Result {
     writeln!(text)?;
     write_only(text, "control", &comparison.only_control)?;
     write_only(text, "treatment", &comparison.only_treatment)?;
+    write_different_units(text, &comparison.different_units)?;
     write_summary(text, comparison)
 }
 
@@ -138,6 +139,22 @@ fn write_only(text: &mut Text, side: &str, names: &[String]) -> std::fmt::Result
     }
     if names.len() > MOST_NAMES {
         writeln!(text, "  … {} more", names.len() - MOST_NAMES)?;
+    }
+    writeln!(text)
+}
+
+fn write_different_units(text: &mut Text, charts: &[DifferentUnits]) -> std::fmt::Result {
+    if charts.is_empty() {
+        return Ok(());
+    }
+    let unit = |unit: &Option<String>| unit.as_deref().map_or_else(|| "no unit".into(), name);
+    writeln!(text, "not compared, in units that can't be converted:")?;
+    for chart in charts.iter().take(MOST_NAMES) {
+        let (first, second) = (unit(&chart.first), unit(&chart.second));
+        writeln!(text, "  {} ({first}, {second})", name(&chart.chart))?;
+    }
+    if charts.len() > MOST_NAMES {
+        writeln!(text, "  … {} more", charts.len() - MOST_NAMES)?;
     }
     writeln!(text)
 }

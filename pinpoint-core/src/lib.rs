@@ -202,7 +202,7 @@ pub use spec::{
     BisectionSpec, Limits, Magnitude, Range, RetryPolicy, SPEC_VERSION, SpecError, Strategy,
 };
 pub use strategy::OpenRange;
-pub use unit::{direction_of, is_memory};
+pub use unit::{convert_factor, direction_of, is_memory};
 
 /// The items that most embedders need.
 pub mod prelude {

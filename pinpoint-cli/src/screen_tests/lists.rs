@@ -181,12 +181,14 @@ fn compared_files() {
         ("throughput", "MB/s", 100.0),
         ("memory", "B", 1e6),
         ("gone", "ms", 1.0),
+        ("work", "ms", 1.0),
     ]);
     let after = file(&[
-        ("latency", "ms", 15.0),
+        ("latency", "s", 0.015),
         ("throughput", "MB/s", 120.0),
         ("memory", "B", 0.9e6),
         ("new", "ms", 1.0),
+        ("work", "MB", 1.0),
     ]);
     let table = |before: &BTreeMap<String, Series>, after: &BTreeMap<String, Series>, paired| {
         let options = CompareOptions {

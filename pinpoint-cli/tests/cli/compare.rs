@@ -270,7 +270,7 @@ fn real_outputs_of_every_tool_are_read() {
 fn what_cannot_be_compared_is_refused_with_the_reason() {
     let files = Files::new(&[
         ("ms", "a: 1 ms\n"),
-        ("s", "a: 1 s\n"),
+        ("megabytes", "a: 1 MB\n"),
         ("other", "b: 1 ms\n"),
         ("prose", "all is well\n"),
         (
@@ -282,7 +282,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
     let criterion = results("criterion");
     for (arguments, reason) in [
         (&["ms", "missing"][..], "can't read missing"),
-        (&["ms", "s"], "`a` is in `ms` and in `s`"),
+        (&["ms", "megabytes"], "`a` is in `ms` and in `MB`"),
         (&["ms", "other"], "the control has `a`, the treatment `b`"),
         (
             &["ms", "ms", "--chart", "b"],

@@ -11,20 +11,20 @@
 //! One chart for each benchmark, named by its test case, its sections and
 //! itself, `sums/large/sum 100`. Catch2 writes no single measurements, only their
 //! mean in nanoseconds, so that a run gives one value, or one for each time that a
-//! test case enters the benchmark. A benchmark that failed has no chart. Checked
+//! test case enters the benchmark. A benchmark that failed has no chart, nor has one of a test
+//! case that failed. Checked
 //! with Catch2 2.13 (whose root is `Catch`) and 3.7.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
 use super::charts::Charts;
-use super::format::place_at;
 use super::number::{self, Number};
-use super::{Place, ReadError};
-use crate::{Direction, Series};
+use super::text::place_at;
+use super::{Place, ReadError, Reading};
+use crate::Direction;
 
 const ROOTS: [&str; 2] = ["Catch2TestRun", "Catch"];
 
@@ -35,7 +35,7 @@ struct Element {
     name: Option<String>,
 }
 
-pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut reader = Reader::from_str(text);
     let mut charts = Charts::default();
     let mut open: Vec<Element> = Vec::new();
@@ -82,7 +82,16 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
                 add(&mut charts, &chart(&open), &value, place)?;
             }
             // Stands in place of the results.
-            "failed" if in_results => charts.fail(&chart(&open)),
+            "failed" if in_results => {
+                let message = attribute(element, "message").unwrap_or_default();
+                charts.fail(&chart(&open), format!("Catch2 says `{message}`"));
+            }
+            // Ends a test case, of which an assertion did not hold or an exception was thrown.
+            "OverallResult" if is_failure(element) => {
+                let case = format!("{}/", chart(&open));
+                let reason = "Catch2 says that its test case failed";
+                charts.fail_all(|name| name.starts_with(&case), reason);
+            }
             _ => {}
         }
         if !is_empty {
@@ -101,6 +110,11 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
     charts.finish(
         "a BenchmarkResults element (do the tests have benchmarks, and were they not skipped?)",
     )
+}
+
+/// Is it the result of a test case that failed?
+fn is_failure(element: &BytesStart<'_>) -> bool {
+    attribute(element, "success").is_ok_and(|success| success == "false")
 }
 
 /// Does it begin as a report of Catch2 does?

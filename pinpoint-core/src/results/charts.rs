@@ -1,8 +1,8 @@
 //! The collection of values found by the readers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::{Place, ReadError};
+use super::{Place, ReadError, Reading};
 use crate::{Direction, Series};
 
 /// The charts of one output.
@@ -12,15 +12,15 @@ use crate::{Direction, Series};
 #[derive(Default)]
 pub(super) struct Charts {
     series: BTreeMap<String, Series>,
-    failed: BTreeSet<String>,
+    failed: BTreeMap<String, String>,
     fault: Option<ReadError>,
 }
 
 impl Charts {
     /// Adds values to a chart. A chart that gets none does not exist.
     ///
-    /// Another unit than the chart's is a fault: milliseconds and seconds in one
-    /// sample would pass for a change of performance.
+    /// Values in another unit are converted to the chart's. Where they can't be, that is a
+    /// fault: two units in one sample would pass for a change of performance.
     pub(super) fn add(
         &mut self,
         chart: &str,
@@ -46,16 +46,25 @@ impl Charts {
                 };
                 self.series.insert(chart.to_owned(), series);
             }
-            Some(series) if series.unit.as_deref() != unit => {
-                let fault = ReadError::UnitChanged {
-                    place: place(),
-                    chart: chart.to_owned(),
-                    first: unit_in_words(series.unit.as_deref()),
-                    found: unit_in_words(unit),
+            Some(series) => {
+                let added = Series {
+                    values,
+                    unit: unit.map(str::to_owned),
+                    direction,
                 };
-                self.refuse(fault);
+                match added.in_unit(series.unit.as_deref()) {
+                    Some(added) => series.values.extend(added.values),
+                    None => {
+                        let fault = ReadError::UnitChanged {
+                            place: place(),
+                            chart: chart.to_owned(),
+                            first: unit_in_words(series.unit.as_deref()),
+                            found: unit_in_words(unit),
+                        };
+                        self.refuse(fault);
+                    }
+                }
             }
-            Some(series) => series.values.extend(values),
         }
     }
 
@@ -68,7 +77,7 @@ impl Charts {
         direction: Direction,
         place: impl FnOnce() -> Place,
     ) {
-        if self.series.contains_key(chart) || self.failed.contains(chart) {
+        if self.series.contains_key(chart) || self.failed.contains_key(chart) {
             return self.refuse(ReadError::DuplicateChart {
                 place: place(),
                 chart: chart.to_owned(),
@@ -79,9 +88,27 @@ impl Charts {
 
     /// The benchmark says that a measurement of this chart failed: all of the
     /// chart is left out, whatever other measurements it has. Half of its values would
-    /// pass for all of them.
-    pub(super) fn fail(&mut self, chart: &str) {
-        self.failed.insert(chart.to_owned());
+    /// pass for all of them. The first reason is kept.
+    pub(super) fn fail(&mut self, chart: &str, reason: impl Into<String>) {
+        self.failed
+            .entry(chart.to_owned())
+            .or_insert_with(|| reason.into());
+    }
+
+    /// All charts of names that `is_concerned` failed.
+    pub(super) fn fail_all(&mut self, is_concerned: impl Fn(&str) -> bool, reason: &str) {
+        let names: Vec<String> = (self.series.keys())
+            .filter(|name| is_concerned(name))
+            .cloned()
+            .collect();
+        for name in names {
+            self.fail(&name, reason);
+        }
+    }
+
+    /// Does the chart have values?
+    pub(super) fn has(&self, chart: &str) -> bool {
+        self.series.contains_key(chart)
     }
 
     /// Keeps the first fault.
@@ -90,11 +117,11 @@ impl Charts {
     }
 
     /// All charts; `wanted` describes in words the values looked for.
-    pub(super) fn finish(mut self, wanted: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+    pub(super) fn finish(mut self, wanted: &str) -> Result<Reading, ReadError> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        for chart in &self.failed {
+        for chart in self.failed.keys() {
             self.series.remove(chart);
         }
         if self.series.is_empty() {
@@ -102,11 +129,14 @@ impl Charts {
             return Err(ReadError::NoValue {
                 wanted: wanted.into(),
                 present: failed
-                    .map(|chart| format!("`{chart}`, which failed"))
+                    .map(|(chart, reason)| format!("`{chart}`, which failed: {reason}"))
                     .collect(),
             });
         }
-        Ok(self.series)
+        Ok(Reading {
+            charts: self.series,
+            failed: self.failed,
+        })
     }
 }
 

@@ -39,12 +39,15 @@ use serde::de::IgnoredAny;
 
 use super::charts::Charts;
 use super::document::{self, Elements, Entries, Member, Members, Number, Numbers};
-use super::{Place, ReadError};
-use crate::{Direction, Series};
+use super::{Place, ReadError, Reading};
+use crate::Direction;
 
 const NAME: &str = "Chromium";
 
-pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+/// The reason why a chart has failed.
+const NO_NUMBER: &str = "one of its samples is not a number";
+
+pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     if text.trim_start().starts_with('{') {
         chart_json(text)
     } else {
@@ -119,7 +122,7 @@ pub(super) type Shared = BTreeMap<String, Values>;
 pub(super) fn histograms(
     text: &str,
     chart: impl Fn(&Histogram, &Shared) -> Result<String, ReadError>,
-) -> Result<BTreeMap<String, Series>, ReadError> {
+) -> Result<Reading, ReadError> {
     // A diagnostic may follow the histograms that share it.
     let mut shared = Shared::new();
     let mut histograms = Vec::new();
@@ -173,7 +176,7 @@ pub(super) fn histograms(
         let chart = chart(&histogram, &shared)?;
         let index = histogram.index;
         match histogram.values {
-            None => charts.fail(&chart),
+            None => charts.fail(&chart, NO_NUMBER),
             Some(values) => {
                 let (unit, direction) = unit_and_direction(&histogram.unit);
                 charts.add(&chart, values, Some(unit), direction, || place(index));
@@ -262,7 +265,7 @@ struct Trace<'a> {
     values: Option<Numbers>,
 }
 
-fn chart_json(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+fn chart_json(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
     let take = |chart: Cow<str>, Members(traces): Members<Trace>| {
         for (trace, content) in traces {
@@ -282,7 +285,7 @@ fn chart_json(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
                 _ => Direction::Unknown,
             };
             match values {
-                None => charts.fail(&name),
+                None => charts.fail(&name, NO_NUMBER),
                 Some(values) => {
                     charts.add_once(&name, values, content.units.as_deref(), direction, || {
                         Place::Json(document::pointer(&["charts", &chart, &trace]))

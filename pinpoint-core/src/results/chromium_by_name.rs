@@ -14,11 +14,8 @@
 //! Source: `perf/go/perfresults` of github.com/google/skia-buildbot, which Pinpoint's `read_values`
 //! uses. There, a chart JSON is not read, and neither is it here.
 
-use std::collections::BTreeMap;
+use super::{ReadError, Reading, chromium};
 
-use super::{ReadError, chromium};
-use crate::Series;
-
-pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     chromium::histograms(text, |histogram, _| Ok(histogram.name.clone()))
 }

@@ -78,6 +78,20 @@ pub struct ResultsComparison {
     pub only_control: Vec<String>,
     /// The charts that only the treatment has.
     pub only_treatment: Vec<String>,
+    /// The charts that both sides have, in units that can't be converted into each other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub different_units: Vec<DifferentUnits>,
+}
+
+/// A chart whose values can't be compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DifferentUnits {
+    /// The name.
+    pub chart: String,
+    /// One of its units.
+    pub first: Option<String>,
+    /// The other.
+    pub second: Option<String>,
 }
 
 /// A chart that both sides have.
@@ -85,7 +99,7 @@ pub struct ResultsComparison {
 pub struct ComparedChart {
     /// The name.
     pub chart: String,
-    /// The unit of its values.
+    /// The unit of its values: the first of the control's, to which all are converted.
     pub unit: Option<String>,
     /// The direction of improvement.
     pub direction: Direction,
@@ -137,16 +151,9 @@ pub enum CompareResultsError {
         /// The number of treatments.
         treatments: usize,
     },
-    /// A chart has two units.
-    #[error("`{chart}` is in {} and in {}; values can be compared only in one unit", in_words(.first), in_words(.second))]
-    Units {
-        /// The chart.
-        chart: String,
-        /// One of its units.
-        first: Option<String>,
-        /// The other.
-        second: Option<String>,
-    },
+    /// All charts that both sides have are in units that can't be converted.
+    #[error("`{}` is in {} and in {}, which can't be converted; values can be compared only in one unit", .0.chart, in_words(&.0.first), in_words(&.0.second))]
+    Units(DifferentUnits),
     /// The two halves of a pair have different numbers of values.
     #[error("`{chart}` has {controls} values in control {pair} and {treatments} in its treatment")]
     Lengths {
@@ -208,8 +215,15 @@ pub fn compare(
     };
     let (in_control, in_treatment) = (names(controls), names(treatments));
     let mut charts = Vec::new();
+    let mut different_units = Vec::new();
     for name in in_control.intersection(&in_treatment) {
-        let values = gather(name, controls, treatments, options.paired)?;
+        let values = match gather(name, controls, treatments, options.paired) {
+            Err(CompareResultsError::Units(units)) => {
+                different_units.push(units);
+                continue;
+            }
+            values => values?,
+        };
         // Of pairs all may have been incomplete.
         if !values.control.is_empty() && !values.treatment.is_empty() {
             let chart = compared(name, values, options);
@@ -218,6 +232,9 @@ pub fn compare(
                 source,
             })?);
         }
+    }
+    if let (true, Some(units)) = (charts.is_empty(), different_units.first()) {
+        return Err(CompareResultsError::Units(units.clone()));
     }
     if charts.is_empty() {
         return Err(CompareResultsError::NothingInCommon {
@@ -243,6 +260,7 @@ pub fn compare(
         charts,
         only_control: in_control.difference(&in_treatment).cloned().collect(),
         only_treatment: in_treatment.difference(&in_control).cloned().collect(),
+        different_units,
     })
 }
 
@@ -265,23 +283,27 @@ fn gather(
     let all = controls.iter().chain(treatments);
     let all: Vec<&Series> = all.filter_map(|charts| charts.get(name)).collect();
     let unit = all.first().and_then(|series| series.unit.clone());
-    if let Some(other) = all.iter().find(|series| series.unit != unit) {
-        return Err(CompareResultsError::Units {
+    let is_other = |series: &&&Series| series.in_unit(unit.as_deref()).is_none();
+    if let Some(other) = all.iter().find(is_other) {
+        return Err(CompareResultsError::Units(DifferentUnits {
             chart: name.to_owned(),
-            first: unit,
             second: other.unit.clone(),
-        });
+            first: unit,
+        }));
     }
     let directions = all.iter().map(|series| series.direction);
     let mut values = Values {
-        unit,
+        unit: unit.clone(),
         direction: directions
             .into_iter()
             .find(|direction| *direction != Direction::Unknown)
             .unwrap_or_default(),
         ..Values::default()
     };
-    let of = |charts: &Charts| charts.get(name).map(|series| series.values.clone());
+    let of = |charts: &Charts| {
+        let series = charts.get(name)?.in_unit(unit.as_deref())?;
+        Some(series.values)
+    };
     if !paired {
         values.control = controls.iter().filter_map(of).flatten().collect();
         values.treatment = treatments.iter().filter_map(of).flatten().collect();
@@ -419,7 +441,51 @@ fn adjust(charts: &mut [ComparedChart]) -> Result<(), CompareError> {
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
+
     use super::*;
+    use crate::results::Format;
+
+    fn lines(text: &str) -> Charts {
+        Format::Lines.read(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn units_of_one_dimension_are_converted_and_others_leave_their_chart_out() {
+        let control = lines("a: 100 ms\nb: 5 ms\nc: 7");
+        let treatment = lines("a: 0.2 s\nb: 5 MB\nc: 8");
+        let options = CompareOptions::default();
+        let compared = compare(from_ref(&control), from_ref(&treatment), &options).unwrap();
+        let charts: Vec<(&str, f64, f64)> = (compared.charts.iter())
+            .map(|chart| {
+                (
+                    chart.chart.as_str(),
+                    chart.control.median,
+                    chart.treatment.median,
+                )
+            })
+            .collect();
+        assert_eq!(charts, [("a", 100.0, 200.0), ("c", 7.0, 8.0)]);
+        assert_eq!(compared.charts[0].unit.as_deref(), Some("ms"));
+        assert_eq!(
+            compared.different_units,
+            [DifferentUnits {
+                chart: "b".into(),
+                first: Some("ms".into()),
+                second: Some("MB".into()),
+            }]
+        );
+        let only = |charts: &Charts| {
+            let mut charts = charts.clone();
+            charts.retain(|name, _| name == "b");
+            charts
+        };
+        let error = compare(&[only(&control)], &[only(&treatment)], &options).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`b` is in `ms` and in `MB`, which can't be converted; values can be compared only in one unit"
+        );
+    }
 
     fn chart(verdict: Verdict, p_value: Option<f64>) -> ComparedChart {
         ComparedChart {

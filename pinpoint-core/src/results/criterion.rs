@@ -18,9 +18,9 @@ use serde::Deserialize;
 
 use super::charts::Charts;
 use super::document;
-use super::format::text;
-use super::{Place, ReadError};
-use crate::{Direction, Series};
+use super::text::utf_8;
+use super::{Place, ReadError, Reading};
+use crate::Direction;
 
 const BENCHMARK: &str = "new/benchmark.json";
 const SAMPLE: &str = "new/sample.json";
@@ -59,9 +59,7 @@ fn benchmark_of<'a>(path: &'a str, name: &str) -> Option<&'a str> {
         .filter(|folder| folder.is_empty() || folder.ends_with('/'))
 }
 
-pub(super) fn read(
-    files: &BTreeMap<String, Vec<u8>>,
-) -> Result<BTreeMap<String, Series>, ReadError> {
+pub(super) fn read(files: &BTreeMap<String, Vec<u8>>) -> Result<Reading, ReadError> {
     let folders: BTreeSet<&str> = files
         .keys()
         .filter_map(|path| benchmark_of(path, BENCHMARK).or(benchmark_of(path, SAMPLE)))
@@ -88,7 +86,7 @@ fn file<'a>(
     let path = format!("{folder}{name}");
     match files.get(&path) {
         None => Err(ReadError::FileMissing { missing: path }),
-        Some(bytes) => match text(bytes) {
+        Some(bytes) => match utf_8(bytes) {
             Ok(text) => Ok((path, text)),
             Err(error) => Err(in_file(&path, error)),
         },

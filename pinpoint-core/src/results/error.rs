@@ -7,7 +7,7 @@ use std::fmt;
 pub enum FormatError {
     /// No format has this name.
     #[error(
-        "there is no result format `{0}`; use auto, time, lines, json:POINTER, regex:PATTERN, hyperfine, criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium, chromium-by-name or talos"
+        "there is no result format `{0}`; use auto, time, lines, json:POINTER, regex:PATTERN, hyperfine, criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium, chromium-by-name, talos, hyperfine-console, criterion-console, gbench-console, pytest-benchmark-console, catch2-console, libtest or divan"
     )]
     Unknown(String),
     /// The JSON pointer is none.
@@ -159,6 +159,18 @@ pub enum ReadError {
         /// The place.
         place: Place,
         /// The value found, in words.
+        found: String,
+    },
+    /// A number whose comma may separate thousands or decimals.
+    #[error(
+        "{place} holds `{found}`, which is {} with a comma between thousands, and {} with a decimal comma; have the benchmark print it without the comma",
+        found.replace(',', ""),
+        found.replace(',', ".")
+    )]
+    Ambiguous {
+        /// The place.
+        place: Place,
+        /// The text found.
         found: String,
     },
     /// A number that is not an amount: NaN, infinity, or too large for 64 bits.

@@ -1,5 +1,6 @@
 //! The formats by name.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -7,9 +8,11 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FormatError, JsonPointer, LinePattern, Place, ReadError, catch2, chromium, chromium_by_name,
-    criterion, go_benchmark, google_benchmark, hyperfine, is_criterion_result, jmh, json, lines,
-    pattern, pytest_benchmark, recognise, talos,
+    FormatError, JsonPointer, LinePattern, ReadError, Reading, catch2, catch2_console, chromium,
+    chromium_by_name, criterion, criterion_console, divan, go_benchmark, google_benchmark,
+    google_benchmark_console, hyperfine, hyperfine_console, is_criterion_result, jmh, json,
+    libtest, lines, not_a_number, pattern, pytest_benchmark, pytest_benchmark_console, recognise,
+    talos, text,
 };
 use crate::Series;
 
@@ -67,14 +70,20 @@ pub enum Format {
     /// Nothing is read from the output, whatever it is: what counts is the time
     /// that the operating system measured.
     Time,
-    /// `name: value unit`, one to a line; other lines are ignored.
+    /// `name: value unit` or `name = value unit`, one to a line; other lines are ignored.
     ///
     /// The name is everything before the last colon that a blank follows, so
-    /// that it may hold colons of its own (`std::sort: 3 ms`). The value is a
-    /// decimal number; the unit is one word, or missing. Blanks around all
-    /// three are dropped. A line that begins with a quote or a brace is JSON or
-    /// the like, and ignored. The same name again adds a value, and must keep
-    /// its unit. `nan` and `inf` in the value's place are errors.
+    /// that it may hold colons of its own (`std::sort: 3 ms`); what a logger writes before it,
+    /// a time stamp and a level, is left out. The value is a decimal number, with separators of
+    /// thousands or a decimal comma where that can be read in one way only (`10,052.1`,
+    /// `0,5 ms`; not `1,234`). The unit is one word, or missing; one of time, memory, a rate or
+    /// percent may touch the value (`12.5ms`). A deviation may follow (`± 0.2 ms`). Blanks around
+    /// all of them are dropped, colors too. A line that begins with a quote or a brace is JSON or
+    /// the like, and ignored. The same name again adds a value, converted to the unit of the
+    /// first ([`convert_factor`](crate::convert_factor)). `nan` and `inf` in the value's place
+    /// are errors.
+    ///
+    /// A chart that gives one of its values in a way that can't be read is left out.
     Lines,
     /// The value at a place in a JSON document.
     ///
@@ -108,12 +117,26 @@ pub enum Format {
     /// `chromium-by-name`: a set of histograms, as Chromium's Pinpoint reads it. A chart is a
     /// histogram's name alone, with the samples of all stories.
     ChromiumByName,
+    /// `hyperfine-console`: what hyperfine prints.
+    HyperfineConsole,
+    /// `criterion-console`: what Criterion.rs prints.
+    CriterionConsole,
+    /// `gbench-console`: the table that Google Benchmark prints.
+    GoogleBenchmarkConsole,
+    /// `pytest-benchmark-console`: the table that pytest-benchmark prints.
+    PytestBenchmarkConsole,
+    /// `catch2-console`: the tables that Catch2 prints.
+    Catch2Console,
+    /// `libtest`: what Rust's own benchmarks print, `cargo bench` with `#[bench]`.
+    Libtest,
+    /// `divan`: the tree that divan prints.
+    Divan,
     /// `talos`: the `PERFHERDER_DATA` or `TALOSDATA` lines of a log of Mozilla's.
     Talos,
 }
 
 /// The formats that need only a name.
-const NAMES: [(Format, &str); 13] = [
+pub(super) const NAMES: [(Format, &str); 20] = [
     (Format::Auto, "auto"),
     (Format::Time, "time"),
     (Format::Lines, "lines"),
@@ -126,6 +149,13 @@ const NAMES: [(Format, &str); 13] = [
     (Format::Catch2, "catch2"),
     (Format::Chromium, "chromium"),
     (Format::ChromiumByName, "chromium-by-name"),
+    (Format::HyperfineConsole, "hyperfine-console"),
+    (Format::CriterionConsole, "criterion-console"),
+    (Format::GoogleBenchmarkConsole, "gbench-console"),
+    (Format::PytestBenchmarkConsole, "pytest-benchmark-console"),
+    (Format::Catch2Console, "catch2-console"),
+    (Format::Libtest, "libtest"),
+    (Format::Divan, "divan"),
     (Format::Talos, "talos"),
 ];
 
@@ -135,7 +165,7 @@ impl Format {
     /// There is at least one value, except for [`Format::Time`], which gives an
     /// empty map; every value is finite. Where a format has a way to say that a
     /// measurement failed, all of its chart is left out: half of its values would
-    /// pass for all of them.
+    /// pass for all of them. [`Format::read_with_failures`] says which those are, and why.
     ///
     /// # Errors
     ///
@@ -152,28 +182,64 @@ impl Format {
         &self,
         output: impl Into<Output<'a>>,
     ) -> Result<BTreeMap<String, Series>, ReadError> {
+        self.read_with_failures(output)
+            .map(|reading| reading.charts)
+    }
+
+    /// What [`Format::read`] gives, and the charts that failed.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Format::read`].
+    pub fn read_with_failures<'a>(
+        &self,
+        output: impl Into<Output<'a>>,
+    ) -> Result<Reading, ReadError> {
         match (self, output.into()) {
-            (Self::Auto, output) => Self::recognise(output)?.read(output),
-            (Self::Time, _) => Ok(BTreeMap::new()),
+            (Self::Auto, output) => Self::recognise(output)?.read_with_failures(output),
+            (Self::Time, _) => Ok(Reading::default()),
             (Self::Criterion, Output::Folder(files)) => criterion::read(files),
             (Self::Criterion, Output::File(_)) => Err(ReadError::FolderNeeded("Criterion")),
             (_, Output::Folder(_)) => Err(ReadError::FileNeeded(self.to_string())),
-            (Self::Lines, Output::File(content)) => lines::read(text(content)?),
-            (Self::Json(pointer), Output::File(content)) => json::read(pointer, text(content)?),
-            (Self::Regex(regex), Output::File(content)) => pattern::read(regex, text(content)?),
-            (Self::Hyperfine, Output::File(content)) => hyperfine::read(text(content)?),
+            (Self::Lines, Output::File(content)) => lines::read(&text::lines(content)),
+            (Self::Regex(regex), Output::File(content)) => {
+                pattern::read(regex, &text::lines(content))
+            }
+            (Self::GoBenchmark, Output::File(content)) => go_benchmark::read(&text::lines(content)),
+            (Self::Talos, Output::File(content)) => talos::read(&text::lines(content)),
+            (Self::HyperfineConsole, Output::File(content)) => {
+                hyperfine_console::read(&text::lines(content))
+            }
+            (Self::CriterionConsole, Output::File(content)) => {
+                criterion_console::read(&text::lines(content))
+            }
+            (Self::GoogleBenchmarkConsole, Output::File(content)) => {
+                google_benchmark_console::read(&text::lines(content))
+            }
+            (Self::PytestBenchmarkConsole, Output::File(content)) => {
+                pytest_benchmark_console::read(&text::lines(content))
+            }
+            (Self::Catch2Console, Output::File(content)) => {
+                catch2_console::read(&text::lines(content))
+            }
+            (Self::Libtest, Output::File(content)) => libtest::read(&text::lines(content)),
+            (Self::Divan, Output::File(content)) => divan::read(&text::lines(content)),
+            (Self::Catch2, Output::File(content)) => catch2::read(&text::document(content)?),
+            (Self::Json(pointer), Output::File(content)) => {
+                json::read(pointer, &document(content)?)
+            }
+            (Self::Hyperfine, Output::File(content)) => hyperfine::read(&document(content)?),
             (Self::GoogleBenchmark, Output::File(content)) => {
-                google_benchmark::read(text(content)?)
+                google_benchmark::read(&document(content)?)
             }
-            (Self::GoBenchmark, Output::File(content)) => go_benchmark::read(text(content)?),
             (Self::PytestBenchmark, Output::File(content)) => {
-                pytest_benchmark::read(text(content)?)
+                pytest_benchmark::read(&document(content)?)
             }
-            (Self::Jmh, Output::File(content)) => jmh::read(text(content)?),
-            (Self::Catch2, Output::File(content)) => catch2::read(text(content)?),
-            (Self::Chromium, Output::File(content)) => chromium::read(text(content)?),
-            (Self::ChromiumByName, Output::File(content)) => chromium_by_name::read(text(content)?),
-            (Self::Talos, Output::File(content)) => talos::read(text(content)?),
+            (Self::Jmh, Output::File(content)) => jmh::read(&document(content)?),
+            (Self::Chromium, Output::File(content)) => chromium::read(&document(content)?),
+            (Self::ChromiumByName, Output::File(content)) => {
+                chromium_by_name::read(&document(content)?)
+            }
         }
     }
 
@@ -197,22 +263,9 @@ impl Format {
     }
 }
 
-/// The output as text, or the first place that is none.
-pub(super) fn text(output: &[u8]) -> Result<&str, ReadError> {
-    std::str::from_utf8(output).map_err(|error| {
-        let sound = String::from_utf8_lossy(&output[..error.valid_up_to()]);
-        ReadError::NotUtf8(place_at(&sound, sound.len()))
-    })
-}
-
-/// The place of a byte in a text.
-pub(super) fn place_at(text: &str, byte: usize) -> Place {
-    let before = text.get(..byte).unwrap_or(text);
-    let last_line = before.rsplit('\n').next().unwrap_or_default();
-    Place::Text {
-        line: before.matches('\n').count() + 1,
-        column: last_line.chars().count() + 1,
-    }
+/// A document of JSON, with `null` for NaN and the infinities.
+fn document(content: &[u8]) -> Result<Cow<'_, str>, ReadError> {
+    text::document(content).map(not_a_number::as_null)
 }
 
 impl FromStr for Format {

@@ -11,7 +11,9 @@
 //! `example.org/sums.BenchmarkItoa-2`, in ns/op, and one for each other unit,
 //! `example.org/sums.BenchmarkItoa-2 B/op`. Each line is a value, so `-count` gives
 //! several. The direction of improvement is known for ns/op, B/op, allocs/op and MB/s,
-//! and for a unit for which a `Unit` line says so. All other lines are skipped.
+//! and for a unit for which a `Unit` line says so. All other lines are skipped, but for those of a
+//! failure: `--- FAIL: BenchmarkItoa-2` is one of that benchmark, and a line with `FAIL` alone, or
+//! with the package, one of all benchmarks of the package, as of a panic.
 //!
 //! Source: <https://go.dev/design/14313-benchmark-format>, and the package
 //! `golang.org/x/perf/benchfmt` for the units. Checked with Go 1.26.
@@ -22,15 +24,18 @@
 use std::collections::BTreeMap;
 
 use super::charts::Charts;
-use super::lines::column_of;
 use super::number::{self, Number};
-use super::{Place, ReadError};
-use crate::{Direction, Series};
+use super::text::column_of;
+use super::{Place, ReadError, Reading};
+use crate::Direction;
 
 /// The unit of the chart that bears only the benchmark's name.
 const TIME: &str = "ns/op";
 
-pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+/// The reason why a chart has failed.
+const FAILED: &str = "go test says `FAIL`";
+
+pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut better: BTreeMap<&str, Direction> = BTreeMap::from([
         (TIME, Direction::Down),
         ("sec/op", Direction::Down),
@@ -46,6 +51,16 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
         if let Some(name) = line.strip_prefix("pkg:") {
             package = Some(name.trim());
         }
+        match failure(line) {
+            // Without the number of processors that ends the names of others.
+            Some(Failure::Benchmark(benchmark)) => charts.fail(&named(package, benchmark), FAILED),
+            Some(Failure::Package(failed)) => {
+                let of_package = failed.or(package).map(|package| format!("{package}."));
+                let of_package = of_package.unwrap_or_default();
+                charts.fail_all(|chart| chart.starts_with(&of_package), FAILED);
+            }
+            None => {}
+        }
         let Some((benchmark, measured)) = result_line(line) else {
             continue;
         };
@@ -59,10 +74,7 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
                 problem: "the line has no end",
             });
         }
-        let name = match package {
-            Some(package) => format!("{package}.{benchmark}"),
-            None => benchmark.to_owned(),
-        };
+        let name = named(package, benchmark);
         let mut words = measured.split_whitespace();
         while let Some(value) = words.next() {
             let number = match number::number(value) {
@@ -111,14 +123,52 @@ pub(super) fn recognise(text: &str) -> bool {
 /// only, or with something else after it.
 fn result_line(line: &str) -> Option<(&str, &str)> {
     let rest = line.strip_prefix("Benchmark")?;
-    // `Benchmarking …` is prose: a name has no lower-case letter there.
-    if rest.starts_with(char::is_lowercase) {
+    let (name, measured) = line.split_once([' ', '\t'])?;
+    let (iterations, measured) = measured.trim_start().split_once([' ', '\t'])?;
+    let digits = !iterations.is_empty() && iterations.bytes().all(|byte| byte.is_ascii_digit());
+    // `Benchmarking …` is prose: Go's own names have no lower-case letter there. Other programs
+    // that write the format do, and then nothing but numbers and units follows.
+    let is_word = ["ing", "s", "ed"].contains(&&name["Benchmark".len()..]);
+    if rest.starts_with(char::is_lowercase) && (is_word || !is_pairs(measured)) {
         return None;
     }
-    let (name, rest) = line.split_once([' ', '\t'])?;
-    let (iterations, measured) = rest.trim_start().split_once([' ', '\t'])?;
-    let digits = !iterations.is_empty() && iterations.bytes().all(|byte| byte.is_ascii_digit());
     (digits && !measured.trim().is_empty()).then_some((name, measured))
+}
+
+/// Is it numbers with a unit after each?
+fn is_pairs(measured: &str) -> bool {
+    let words: Vec<&str> = measured.split_whitespace().collect();
+    words.chunks(2).all(|pair| match pair {
+        [value, unit] => number::number(value).is_some() && number::number(unit).is_none(),
+        _ => false,
+    })
+}
+
+fn named(package: Option<&str>, benchmark: &str) -> String {
+    match package {
+        Some(package) => format!("{package}.{benchmark}"),
+        None => benchmark.to_owned(),
+    }
+}
+
+/// What a line says has failed.
+enum Failure<'a> {
+    Benchmark(&'a str),
+    /// All of a package: of this name, or the one whose benchmarks were printed last.
+    Package(Option<&'a str>),
+}
+
+fn failure(line: &str) -> Option<Failure<'_>> {
+    if let Some(name) = line.trim_start().strip_prefix("--- FAIL: ") {
+        return name.split_whitespace().next().map(Failure::Benchmark);
+    }
+    match line.trim_end().strip_prefix("FAIL")? {
+        "" => Some(Failure::Package(None)),
+        rest => {
+            let package = rest.strip_prefix('\t')?.split_whitespace().next();
+            Some(Failure::Package(package))
+        }
+    }
 }
 
 /// `Unit digits/op better=higher`.

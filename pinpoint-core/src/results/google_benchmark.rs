@@ -13,7 +13,6 @@
 //! with Google Benchmark 1.7 and 1.9.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
@@ -21,11 +20,11 @@ use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
 use super::charts::Charts;
 use super::document::{self, Elements, Member, Name, Number};
-use super::{Place, ReadError};
-use crate::{Direction, Series};
+use super::{Place, ReadError, Reading};
+use crate::Direction;
 
 /// Members whose numbers are not measurements.
-const BOOKKEEPING: [&str; 11] = [
+const BOOKKEEPING: [&str; 9] = [
     "family_index",
     "per_family_instance_index",
     "run_name",
@@ -34,8 +33,6 @@ const BOOKKEEPING: [&str; 11] = [
     "threads",
     "iterations",
     "label",
-    "error_message",
-    "skip_message",
     "aggregate_unit",
 ];
 
@@ -45,14 +42,15 @@ const RATES: [&str; 2] = ["bytes_per_second", "items_per_second"];
 struct Benchmark<'a> {
     name: Cow<'a, str>,
     is_statistic: bool,
-    has_failed: bool,
+    /// The reason, if it failed or was skipped.
+    failure: Option<String>,
     unit: Cow<'a, str>,
     real_time: Option<Number>,
     cpu_time: Option<Number>,
     counters: Vec<(Cow<'a, str>, Number)>,
 }
 
-pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
     let take = |index, benchmark: Benchmark| {
         if benchmark.is_statistic {
@@ -70,7 +68,7 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
                 &mut charts,
                 index,
                 &chart,
-                benchmark.has_failed,
+                benchmark.failure.as_deref(),
                 value,
                 Some(unit),
                 direction,
@@ -87,7 +85,7 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
                 &mut charts,
                 index,
                 &chart,
-                benchmark.has_failed,
+                benchmark.failure.as_deref(),
                 Some(*value),
                 None,
                 direction,
@@ -103,18 +101,19 @@ fn add(
     charts: &mut Charts,
     index: usize,
     chart: &str,
-    has_failed: bool,
+    failure: Option<&str>,
     value: Option<Number>,
     unit: Option<&str>,
     direction: Direction,
 ) {
-    match value {
-        Some(Number::Finite(value)) if !has_failed => {
+    match (failure, value) {
+        (Some(failure), _) => charts.fail(chart, failure),
+        (None, Some(Number::Finite(value))) => {
             charts.add(chart, vec![value], unit, direction, || {
                 Place::Json(format!("/benchmarks/{index}"))
             });
         }
-        _ => charts.fail(chart),
+        (None, _) => charts.fail(chart, "its value is not a number"),
     }
 }
 
@@ -137,6 +136,7 @@ impl<'de> Visitor<'de> for AnyBenchmark {
         let (mut name, mut unit, mut run_type) = (None, None, None);
         let (mut real_time, mut cpu_time) = (None, None);
         let mut has_failed = false;
+        let mut message = None;
         let mut counters: Vec<(Cow<str>, Number)> = Vec::new();
         while let Some(Name(member)) = members.next_key()? {
             match &*member {
@@ -146,6 +146,7 @@ impl<'de> Visitor<'de> for AnyBenchmark {
                 "real_time" => once(&mut members, &mut real_time, "real_time")?,
                 "cpu_time" => once(&mut members, &mut cpu_time, "cpu_time")?,
                 "error_occurred" | "skipped" => has_failed |= members.next_value::<bool>()?,
+                "error_message" | "skip_message" => message = Some(members.next_value::<Name>()?.0),
                 other if BOOKKEEPING.contains(&other) => {
                     members.next_value::<IgnoredAny>()?;
                 }
@@ -170,7 +171,10 @@ impl<'de> Visitor<'de> for AnyBenchmark {
         Ok(Benchmark {
             name: name.ok_or_else(|| A::Error::missing_field("name"))?.0,
             is_statistic,
-            has_failed,
+            failure: has_failed.then(|| match message {
+                Some(message) => format!("Google Benchmark says `{message}`"),
+                None => "Google Benchmark says that it failed".into(),
+            }),
             unit: unit.map_or("ns".into(), |Name(unit)| unit),
             real_time,
             cpu_time,

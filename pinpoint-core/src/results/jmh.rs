@@ -14,15 +14,14 @@
 //! metrics have no direction. Checked with JMH 1.37.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Deserialize;
 
 use super::charts::Charts;
 use super::document::{self, Elements, Members, Name, Number, Numbers};
-use super::{Place, ReadError};
-use crate::{Direction, Series};
+use super::{Place, ReadError, Reading};
+use crate::Direction;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -53,7 +52,7 @@ struct Metric<'a> {
 /// The distinct values, and how often each was measured.
 type Samples = Vec<(f64, f64)>;
 
-pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
     let take = |index, benchmark: Benchmark| {
         let chart = name(&benchmark);
@@ -115,7 +114,7 @@ fn add(
         Some(values) => {
             charts.add_once(chart, values, Some(&metric.score_unit), direction, place);
         }
-        None => charts.fail(chart),
+        None => charts.fail(chart, "one of its measurements is not a number"),
     }
 }
 

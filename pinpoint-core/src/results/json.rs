@@ -11,7 +11,7 @@ use std::str::FromStr;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::{FormatError, Place, ReadError, UNNAMED, document};
+use super::{FormatError, Place, ReadError, Reading, UNNAMED, document};
 use crate::Series;
 
 /// The most names that a message lists of what there is instead.
@@ -23,6 +23,11 @@ const NAMES_IN_A_MESSAGE: usize = 20;
 pub struct JsonPointer(Vec<String>);
 
 impl JsonPointer {
+    /// The pointer with these steps, unescaped.
+    pub(super) fn of(tokens: Vec<String>) -> Self {
+        Self(tokens)
+    }
+
     /// The steps, unescaped.
     pub fn tokens(&self) -> &[String] {
         &self.0
@@ -74,10 +79,7 @@ impl fmt::Display for JsonPointer {
 }
 
 /// Reads the values at the pointer.
-pub(super) fn read(
-    pointer: &JsonPointer,
-    text: &str,
-) -> Result<BTreeMap<String, Series>, ReadError> {
+pub(super) fn read(pointer: &JsonPointer, text: &str) -> Result<Reading, ReadError> {
     let mut parser = serde_json::Deserializer::from_str(text);
     let walked = Step(pointer.tokens())
         .deserialize(&mut parser)
@@ -91,7 +93,10 @@ pub(super) fn read(
         document::pointer(&pointer.0[..depth])
     };
     match walked {
-        Walked::Found(value) => charts(pointer, value),
+        Walked::Found(value) => Ok(Reading {
+            charts: charts(pointer, value)?,
+            ..Reading::default()
+        }),
         Walked::Twice { remaining } => Err(ReadError::Duplicate(Place::Json(at(remaining)))),
         Walked::Missing { remaining, present } => Err(ReadError::NoValue {
             wanted: format!("json:{pointer}"),
@@ -312,7 +317,8 @@ impl Value {
                 format!("the text {start:?}")
             }
             Self::Bool(value) => value.to_string(),
-            Self::Null => "null".into(),
+            // NaN is read as null.
+            Self::Null => "null or NaN".into(),
             Self::Array(_) => "an array".into(),
             Self::Object(_) => "an object".into(),
         }

@@ -1,16 +1,20 @@
 //! `name: value unit`, one to a line.
 
-use std::collections::BTreeMap;
-
 use super::charts::Charts;
-use super::number::{self, Number};
-use super::{Place, ReadError};
-use crate::{Direction, Series};
+use super::log_prefix::without_prefix;
+use super::number::{self, Number, Printed};
+use super::reading::is_setting;
+use super::text::{column_of, shown};
+use super::{Place, ReadError, Reading};
+use crate::Direction;
+use crate::unit::is_measure;
 
 /// Reads every line that gives a value.
-pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
+    let mut ambiguous = Vec::new();
     for (index, line) in text.lines().enumerate() {
+        let line = shown(line);
         let Some(Measurement {
             name,
             value,
@@ -25,53 +29,91 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
             column: column_of(line, value),
         };
         match number {
-            Number::Finite(number) => {
+            Value::Clear(Number::Finite(number)) => {
                 charts.add(name, vec![number], unit, Direction::Unknown, || place);
             }
-            Number::NotFinite => {
+            Value::Clear(Number::NotFinite) => {
                 return Err(ReadError::NotFinite {
                     place,
                     found: format!("`{value}`"),
                 });
             }
+            Value::Ambiguous => ambiguous.push((name, value, unit, place)),
+        }
+    }
+    for (name, value, unit, place) in ambiguous {
+        // Without a unit it may be a count or a list, and nobody asked for it.
+        if unit.is_some() || charts.has(name) {
+            let reason = format!("{place} gives it as `{value}`, which can be read in two ways");
+            charts.fail(name, reason);
         }
     }
     charts.finish("lines like `name: 12.5 ms`")
 }
 
-/// Is there a line that [`read`] would take a value from? Lines that are not
-/// text do not count: `read` will name them if another line is a measurement.
-pub(super) fn recognise(output: &[u8]) -> bool {
-    output
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| std::str::from_utf8(line).ok())
-        .any(|line| measurement(line).is_some())
+/// Is there a line with a measure that [`read`] would take a value from? Counts alone are none.
+pub(super) fn recognise(text: &str) -> bool {
+    let is_measure = |line| {
+        measurement(shown(line)).is_some_and(|found| {
+            matches!(found.number, Value::Clear(_)) && !is_setting(found.name, found.unit)
+        })
+    };
+    text.lines().any(is_measure)
 }
 
-struct Measurement<'a> {
-    name: &'a str,
-    value: &'a str,
-    number: Number,
-    unit: Option<&'a str>,
+/// A line that gives a value.
+pub(super) struct Measurement<'a> {
+    pub(super) name: &'a str,
+    pub(super) value: &'a str,
+    pub(super) number: Value,
+    pub(super) unit: Option<&'a str>,
+}
+
+/// The number of a line.
+pub(super) enum Value {
+    Clear(Number),
+    /// `1,234`, or `2,3` without a unit.
+    Ambiguous,
 }
 
 /// Takes a line apart; anything that does not look entirely like a measurement is prose.
-fn measurement(line: &str) -> Option<Measurement<'_>> {
-    let (name, rest) = split_at_last_colon(line)?;
+pub(super) fn measurement(line: &str) -> Option<Measurement<'_>> {
+    // Most lines of a log have none, and need no closer look.
+    if !line.contains(": ") && !line.contains(":\t") && !line.contains(" = ") {
+        return None;
+    }
+    let (name, rest) = split_name(without_prefix(line))?;
     let name = name.trim();
     // The last member of an indented JSON document reads like a measurement,
     // and would be the only one of its members that does.
     if name.is_empty() || name.starts_with(['"', '\'', '{', '[']) {
         return None;
     }
-    let mut words = rest.split_whitespace();
-    let value = words.next()?;
-    let unit = words.next();
-    let number = number::number(value)?;
-    let another_number = unit.is_some_and(|unit| number::number(unit).is_some());
-    if another_number || words.next().is_some() {
+    let mut words = rest.split_whitespace().peekable();
+    let word = words.next()?;
+    // The deviation may stand before the unit: `5 ± 1 ms`.
+    let (value, unit) = match number::split_unit(word) {
+        Some((value, unit)) if is_measure(unit) && number::number(word).is_none() => {
+            (value, Some(unit))
+        }
+        _ if words.peek().is_some_and(|word| is_deviation(word)) => {
+            words.next();
+            number::printed(words.next()?)?;
+            (word, words.next())
+        }
+        _ => (word, words.next()),
+    };
+    let printed = number::printed(value)?;
+    let another_number = unit.is_some_and(|unit| number::printed(unit).is_some());
+    let has_rest = words.next().is_some_and(|word| !is_deviation(word));
+    if another_number || has_rest {
         return None;
     }
+    let number = match printed {
+        Printed::Sure(number) => Value::Clear(number),
+        Printed::DecimalOrList(value) if unit.is_some() => Value::Clear(Number::Finite(value)),
+        Printed::DecimalOrList(_) | Printed::Ambiguous => Value::Ambiguous,
+    };
     Some(Measurement {
         name,
         value,
@@ -80,17 +122,20 @@ fn measurement(line: &str) -> Option<Measurement<'_>> {
     })
 }
 
-/// Splits at the last colon before a blank: what comes after a colon without
-/// one (`12:30`, `http://host`) belongs to the word.
-fn split_at_last_colon(line: &str) -> Option<(&str, &str)> {
-    let (at, _) = line
-        .match_indices(':')
-        .rfind(|(at, _)| line[at + 1..].starts_with([' ', '\t']))?;
-    Some((&line[..at], &line[at + 1..]))
+/// Does a word begin a deviation, `± 0.2 ms` or `(+/- 0.2)`?
+fn is_deviation(word: &str) -> bool {
+    let word = word.trim_start_matches('(');
+    ["±", "+/-", "+-"].iter().any(|sign| word.starts_with(sign))
 }
 
-/// The column, counted from 1 in characters, of a part of a line.
-pub(super) fn column_of(line: &str, part: &str) -> usize {
-    let before = part.as_ptr() as usize - line.as_ptr() as usize;
-    line[..before].chars().count() + 1
+/// Splits at the last colon before a blank: what comes after a colon without
+/// one (`12:30`, `http://host`) belongs to the word. Without a colon, at the last ` = `.
+fn split_name(line: &str) -> Option<(&str, &str)> {
+    let colon = line
+        .match_indices(':')
+        .rfind(|(at, _)| line[at + 1..].starts_with([' ', '\t']));
+    match colon {
+        Some((at, _)) => Some((&line[..at], &line[at + 1..])),
+        None => line.rsplit_once(" = "),
+    }
 }

@@ -9,37 +9,52 @@
 //! function, `read`; [`Format`] is the list of them.
 
 mod catch2;
+mod catch2_console;
 mod charts;
 mod chromium;
 mod chromium_by_name;
 mod compare;
 mod criterion;
+mod criterion_console;
+mod divan;
 pub(crate) mod document;
 mod error;
 mod format;
 mod go_benchmark;
 mod google_benchmark;
+mod google_benchmark_console;
 mod hyperfine;
+mod hyperfine_console;
 mod jmh;
 mod json;
+mod json_numbers;
+mod libtest;
 mod lines;
+mod log_prefix;
+mod not_a_number;
 mod number;
 mod pattern;
 mod pytest_benchmark;
+mod pytest_benchmark_console;
+mod reading;
 mod recognise;
 mod talos;
 #[cfg(test)]
 mod tests;
+mod text;
+mod unread;
 
 pub use compare::{
-    Change, CompareOptions, CompareResultsError, ComparedChart, ResultsComparison, SampleSummary,
-    compare,
+    Change, CompareOptions, CompareResultsError, ComparedChart, DifferentUnits, ResultsComparison,
+    SampleSummary, compare,
 };
 pub use criterion::is_criterion_result;
 pub use error::{FormatError, Place, ReadError};
 pub use format::{Format, Output};
 pub use json::JsonPointer;
 pub use pattern::LinePattern;
+pub use reading::Reading;
+pub use unread::{ReadHint, UnreadValue, unread_values};
 
 /// The name of a value when neither the format nor the output gives one.
 const UNNAMED: &str = "value";

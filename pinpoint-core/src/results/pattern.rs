@@ -1,15 +1,14 @@
 //! A regular expression, matched line by line.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use regex::Regex;
 
 use super::charts::Charts;
-use super::number::{self, Number};
-use super::{FormatError, Place, ReadError, UNNAMED};
-use crate::{Direction, Series};
+use super::number::{self, Number, Printed};
+use super::{FormatError, Place, ReadError, Reading, UNNAMED};
+use crate::Direction;
 
 /// A regular expression with a group named `value`, and perhaps `name` and
 /// `unit`.
@@ -73,10 +72,7 @@ fn at_fault(pattern: &str, error: &regex_syntax::Error) -> FormatError {
 }
 
 /// Reads every match in every line.
-pub(super) fn read(
-    pattern: &LinePattern,
-    text: &str,
-) -> Result<BTreeMap<String, Series>, ReadError> {
+pub(super) fn read(pattern: &LinePattern, text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
     for (index, line) in text.lines().enumerate() {
         for found in pattern.0.captures_iter(line) {
@@ -92,12 +88,21 @@ pub(super) fn read(
                 line: index + 1,
                 column: line[..start].chars().count() + 1,
             };
-            let number = match number::number(value) {
-                Some(Number::Finite(number)) => number,
-                Some(Number::NotFinite) => {
+            let number = match number::printed(value) {
+                // The pattern says that it is one number.
+                Some(Printed::Sure(Number::Finite(number)) | Printed::DecimalOrList(number)) => {
+                    number
+                }
+                Some(Printed::Sure(Number::NotFinite)) => {
                     return Err(ReadError::NotFinite {
                         place,
                         found: format!("`{value}`"),
+                    });
+                }
+                Some(Printed::Ambiguous) => {
+                    return Err(ReadError::Ambiguous {
+                        place,
+                        found: value.into(),
                     });
                 }
                 None => {

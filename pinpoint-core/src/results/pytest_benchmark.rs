@@ -10,14 +10,13 @@
 //! 5.3.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
 use super::charts::Charts;
 use super::document::{self, Elements, Member, Numbers};
-use super::{Place, ReadError};
-use crate::{Direction, Series};
+use super::{Place, ReadError, Reading};
+use crate::Direction;
 
 #[derive(Deserialize)]
 struct Benchmark<'a> {
@@ -31,7 +30,7 @@ struct Statistics {
     data: Option<Numbers>,
 }
 
-pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
     let take = |index, Benchmark { fullname, stats }: Benchmark| {
         match stats.data {
@@ -41,7 +40,7 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
             ),
             present: Vec::new(),
         }),
-        Some(Numbers(None)) => charts.fail(&fullname),
+        Some(Numbers(None)) => charts.fail(&fullname, "one of its rounds is not a number"),
         Some(Numbers(Some(rounds))) => {
             charts.add_once(&fullname, rounds, Some("s"), Direction::Down, || {
                 Place::Json(format!("/benchmarks/{index}"))

@@ -10,29 +10,53 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::{Format, catch2, go_benchmark, lines, talos};
+use super::{
+    Format, catch2, catch2_console, criterion_console, divan, go_benchmark,
+    google_benchmark_console, hyperfine_console, libtest, lines, not_a_number,
+    pytest_benchmark_console, talos, text,
+};
 
 pub(super) fn recognise(output: &[u8]) -> Option<Format> {
-    // Lines that are not text do not count: `read` will name them if others are
-    // measurements.
-    let text = String::from_utf8_lossy(output);
+    let text = text::lines(output);
     let begin = text.trim_start();
     if begin.starts_with('<') && catch2::recognise(begin) {
         Some(Format::Catch2)
     } else if begin.starts_with(['{', '['])
-        && let Some(format) = json(begin)
+        && let Some(format) = json(&not_a_number::as_null(begin.into()))
     {
         Some(format)
     } else if talos::recognise(&text) {
         Some(Format::Talos)
-    } else if go_benchmark::recognise(&text) {
-        Some(Format::GoBenchmark)
-    } else if lines::recognise(output) {
-        Some(Format::Lines)
     } else {
-        None
+        BY_LINES
+            .iter()
+            .find(|(_, recognise)| recognise(&text))
+            .map(|(format, _)| format.clone())
     }
 }
+
+/// Whether a text is in a format.
+type Recognise = fn(&str) -> bool;
+
+/// Formats that are recognised by a line, in the order in which they are tried: the tables of tools
+/// have lines that others would take for theirs.
+const BY_LINES: [(Format, Recognise); 9] = [
+    (Format::GoBenchmark, go_benchmark::recognise),
+    (Format::HyperfineConsole, hyperfine_console::recognise),
+    (Format::CriterionConsole, criterion_console::recognise),
+    (Format::Catch2Console, catch2_console::recognise),
+    (
+        Format::PytestBenchmarkConsole,
+        pytest_benchmark_console::recognise,
+    ),
+    (Format::Divan, divan::recognise),
+    (Format::Libtest, libtest::recognise),
+    (
+        Format::GoogleBenchmarkConsole,
+        google_benchmark_console::recognise,
+    ),
+    (Format::Lines, lines::recognise),
+];
 
 /// Looks at a JSON document until its format is known.
 fn json(text: &str) -> Option<Format> {

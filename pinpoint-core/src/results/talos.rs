@@ -21,20 +21,22 @@
 //! TALOSDATA), and `testing/mozharness/external_tools/performance-artifact-schema.json`.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
 use super::charts::Charts;
 use super::document::{self, Elements, Member, Members, Number, Numbers};
-use super::lines::column_of;
-use super::{Place, ReadError};
-use crate::{Direction, Series};
+use super::text::column_of;
+use super::{Place, ReadError, Reading, not_a_number};
+use crate::Direction;
 
 const PERFHERDER: &str = "PERFHERDER_DATA: ";
 const TALOS: &str = "TALOSDATA: ";
 
-pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+/// The reason why a chart has failed.
+const NO_NUMBER: &str = "one of its values is not a number";
+
+pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
     let is_perfherder = text.contains(PERFHERDER);
     let marker = if is_perfherder { PERFHERDER } else { TALOS };
@@ -46,13 +48,14 @@ pub(super) fn read(text: &str) -> Result<BTreeMap<String, Series>, ReadError> {
             line: index + 1,
             column: column_of(line, json),
         };
+        let document = not_a_number::as_null(json.into());
         let read = if is_perfherder {
             let take = |_, suite: Suite| add_suite(&mut charts, suite, &place);
             let seed = Member("suites", Elements::new(take));
-            document::read(json, "Perfherder", seed)
+            document::read(&document, "Perfherder", seed)
         } else {
             let take = |_, test: Test| add_test(&mut charts, test, &place);
-            document::read(json, "Talos", Elements::new(take))
+            document::read(&document, "Talos", Elements::new(take))
         };
         read.map_err(|error| moved(error, index, column_of(line, json)))?;
     }
@@ -143,7 +146,7 @@ fn add_suite(charts: &mut Charts, suite: Suite, place: &Place) {
                     place.clone()
                 });
             }
-            None => charts.fail(&chart),
+            None => charts.fail(&chart, NO_NUMBER),
         };
     let single = |value| match value {
         Number::Finite(value) => Some(vec![value]),
@@ -198,7 +201,7 @@ fn add_test(charts: &mut Charts, test: Test, place: &Place) {
     let suite = test.testrun.suite;
     let mut add = |chart: &str, values: Option<Vec<f64>>| match values {
         Some(values) => charts.add(chart, values, None, Direction::Unknown, || place.clone()),
-        None => charts.fail(chart),
+        None => charts.fail(chart, NO_NUMBER),
     };
     match test.summary.map(|summary| summary.suite) {
         Some(Number::Finite(value)) => add(&suite, Some(vec![value])),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{Format, FormatError, Place, ReadError};
+use super::{Format, FormatError, Place, ReadError, unread_values};
 use crate::Series;
 
 fn format(text: &str) -> Format {
@@ -59,6 +59,9 @@ mod names {
             let error = text.parse::<Format>().unwrap_err();
             assert_eq!(error, FormatError::Unknown(text.into()));
             assert!(error.to_string().contains("regex:PATTERN"));
+            for (_, name) in crate::results::format::NAMES {
+                assert!(error.to_string().contains(name), "{name}");
+            }
         }
     }
 
@@ -143,9 +146,9 @@ mod lines {
 
     #[test]
     fn two_units_for_one_name_are_an_error() {
-        let message = error("lines", "a: 1 ms\nb: 2\na: 3 s").to_string();
+        let message = error("lines", "a: 1 ms\nb: 2\na: 3 MB").to_string();
         assert!(
-            message.starts_with("line 3, column 4 gives `a` in `s`"),
+            message.starts_with("line 3, column 4 gives `a` in `MB`"),
             "{message}"
         );
         assert!(matches!(
@@ -180,13 +183,98 @@ mod lines {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_named() {
-        for format in ["lines", "auto", "json:/a", "regex:(?<value>1)"] {
-            match (format, error(format, b"a: 1\n\xc3\xa9 \xff\n")) {
-                (_, ReadError::NotUtf8(place)) => assert_eq!(place, text_place(2, 3)),
-                (_, other) => panic!("{other}"),
-            }
+    fn bytes_that_are_no_text_are_named_in_documents_and_skipped_in_lines() {
+        let output = b"a: 1\n\xc3\xa9 \xff\n";
+        match error("json:/a", output) {
+            ReadError::NotUtf8(place) => assert_eq!(place, text_place(2, 3)),
+            other => panic!("{other}"),
         }
+        for text in ["lines", "auto", "regex:(?<name>a): (?<value>1)"] {
+            let charts = format(text).read(output).unwrap();
+            assert_eq!(charts["a"].values, [1.0], "{text}");
+        }
+        let charts = Format::Auto
+            .read(b"caf\xe9 warming up\ntime: 12.5 \xb5s\n")
+            .unwrap();
+        assert_eq!(charts["time"].unit.as_deref(), Some("\u{b5}s"));
+    }
+
+    #[test]
+    fn what_people_print_is_read() {
+        for (output, value, unit) in [
+            ("time: 12.5ms", 12.5, Some("ms")),
+            ("time: \u{1b}[32m12.5 ms\u{1b}[0m", 12.5, Some("ms")),
+            ("time: 12,5 ms", 12.5, Some("ms")),
+            ("time: 100,0 ms", 100.0, Some("ms")),
+            ("time: 10,052.10 ms", 10052.1, Some("ms")),
+            ("time: 1,234,567 ns", 1_234_567.0, Some("ns")),
+            ("time = 12.5 ms", 12.5, Some("ms")),
+            ("time: 12.5 ms \u{b1} 0.2 ms", 12.5, Some("ms")),
+            ("time: 12.5 \u{b1} 0.2 ms", 12.5, Some("ms")),
+            ("time: 12.5 ms (+/- 0.2)", 12.5, Some("ms")),
+            ("2026-11-26 10:00:00,123 INFO time: 5 ms", 5.0, Some("ms")),
+            ("[12:00:01] [info] time: 5 ms", 5.0, Some("ms")),
+            ("10 %\r100 %\rtime: 5 ms\r", 5.0, Some("ms")),
+            ("time: 99.5%", 99.5, Some("%")),
+            ("time: 99.5 MB/s", 99.5, Some("MB/s")),
+            ("time: 99.5req/s", 99.5, Some("req/s")),
+            ("time: 5e3ops/sec", 5000.0, Some("ops/sec")),
+            ("\u{feff}time: 5", 5.0, None),
+        ] {
+            assert_eq!(
+                read("auto", output),
+                [chart("time", &[value], unit)],
+                "{output}"
+            );
+        }
+        let utf_16: Vec<u8> = "\u{feff}time: 5 \u{b5}s\r\n"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        let charts = Format::Auto.read(&utf_16).unwrap();
+        assert_eq!(charts["time"].values, [5.0]);
+    }
+
+    #[test]
+    fn what_can_be_read_in_two_ways_is_not() {
+        for output in [
+            "time: 1,234 ms",
+            "cpu: 2,3",
+            "commit: 7b",
+            "hash: 5d3a",
+            "speedup: 3x",
+            "iterations: 30",
+            "test_a.py: 1000",
+            "Timer precision: 20 ns",
+        ] {
+            let recognised = Format::Auto.read(output.as_bytes());
+            assert!(
+                matches!(recognised, Err(ReadError::NothingRecognised)),
+                "{output}"
+            );
+        }
+        // Beside clear values of its chart, it takes all of them away.
+        let output = "lat: 9,012.3 ms\nlat: 9,012 ms\ntime: 5 ms\nitems: 1,000\n";
+        let reading = Format::Auto.read_with_failures(output.as_bytes()).unwrap();
+        assert_eq!(reading.charts.keys().collect::<Vec<_>>(), ["time"]);
+        assert_eq!(
+            reading.failed["lat"],
+            "line 2, column 6 gives it as `9,012`, which can be read in two ways"
+        );
+        assert!(!reading.failed.contains_key("items"));
+        let message = error("lines", "lat: 9,012 ms").to_string();
+        assert!(
+            message.contains("`lat`, which failed: line 1, column 6"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn values_in_units_of_one_dimension_are_converted_to_the_first() {
+        assert_eq!(
+            read("lines", "a: 950 ms\na: 1.2 s\na: 5 us"),
+            [chart("a", &[950.0, 1200.0, 0.005], Some("ms"))]
+        );
     }
 }
 
@@ -232,10 +320,10 @@ mod json {
     #[test]
     fn what_is_no_number_is_named_with_its_place() {
         for (pointer, at, what) in [
-            ("/bad/null", "/bad/null", "null"),
+            ("/bad/null", "/bad/null", "null or NaN"),
             ("/bad/text", "/bad/text", "the text \"fast\""),
             ("/bad/deep", "/bad/deep/0", "an array"),
-            ("/bad/some", "/bad/some/1", "null"),
+            ("/bad/some", "/bad/some/1", "null or NaN"),
             ("/nested", "/nested/a~1b", "an object"),
         ] {
             match error(&format!("json:{pointer}"), DOCUMENT) {
@@ -361,6 +449,12 @@ mod regex {
             }
             other => panic!("{other}"),
         }
+        let found = error(r"regex:took (?<value>\S+)", "took 1,234 ms");
+        assert!(matches!(found, ReadError::Ambiguous { .. }));
+        assert_eq!(
+            read(r"regex:took (?<value>\S+)", "took 1,5 ms"),
+            [chart("value", &[1.5], None)]
+        );
         let found = error(r"regex:took (?<value>\w+)", "took inf");
         assert!(matches!(found, ReadError::NotFinite { .. }));
     }
@@ -401,6 +495,7 @@ mod anything {
             4 => proptest::sample::select(vec![
                 "a", ": ", "1.5", "ms", "\n", "\r", "{", "}", "[", "]", "\"a\":", ",", "null",
                 "1e999", "nan", "-inf", "0", "-", " ", "µ", "\"", "e", "\u{2028}",
+                "\u{1b}[", "12:00:01 ", "[info] ", " = ", "1,234", "│", "±", "%", "NaN", "took ",
             ])
             .prop_map(|text| text.as_bytes().to_vec()),
             1 => any::<Vec<u8>>(),
@@ -419,6 +514,15 @@ mod anything {
                     prop_assert_eq!(charts.is_empty(), format == Format::Time);
                 }
                 Err(error) => prop_assert!(!error.to_string().is_empty()),
+            }
+        }
+
+        #[test]
+        fn what_is_not_read_is_found_without_a_panic(output in outputs()) {
+            for format in [None, Some(&Format::Lines), Some(&Format::Auto)] {
+                let unread = unread_values(&output, format);
+                prop_assert!(unread.len() <= 5);
+                prop_assert!(unread.iter().all(|unread| !unread.hint.to_string().is_empty()));
             }
         }
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pinpoint_core::results::{Format, Place, ReadError, is_criterion_result};
+use pinpoint_core::results::{Format, Place, ReadError, is_criterion_result, unread_values};
 use pinpoint_core::{Aggregate, Direction, Series};
 use proptest::prelude::*;
 
 /// The files, each with its format.
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 19] = [
     ("hyperfine.json", "hyperfine"),
     ("google-benchmark-1.7.json", "gbench"),
     ("google-benchmark-1.9.json", "gbench"),
@@ -22,6 +22,13 @@ const FILES: [(&str, &str); 12] = [
     ("chromium-charts.json", "chromium"),
     ("perfherder.log", "talos"),
     ("talosdata.log", "talos"),
+    ("hyperfine.txt", "hyperfine-console"),
+    ("criterion.txt", "criterion-console"),
+    ("google-benchmark-1.7.txt", "gbench-console"),
+    ("pytest-benchmark.txt", "pytest-benchmark-console"),
+    ("catch2-2.13.txt", "catch2-console"),
+    ("libtest.txt", "libtest"),
+    ("divan.txt", "divan"),
 ];
 
 fn folder() -> PathBuf {
@@ -79,7 +86,13 @@ fn check(charts: &BTreeMap<String, Series>, expected: &[Line]) {
     for (name, count, first, unit, direction) in expected {
         let series = &charts[*name];
         assert_eq!(series.values.len(), *count, "{name}");
-        assert_eq!(series.values[0], *first, "{name}");
+        // The last bit may differ where a unit was converted.
+        let difference = (series.values[0] - first).abs();
+        assert!(
+            difference <= first.abs() * f64::EPSILON,
+            "{name}: {} instead of {first}",
+            series.values[0]
+        );
         assert_eq!(series.unit.as_deref(), *unit, "{name}");
         assert_eq!(series.direction, *direction, "{name}");
     }
@@ -407,6 +420,129 @@ mod whole {
     }
 
     #[test]
+    fn consoles() {
+        expect(
+            "hyperfine.txt",
+            &[
+                ("sleep 0.01", 1, 0.0186, Some("s"), Down),
+                ("sleep 0.02", 1, 0.0223, Some("s"), Down),
+            ],
+        );
+        expect(
+            "criterion.txt",
+            &[
+                (
+                    "a name that is longer than its column",
+                    1,
+                    191.65,
+                    Some("ns"),
+                    Down,
+                ),
+                ("sum 1000", 1, 3374.9, Some("ns"), Down),
+                ("sums/fold/100", 1, 506.06, Some("ns"), Down),
+                ("sums/fold/1000000", 1, 4_743_400.0, Some("ns"), Down),
+            ],
+        );
+        expect(
+            "divan.txt",
+            &[
+                ("dv/deep/bytes", 1, 26.79, Some("ns"), Down),
+                ("dv/deep/sleep", 1, 1_074_000.0, Some("ns"), Down),
+                ("dv/fold/100", 1, 70.63, Some("ns"), Down),
+                ("dv/fold/1000", 1, 528.5, Some("ns"), Down),
+                ("dv/parse", 1, 26.79, Some("ns"), Down),
+            ],
+        );
+        let long = "a_benchmark_with_a_rather_long_name_that_needs_room";
+        let long_cpu = format!("{long} cpu_time");
+        expect(
+            "google-benchmark-1.7.txt",
+            &[
+                ("Micro/real_time", 1, 0.048, Some("us"), Down),
+                ("Micro/real_time cpu_time", 1, 0.048, Some("us"), Down),
+                ("Sum/100", 1, 214.0, Some("ns"), Down),
+                ("Sum/100 cpu_time", 1, 214.0, Some("ns"), Down),
+                ("Sum/100000", 1, 20810062.0, Some("ns"), Down),
+                ("Sum/100000 cpu_time", 1, 775605.0, Some("ns"), Down),
+                (long, 1, 963.0, Some("ns"), Down),
+                (&long_cpu, 1, 49.3, Some("ns"), Down),
+            ],
+        );
+        expect(
+            "catch2-2.13.txt",
+            &[
+                ("other/sum 100", 1, 240.173, Some("ns"), Down),
+                (
+                    "sums/a name that is longer than its column in the table of Catch2 is",
+                    1,
+                    139.602,
+                    Some("ns"),
+                    Down,
+                ),
+                (
+                    "sums/large/sum <10000> & more",
+                    1,
+                    22665.8,
+                    Some("ns"),
+                    Down,
+                ),
+                ("sums/sum 100", 1, 280.25, Some("ns"), Down),
+            ],
+        );
+        expect(
+            "libtest.txt",
+            &[
+                ("tests::sum_100", 1, 323.79, Some("ns/iter"), Down),
+                ("tests::sum_100000", 1, 207_781.12, Some("ns/iter"), Down),
+            ],
+        );
+        expect(
+            "pytest-benchmark.txt",
+            &[
+                ("test_join", 1, 282.05e-9, Some("s"), Down),
+                ("test_sum[1000]", 1, 10.93e-6, Some("s"), Down),
+                ("test_sum[10]", 1, 339.6e-9, Some("s"), Down),
+            ],
+        );
+    }
+
+    /// Each tool says in its own way what failed.
+    #[test]
+    fn failures_are_named() {
+        for (file_name, expected) in [
+            (
+                "google-benchmark-1.7.txt",
+                vec![
+                    ("Broken", "Google Benchmark says `no data`"),
+                    ("Broken cpu_time", "Google Benchmark says `no data`"),
+                ],
+            ),
+            (
+                "catch2-2.13.txt",
+                vec![
+                    ("failing/sum 7", "Catch2 says that its test case failed"),
+                    ("other/broken", "Catch2 says `no data`"),
+                ],
+            ),
+            (
+                "libtest.txt",
+                vec![("tests::broken", "the test harness says `FAILED`")],
+            ),
+            (
+                "pytest-benchmark.txt",
+                vec![("test_bad", "pytest says that it failed")],
+            ),
+        ] {
+            let reading = Format::Auto.read_with_failures(file(file_name).as_bytes());
+            let failed = reading.expect("it is sound").failed;
+            let failed: Vec<(&str, &str)> = (failed.iter())
+                .map(|(name, reason)| (name.as_str(), reason.as_str()))
+                .collect();
+            assert_eq!(failed, expected, "{file_name}");
+        }
+    }
+
+    #[test]
     fn criterion_folder() {
         let files = criterion();
         let charts = Format::Criterion.read(&files).expect("it is sound");
@@ -482,6 +618,11 @@ mod recognised {
             "Benchmarking 100 3 ns",
             "BenchmarkSort-2",
             "BenchmarkSort-2 passed 3 times",
+            "Benchmark 1: sleep 1\nTime of day: now",
+            "  time:   [-0.3% +0.1% +0.5%]",
+            "test a ... bench: 1,234 ns",
+            "test a ... FAILED",
+            "a 5 ns 5 ns",
             "the line PERFHERDER_DATA: is missing",
             "",
             "{",
@@ -573,6 +714,78 @@ mod damaged {
         }
     }
 
+    /// Cut anywhere, a table gives some of its values, and none that is not in the whole.
+    #[test]
+    fn a_table_cut_anywhere_gives_whole_values_only() {
+        for (name, format) in FILES.iter().filter(|(name, _)| name.ends_with(".txt")) {
+            let output = file(name);
+            let whole = super::format(format).read_with_failures(output.as_bytes());
+            let whole = whole.expect("it is sound");
+            for end in (0..output.len()).filter(|end| output.is_char_boundary(*end)) {
+                let Ok(part) = read(format, &output[..end]) else {
+                    continue;
+                };
+                for (chart, series) in part {
+                    let is_whole = match whole.charts.get(&chart) {
+                        Some(all) => {
+                            all.values.starts_with(&series.values) && all.unit == series.unit
+                        }
+                        // What is said of it at the end is cut off.
+                        None => whole.failed.contains_key(&chart),
+                    };
+                    assert!(is_whole, "{name} cut at {end} gives {chart}: {series:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn parts_of_consoles_that_are_no_results_are_skipped() {
+        for (format, output, expected) in [
+            (
+                "gbench-console",
+                "Sum_mean 4 ns 4 ns 2\nSum_median 4 ns 4 ns 2\nSum_stddev 1 ns 1 ns 2\nSum_cv 14.38 % 13.51 % 2\nother_mean 5 ns 5 ns 9\nBig_BigO 1.2 N 1.2 N\n",
+                vec![("other_mean", 5.0), ("other_mean cpu_time", 5.0)],
+            ),
+            (
+                "gbench-console",
+                "a b/1 4 ns 4 ns 2\na b/1_mean 4 ns 4 ns 2\n  c 4 ns 4 ns 2\n",
+                vec![("a b/1", 4.0), ("a b/1 cpu_time", 4.0)],
+            ),
+            (
+                "criterion-console",
+                "a                       time:   [1.5 ms 2.5 ms 3.5 ms]\n   change:\n   time:   [-0.3% +0.1% +0.5%] (p = 0.1 > 0.05)\n   thrpt:  [1 B/s 1 B/s 1 B/s]\nBenchmarking a/long: Analyzing\na/long\n                        time:   [1 cycles 2 cycles 3 cycles]\n",
+                vec![("a", 2_500_000.0), ("a/long", 2.0)],
+            ),
+            (
+                "hyperfine-console",
+                "Benchmark #1: a: b\n  Time (mean ± σ):     1.500 s ±  0.002 s    [User: 0.4 ms, System: 0.4 ms]\nBenchmark 2: c\n  Time (abs ≡):        2.0 ms               [User: 0.4 ms, System: 0.4 ms]\nBenchmark 3: d\n  Time (mean ± σ):     1.0 ms ±  0.0 ms    [User: 0.4 ms, System: 0.4 ms]\n  Warning: Ignoring non-zero exit code.\n",
+                vec![("a: b", 1.5), ("c", 0.002)],
+            ),
+            (
+                "libtest",
+                "test a ... ok\ntest b - should panic ... bench:   1,234,567 ns/iter (+/- 3)\n",
+                vec![("b - should panic", 1_234_567.0)],
+            ),
+            (
+                "divan",
+                "Timer precision: 20 ns\nexample     fastest       │ slowest       │ median        │ mean          │ samples │ iters\n├─ deep                  │               │               │               │         │\n│  ├─ a  b  1 ns          │ 3 ns          │ 2 µs          │ 2 ns          │ 100     │ 51200\n│  │       5 GB/s        │ 5 GB/s       │ 5 GB/s       │ 5 GB/s       │         │\n╰─ c        (ignored)     │               │               │               │         │\n",
+                vec![("example/deep/a  b", 2000.0)],
+            ),
+            (
+                "pytest-benchmark-console",
+                "Name (time in ms)      Mean       OPS (Kops/s)\n----\ntest a (NOW)     1,500.5 (1.0)     2.5 (>1000.0)\n----\n\ntest_b  1.0  2.0\n",
+                vec![("test a (NOW)", 1.5005)],
+            ),
+        ] {
+            let charts = read(format, output).unwrap_or_else(|error| panic!("{format}: {error}"));
+            let charts: Vec<(&str, f64)> = (charts.iter())
+                .map(|(name, series)| (name.as_str(), series.values[0]))
+                .collect();
+            assert_eq!(charts, expected, "{format}");
+        }
+    }
+
     #[test]
     fn a_folder_with_a_file_cut_or_missing_gives_nothing() {
         let whole = criterion();
@@ -614,8 +827,8 @@ mod damaged {
             ),
             (
                 "hyperfine",
-                "{\"results\": [{\"command\": \"a\", \"times\": [NaN]}]}",
-                "line 1, column 41",
+                "{\"results\": [{\"command\": \"a\", \"times\": [nan]}]}",
+                "line 1, column 42",
             ),
             (
                 "hyperfine",
@@ -656,8 +869,8 @@ mod damaged {
             ),
             (
                 "gbench",
-                "{\"benchmarks\": [{\"name\": \"a\", \"real_time\": 1, \"time_unit\": \"ns\"}, {\"name\": \"a\", \"real_time\": 1, \"time_unit\": \"us\"}]}",
-                "/benchmarks/1 gives `a` in `us`",
+                "{\"benchmarks\": [{\"name\": \"a\", \"real_time\": 1, \"time_unit\": \"ns\"}, {\"name\": \"a\", \"real_time\": 1, \"time_unit\": \"MB\"}]}",
+                "/benchmarks/1 gives `a` in `MB`",
             ),
             (
                 "gbench",
@@ -730,8 +943,8 @@ mod damaged {
             ),
             (
                 "chromium",
-                "[{\"name\": \"a\", \"unit\": \"ms\", \"sampleValues\": [1]}, {\"name\": \"a\", \"unit\": \"s\", \"sampleValues\": [1]}]",
-                "/1 gives `a` in `s`",
+                "[{\"name\": \"a\", \"unit\": \"ms\", \"sampleValues\": [1]}, {\"name\": \"a\", \"unit\": \"MB\", \"sampleValues\": [1]}]",
+                "/1 gives `a` in `MB`",
             ),
             (
                 "chromium",
@@ -750,8 +963,8 @@ mod damaged {
             ),
             (
                 "chromium-by-name",
-                "[{\"name\": \"a\", \"unit\": \"ms\", \"sampleValues\": [1]}, {\"name\": \"a\", \"unit\": \"s\", \"sampleValues\": [1]}]",
-                "/1 gives `a` in `s`",
+                "[{\"name\": \"a\", \"unit\": \"ms\", \"sampleValues\": [1]}, {\"name\": \"a\", \"unit\": \"MB\", \"sampleValues\": [1]}]",
+                "/1 gives `a` in `MB`",
             ),
             ("chromium-by-name", "{\"charts\": {}}", "line 1, column 0"),
             (
@@ -818,6 +1031,20 @@ mod damaged {
         ));
     }
 
+    /// Lines in another encoding than the results are skipped.
+    #[test]
+    fn lines_in_latin_1_are_no_damage() {
+        for (format, output) in [
+            ("gobench", &b"caf\xe9\nBenchmarkA-2 100 12.5 ns/op\n"[..]),
+            ("talos", b"caf\xe9\nPERFHERDER_DATA: {\"suites\": [{\"name\": \"s\", \"value\": 12.5, \"subtests\": []}]}\n"),
+        ] {
+            let recognised = Format::recognise(output).expect("it is recognised");
+            assert_eq!(recognised.to_string(), format);
+            let charts = recognised.read(output).expect("it is sound");
+            assert_eq!(charts.values().next().map(|series| series.values[0]), Some(12.5));
+        }
+    }
+
     /// A chart is whole or not there; the others are not touched by it.
     #[test]
     fn what_failed_is_left_out() {
@@ -825,6 +1052,30 @@ mod damaged {
             (
                 "hyperfine",
                 r#"{"results": [{"command": "a", "times": [1, null]}, {"command": "b", "times": [2]}]}"#,
+            ),
+            (
+                "hyperfine",
+                r#"{"results": [{"command": "a", "times": [1, 2], "exit_codes": [0, 139]}, {"command": "b", "times": [2], "exit_codes": [0]}]}"#,
+            ),
+            (
+                "hyperfine",
+                r#"{"results": [{"command": "a", "times": [1], "exit_codes": [null]}, {"command": "b", "times": [2], "exit_codes": []}]}"#,
+            ),
+            (
+                "hyperfine",
+                r#"{"results": [{"command": "a", "times": [1, NaN]}, {"command": "b", "times": [2], "mean": Infinity}]}"#,
+            ),
+            (
+                "gbench",
+                r#"{"benchmarks": [{"name": "a", "real_time": NaN}, {"name": "b", "real_time": 2}]}"#,
+            ),
+            (
+                "gobench",
+                "pkg: a\nBenchmarkX-2 1 3 ns/op\nFAIL\nFAIL\ta\t0.1s\npkg: b\nBenchmarkX-2 1 3 ns/op\nPASS\nFAIL\tother [build failed]\n",
+            ),
+            (
+                "catch2",
+                r#"<Catch><TestCase name="a"><BenchmarkResults name="c"><mean value="1"/></BenchmarkResults><OverallResult success="false"/></TestCase><TestCase name="b"><BenchmarkResults name="c"><mean value="2"/></BenchmarkResults><OverallResult success="true"/></TestCase></Catch>"#,
             ),
             (
                 "gbench",
@@ -871,6 +1122,31 @@ mod damaged {
             let charts = read(format, output).unwrap_or_else(|error| panic!("{format}: {error}"));
             let names: Vec<&str> = charts.keys().map(|name| &name[..1]).collect();
             assert_eq!(names, ["b"], "{format}: {output}");
+        }
+        for (format, output, wanted) in [
+            (
+                "hyperfine",
+                r#"{"results": [{"command": "a", "times": [1, 2], "exit_codes": [0, 139]}]}"#,
+                "`a`, which failed: its command exited with 139; json:/results/0/times takes",
+            ),
+            (
+                "gbench",
+                r#"{"benchmarks": [{"name": "a", "real_time": 0, "error_occurred": true, "error_message": "no data"}]}"#,
+                "`a`, which failed: Google Benchmark says `no data`",
+            ),
+            (
+                "gobench",
+                "BenchmarkX-2 1 3 ns/op\n--- FAIL: BenchmarkY\nFAIL\n",
+                "`BenchmarkX-2`, which failed: go test says `FAIL`, `BenchmarkY`, which failed",
+            ),
+            (
+                "catch2",
+                r#"<Catch><BenchmarkResults name="a"><failed message="no data"/></BenchmarkResults></Catch>"#,
+                "`a`, which failed: Catch2 says `no data`",
+            ),
+        ] {
+            let message = fault(format, output).to_string();
+            assert!(message.contains(wanted), "{message}");
         }
         let error = fault(
             "hyperfine",
@@ -943,6 +1219,61 @@ mod damaged {
         check(&charts, &[("a", 1, 2.0, Some("ns"), Down)]);
     }
 
+    /// Python and Google Benchmark write it; where it is not a value, it does not matter.
+    #[test]
+    fn nan_in_json_is_a_value_that_failed() {
+        let output = r#"{"context": {"load": NaN}, "benchmarks": [
+            {"name": "A", "run_type": "iteration", "real_time": 1.5, "time_unit": "ns", "c": 0.0, "d": -Infinity},
+            {"name": "A_cv", "run_type": "aggregate", "real_time": 0.1, "time_unit": "ns", "c": NaN}]}"#;
+        let reading = Format::Auto
+            .read_with_failures(output.as_bytes())
+            .expect("it is sound");
+        check(
+            &reading.charts,
+            &[
+                ("A", 1, 1.5, Some("ns"), Down),
+                ("A c", 1, 0.0, None, Unknown),
+            ],
+        );
+        assert_eq!(reading.failed["A d"], "its value is not a number");
+        let error = fault("json:/a/b", r#"{"a": {"b": NaN}}"#);
+        assert!(
+            error
+                .to_string()
+                .contains("/a/b holds null or NaN, not a number"),
+            "{error}"
+        );
+        let charts = read("json:/a", r#"{"a": 1, "b": NaN}"#).expect("it is sound");
+        assert_eq!(charts["a"].values, [1.0]);
+    }
+
+    #[test]
+    fn commands_of_one_name_are_told_apart_by_their_parameters() {
+        let output = r#"{"results": [
+            {"command": "nap", "times": [1], "parameters": {"n": "1"}},
+            {"command": "nap", "times": [2], "parameters": {"n": "2"}},
+            {"command": "seq 3", "times": [3], "parameters": {"n": "3"}}]}"#;
+        let charts = read("hyperfine", output).expect("it is sound");
+        let names: Vec<&str> = charts.keys().map(String::as_str).collect();
+        assert_eq!(names, ["nap [n=1]", "nap [n=2]", "seq 3"]);
+    }
+
+    #[test]
+    fn names_of_other_programs_in_gos_format_may_be_in_lower_case() {
+        let output = "goos: linux\nBenchmarkuber_zap_total 1 10149055 total-bytes\nBenchmarking 5 runs\nBenchmarked 5 3 ns\n";
+        let charts = read("auto", output).expect("it is recognised");
+        check(
+            &charts,
+            &[(
+                "Benchmarkuber_zap_total total-bytes",
+                1,
+                10149055.0,
+                Some("total-bytes"),
+                Unknown,
+            )],
+        );
+    }
+
     #[test]
     fn one_name_of_two_packages_is_two_charts() {
         let output = "pkg: a\nBenchmarkX 1 3 ns/op\npkg: b\nBenchmarkX 1 4 ns/op\nUnit q better=higher\nBenchmarkX 1 5 q\n";
@@ -997,6 +1328,9 @@ mod damaged {
             "µ",
             "\u{2028}",
             "ns/op",
+            "ms",
+            "│",
+            "1,234",
             "Benchmark",
             "PERFHERDER_DATA: ",
             "TALOSDATA: ",
@@ -1032,6 +1366,7 @@ mod damaged {
                 Err(error) => prop_assert!(!error.to_string().is_empty()),
             }
             let _ = Format::Auto.read(&output);
+            prop_assert!(unread_values(&output, None).len() <= 5);
         }
 
         #[test]

@@ -1,0 +1,125 @@
+//! The table that Google Benchmark prints.
+//!
+//! ```text
+//! Benchmark              Time             CPU   Iterations UserCounters...
+//! ------------------------------------------------------------------------
+//! Sum/100             31.2 ns         31.1 ns     22428571 bytes_per_second=12.8G/s
+//! Broken        ERROR OCCURRED: 'no data'
+//! ```
+//!
+//! The charts are those of the JSON format, `Sum/100` and `Sum/100 cpu_time`, in the unit
+//! printed, with the three digits that are printed. Counters, which are printed with prefixes,
+//! are not read, nor are the statistics of repetitions. A benchmark that was skipped, or
+//! failed, has no charts. Checked with Google Benchmark 1.7.
+
+use std::collections::BTreeSet;
+
+use super::charts::Charts;
+use super::number::{self, Number};
+use super::text::{column_of, shown};
+use super::{Place, ReadError, Reading};
+use crate::Direction;
+
+/// What statistics of repetitions are called after their benchmark. A `_cv` is in percent.
+const STATISTICS: [&str; 3] = ["_mean", "_median", "_stddev"];
+
+const UNITS: [&str; 4] = ["ns", "us", "ms", "s"];
+
+pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
+    let rows = || {
+        text.lines()
+            .enumerate()
+            .map(|(index, line)| (index, shown(line)))
+    };
+    let names: BTreeSet<&str> = rows()
+        .filter_map(|(_, line)| Some(row(line)?.name))
+        .collect();
+    let is_statistic = |name: &str| {
+        let of = STATISTICS
+            .iter()
+            .find_map(|statistic| name.strip_suffix(statistic));
+        of.is_some_and(|of| {
+            let has = |statistic: &str| names.contains(format!("{of}{statistic}").as_str());
+            names.contains(of) || STATISTICS.iter().all(|statistic| has(statistic))
+        })
+    };
+    let mut charts = Charts::default();
+    for (index, line) in rows() {
+        if let Some((name, message)) = failure(line) {
+            let reason = format!("Google Benchmark says `{message}`");
+            charts.fail(name, reason.as_str());
+            charts.fail(&format!("{name} cpu_time"), reason);
+        }
+        let Some(row) = row(line) else {
+            continue;
+        };
+        if is_statistic(row.name) {
+            continue;
+        }
+        for (chart, (number, unit)) in [
+            (row.name.to_owned(), row.time),
+            (format!("{} cpu_time", row.name), row.cpu),
+        ] {
+            match number {
+                Number::Finite(value) => {
+                    charts.add(&chart, vec![value], Some(unit), Direction::Down, || {
+                        Place::Text {
+                            line: index + 1,
+                            column: column_of(line, unit),
+                        }
+                    });
+                }
+                Number::NotFinite => charts.fail(&chart, "its value is not a number"),
+            }
+        }
+    }
+    charts.finish("a row of a single repetition in the table of Google Benchmark (the statistics of repetitions are no measurements: leave out --benchmark_report_aggregates_only)")
+}
+
+pub(super) fn recognise(text: &str) -> bool {
+    text.lines()
+        .map(shown)
+        .any(|line| row(line).is_some() || failure(line).is_some())
+}
+
+struct Row<'a> {
+    name: &'a str,
+    time: (Number, &'a str),
+    cpu: (Number, &'a str),
+}
+
+/// A name, two times with their units, and a number of iterations.
+fn row(line: &str) -> Option<Row<'_>> {
+    // Every unit ends so, and most lines of a log have none.
+    if line.starts_with(char::is_whitespace) || !line.contains("s ") {
+        return None;
+    }
+    let words: Vec<&str> = line.split_whitespace().collect();
+    // A name may have blanks in it.
+    let time = |words: &[&'_ str]| match words {
+        [number, unit] if UNITS.contains(unit) => number::number(number),
+        _ => None,
+    };
+    let at = (1..words.len().saturating_sub(4)).find(|at| {
+        let [time, cpu] = [time(&words[*at..at + 2]), time(&words[at + 2..at + 4])];
+        let iterations = words[at + 4];
+        time.is_some() && cpu.is_some() && iterations.bytes().all(|byte| byte.is_ascii_digit())
+    })?;
+    let name = &line[..words[at].as_ptr() as usize - line.as_ptr() as usize];
+    Some(Row {
+        name: name.trim(),
+        time: (time(&words[at..at + 2])?, words[at + 1]),
+        cpu: (time(&words[at + 2..at + 4])?, words[at + 3]),
+    })
+}
+
+/// The name of a benchmark that gives no values, and the reason.
+fn failure(line: &str) -> Option<(&str, &str)> {
+    ["ERROR OCCURRED: '", "SKIPPED: '"]
+        .iter()
+        .find_map(|marker| {
+            let (name, message) = line.split_once(marker)?;
+            let message = message.trim_end().strip_suffix('\'')?;
+            (!name.trim().is_empty()).then_some((name.trim(), message))
+        })
+}

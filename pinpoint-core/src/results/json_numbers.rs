@@ -1,0 +1,108 @@
+//! The numbers in a JSON document, with their places.
+
+use super::JsonPointer;
+
+/// A number, or the first of an array of numbers.
+pub(super) struct JsonNumber<'a> {
+    /// The line, counted from 1.
+    pub(super) line: usize,
+    /// The number with its name, as the document has it.
+    pub(super) text: &'a str,
+    /// The number, or the array.
+    pub(super) pointer: JsonPointer,
+}
+
+/// A value that is open.
+enum Open {
+    Array { index: usize },
+    Object { name: Option<Name> },
+}
+
+struct Name {
+    start: usize,
+    text: String,
+}
+
+/// The first numbers of a document that is sound, at least up to where it ends.
+pub(super) fn json_numbers(document: &str, most: usize) -> Vec<JsonNumber<'_>> {
+    let mut numbers: Vec<JsonNumber> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
+    let mut line = 1;
+    let mut at = 0;
+    while let Some(byte) = document.as_bytes().get(at)
+        && numbers.len() < most
+    {
+        let start = at;
+        at += 1;
+        match byte {
+            b'\n' => line += 1,
+            b'[' => open.push(Open::Array { index: 0 }),
+            b'{' => open.push(Open::Object { name: None }),
+            b']' | b'}' => {
+                open.pop();
+            }
+            b',' => match open.last_mut() {
+                Some(Open::Array { index }) => *index += 1,
+                Some(Open::Object { name }) => *name = None,
+                None => {}
+            },
+            b'"' => {
+                at = end_of_string(document, at);
+                if let Some(Open::Object { name: name @ None }) = open.last_mut() {
+                    // Of a document that is cut off it may have no end.
+                    let text = serde_json::from_str(&document[start..at]).unwrap_or_default();
+                    *name = Some(Name { start, text });
+                }
+            }
+            b'-' | b'0'..=b'9' => {
+                let rest = &document.as_bytes()[at..];
+                let is_part =
+                    |byte: &&u8| matches!(**byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
+                at += rest.iter().take_while(is_part).count();
+                // An array is named as a whole.
+                let in_array = matches!(open.last(), Some(Open::Array { .. }));
+                if let (true, Some(Open::Array { index: 1.. })) = (in_array, open.last()) {
+                    continue;
+                }
+                let path = if in_array {
+                    &open[..open.len() - 1]
+                } else {
+                    &open
+                };
+                let named = match path.last() {
+                    Some(Open::Object { name: Some(name) }) => name.start,
+                    _ => start,
+                };
+                numbers.push(JsonNumber {
+                    line,
+                    text: &document[named..at],
+                    pointer: JsonPointer::of(path.iter().map(token).collect()),
+                });
+            }
+            _ => {}
+        }
+    }
+    numbers
+}
+
+fn token(open: &Open) -> String {
+    match open {
+        Open::Array { index } => index.to_string(),
+        Open::Object { name } => (name.as_ref()).map_or_else(String::new, |name| name.text.clone()),
+    }
+}
+
+/// The byte after the quote that ends a string, or the end of the document.
+fn end_of_string(document: &str, mut at: usize) -> usize {
+    let bytes = document.as_bytes();
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'"' => return at,
+            // What it escapes may be the first byte of a longer character, which has no quote in it.
+            b'\\' => at += 1,
+            _ => {}
+        }
+    }
+    document.len()
+}

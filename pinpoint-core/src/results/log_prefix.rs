@@ -1,0 +1,140 @@
+//! What loggers write before a message.
+//!
+//! ```text
+//! 2026-11-26 10:00:00,123 INFO time: 5 ms
+//! [12:00:01] [info] time: 5 ms
+//! Nov 26 10:00:00 host bench[123]: time: 5 ms
+//! ```
+//!
+//! A time stamp, a process number or a line of source is another one in each run or each
+//! commit, and so must not become part of a metric's name. Other words before a name stay: they are the
+//! same in each run, and may tell two metrics apart.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// A time stamp, a level in brackets, or nothing.
+const START: &str = r"^\s*(?:
+    [IWEFD]\d{4}\s+\d\d:\d\d:\d\d\.\d+\s+\d+\s+\S+:\d+\]          # glog
+  | [A-Z][a-z]{2}\s+\d{1,2}\s+\d\d:\d\d:\d\d\s+\S+\s+[^\s\[:]+(?:\[\d+\])?:   # syslog
+  | (?:<<BRACKET>>|<<STAMP>>)
+)\s+";
+
+/// What may follow a time stamp.
+const NEXT: &str = r"^(?:
+    <<BRACKET>>
+  | <<STAMP>>
+  | <<LEVEL>>:?
+  | [-|]
+  | \d+\s+<<LEVEL>>:?         # a process
+  | \S+\.[a-z]+:\d+:?         # a line of source
+  | \S+:\d+\s+[-|]            # a line of a module
+  | \S+\s+[-|]\s+<<LEVEL>>    # a logger before its level
+)\s+";
+
+const STAMP: &str = r"(?:
+    \d{4}[-/.]\d\d[-/.]\d\d(?:(?:T|\s+)\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?\s*(?:Z|UTC|[+-]\d\d:?\d\d)?
+  | \d{1,2}:\d\d:\d\d(?:[.,]\d+)?
+  | \d{9,}(?:\.\d+)?
+)";
+
+/// A time stamp, a level or a process in brackets, perhaps with more.
+const BRACKET: &str = r"\[(?:
+    [^\]]*(?:\d\d:\d\d:\d\d|\d{4}[-/.]\d\d[-/.]\d\d)[^\]]*
+  | \s*<<LEVEL>>\s*
+  | \s*[\d.:]+\s*
+  | \d+:\d+:\d{4}/\d{6}[^\]]*         # Chromium
+)\]";
+
+const LEVEL: &str = r"(?i:\b(?:trace|debug|info|notice|warn|warning|error|critical|fatal)\b)";
+
+static PATTERNS: LazyLock<Option<[Regex; 2]>> = LazyLock::new(|| {
+    let pattern = |text: &str| {
+        let text = text
+            .replace("<<BRACKET>>", BRACKET)
+            .replace("<<STAMP>>", STAMP);
+        Regex::new(&format!("(?x){}", text.replace("<<LEVEL>>", LEVEL))).ok()
+    };
+    Some([pattern(START)?, pattern(NEXT)?])
+});
+
+/// The line without what a logger wrote before the message.
+pub(super) fn without_prefix(line: &str) -> &str {
+    let Some([start, next]) = &*PATTERNS else {
+        return line;
+    };
+    let Some(found) = start.find(line) else {
+        return line;
+    };
+    let mut rest = &line[found.end()..];
+    while let Some(found) = next.find(rest) {
+        rest = &rest[found.end()..];
+    }
+    rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_message_is_left() {
+        for line in [
+            "2026-11-26 10:00:00,123 INFO time: 5 ms",
+            "[12:00:01] [info] time: 5 ms",
+            "[info] time: 5 ms",
+            "[INFO ] time: 5 ms",
+            "2026-11-26T10:00:00.123456Z  INFO time: 5 ms",
+            "[2026-11-26T10:00:00Z INFO  bench] time: 5 ms",
+            "2026/11/26 10:00:00 time: 5 ms",
+            "2026/11/26 10:00:00.123456 main.go:12: time: 5 ms",
+            "2026-11-26 10:00:00,123 - bench - INFO - time: 5 ms",
+            "2026-11-26 10:00:00.123 | INFO     | __main__:<module>:5 - time: 5 ms",
+            "2026-11-26 10:00:00,123 [123] INFO: time: 5 ms",
+            "2026-11-26 10:00:00 +0100 12345 INFO time: 5 ms",
+            "I1126 10:00:00.123456   123 bench.cc:12] time: 5 ms",
+            "[123:456:1126/100000.123456:INFO:bench.cc(12)] time: 5 ms",
+            "Nov 26 10:00:00 host bench[123]: time: 5 ms",
+            "Nov  6 10:00:00 host bench: time: 5 ms",
+            "[    0.123456] time: 5 ms",
+            "10:42:17     INFO -  time: 5 ms",
+            "1764150000.123 time: 5 ms",
+            "2026-11-26 time: 5 ms",
+            "   12:00:01 time: 5 ms",
+        ] {
+            assert_eq!(without_prefix(line), "time: 5 ms", "{line}");
+        }
+    }
+
+    #[test]
+    fn names_are_not_prefixes() {
+        for line in [
+            "time: 5 ms",
+            "[sort] time: 5 ms",
+            "[1/5] time: 5 ms",
+            "INFO:root:time: 5 ms",
+            "12 threads: 5 ms",
+            "std::sort: 5 ms",
+            "at 12:00:01 time: 5 ms",
+            "1.2.3: 5 ms",
+            "info about time: 5 ms",
+            "",
+            "[",
+        ] {
+            assert_eq!(without_prefix(line), line);
+        }
+        assert_eq!(
+            without_prefix("12:00:01 reading - cold: 5 ms"),
+            "reading - cold: 5 ms"
+        );
+        for message in [
+            "sort/8: 5 ms",
+            "sort:8: 5 ms",
+            "8 threads: 5 ms",
+            "[sort] a: 5 ms",
+        ] {
+            assert_eq!(without_prefix(&format!("12:00:01 {message}")), message);
+        }
+    }
+}

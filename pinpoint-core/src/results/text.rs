@@ -1,0 +1,169 @@
+//! The output of a benchmark as text.
+//!
+//! A document is strict: what is no text in it is damage. Among lines, what programs write
+//! on a terminal is common, and none of it is part of a value: colors, a line that is written
+//! over, a byte order mark, and the µ of Latin-1.
+
+use std::borrow::Cow;
+
+use super::{Place, ReadError};
+
+const ESCAPE: char = '\u{1b}';
+
+/// A document, in UTF-8, or in UTF-16 with a byte order mark.
+pub(super) fn document(output: &[u8]) -> Result<Cow<'_, str>, ReadError> {
+    if let Some(text) = utf_16(output) {
+        return Ok(text.into());
+    }
+    utf_8(output).map(Cow::Borrowed)
+}
+
+/// A document in UTF-8.
+pub(super) fn utf_8(output: &[u8]) -> Result<&str, ReadError> {
+    match std::str::from_utf8(output) {
+        Ok(text) => Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
+        Err(error) => {
+            let sound = String::from_utf8_lossy(&output[..error.valid_up_to()]);
+            Err(ReadError::NotUtf8(place_at(&sound, sound.len())))
+        }
+    }
+}
+
+/// Lines, without colors. A line that is not UTF-8 is taken for Latin-1, which every sequence
+/// of bytes is.
+pub(super) fn lines(output: &[u8]) -> Cow<'_, str> {
+    let text: Cow<str> = match utf_16(output) {
+        Some(text) => text.into(),
+        None => match std::str::from_utf8(output) {
+            Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text).into(),
+            Err(_) => (output.split_inclusive(|byte| *byte == b'\n'))
+                .map(|line| match std::str::from_utf8(line) {
+                    Ok(line) => line.to_owned(),
+                    Err(_) => line.iter().map(|byte| char::from(*byte)).collect(),
+                })
+                .collect::<String>()
+                .into(),
+        },
+    };
+    if text.contains(ESCAPE) {
+        without_escapes(&text).into()
+    } else {
+        text
+    }
+}
+
+/// What a terminal shows in the end of a line over which others were written.
+pub(super) fn shown(line: &str) -> &str {
+    let line = line.trim_end_matches('\r');
+    line.rsplit('\r').next().unwrap_or(line)
+}
+
+/// UTF-16 with a byte order mark.
+fn utf_16(output: &[u8]) -> Option<String> {
+    let unit: fn([u8; 2]) -> u16 = match output {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return None,
+    };
+    let units = output[2..].chunks_exact(2);
+    let units: Vec<u16> = units.map(|pair| unit([pair[0], pair[1]])).collect();
+    Some(String::from_utf16_lossy(&units))
+}
+
+/// Leaves out the escape sequences of ECMA-48: `ESC [ … letter`, `ESC ] … BEL`, and `ESC` with
+/// one character or two.
+fn without_escapes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        if character != ESCAPE {
+            plain.push(character);
+            continue;
+        }
+        match characters.next() {
+            Some('[') => {
+                // A sequence without an end must not swallow the next line.
+                while let Some(next) = characters.next_if(|next| *next != '\n') {
+                    if ('\u{40}'..='\u{7e}').contains(&next) {
+                        break;
+                    }
+                }
+            }
+            Some(']') => {
+                while let Some(next) = characters.next_if(|next| *next != '\n') {
+                    if next == '\u{7}' {
+                        break;
+                    }
+                    if next == ESCAPE {
+                        characters.next_if_eq(&'\\');
+                        break;
+                    }
+                }
+            }
+            // `ESC ( B` chooses letters.
+            Some(' '..='/') => {
+                characters.next_if(|next| *next != '\n');
+            }
+            Some('\n') => plain.push('\n'),
+            Some(_) | None => {}
+        }
+    }
+    plain
+}
+
+/// The place of a byte in a text.
+pub(super) fn place_at(text: &str, byte: usize) -> Place {
+    let before = text.get(..byte).unwrap_or(text);
+    let last_line = before.rsplit('\n').next().unwrap_or_default();
+    Place::Text {
+        line: before.matches('\n').count() + 1,
+        column: last_line.chars().count() + 1,
+    }
+}
+
+/// The column, counted from 1 in characters, of a part of a line.
+pub(super) fn column_of(line: &str, part: &str) -> usize {
+    let before = (part.as_ptr() as usize).saturating_sub(line.as_ptr() as usize);
+    line.get(..before).unwrap_or_default().chars().count() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colors_are_left_out() {
+        for (colored, plain) in [
+            ("time: \u{1b}[32m5 ms\u{1b}[0m\n", "time: 5 ms\n"),
+            ("\u{1b}[1;38;5;12mtime\u{1b}[m: 5", "time: 5"),
+            ("\u{1b}]0;title\u{7}time: 5", "time: 5"),
+            (
+                "\u{1b}]8;;http://a\u{1b}\\time\u{1b}]8;;\u{1b}\\: 5",
+                "time: 5",
+            ),
+            ("\u{1b}(Btime: 5\u{1b}", "time: 5"),
+            ("cut \u{1b}[3\ntime: 5", "cut \ntime: 5"),
+        ] {
+            assert_eq!(lines(colored.as_bytes()), plain);
+        }
+    }
+
+    #[test]
+    fn other_encodings_are_read() {
+        assert_eq!(lines(b"a\n5 \xb5s\n\xc2\xb5\n"), "a\n5 µs\nµ\n");
+        assert_eq!(lines(b"\xef\xbb\xbfa: 5"), "a: 5");
+        assert_eq!(lines(b"\xff\xfea\0:\0 \x005\0"), "a: 5");
+        assert_eq!(lines(b"\xfe\xff\0a\0:\0 \x005"), "a: 5");
+        assert!(matches!(
+            document(b"{\"a\": \xff}"),
+            Err(ReadError::NotUtf8(_))
+        ));
+        assert!(matches!(document(b"\xff\xfe{\0}\0"), Ok(text) if text == "{}"));
+    }
+
+    #[test]
+    fn only_the_last_writing_of_a_line_is_shown() {
+        assert_eq!(shown("10 %\r100 %\rtime: 5 ms\r"), "time: 5 ms");
+        assert_eq!(shown("time: 5 ms"), "time: 5 ms");
+    }
+}
