@@ -15,8 +15,11 @@ use pinpoint_backends::store::{LockError, StoreError};
 use pinpoint_backends::swarming::CommandError;
 use pinpoint_core::bots::UnknownBot;
 use pinpoint_core::profile::ReadProfileError;
-use pinpoint_core::{DriveError, ExecutorError, JournalError};
+use pinpoint_core::results::{MetricDoubt, ReadHint, Unread};
+use pinpoint_core::{DriveError, ExecutorError, JournalError, NoMetric};
 use pinpoint_midpoint::{HistoryError, MidpointError};
+
+use pinpoint_report::command_line::quoted;
 
 use crate::error::CliError;
 
@@ -112,9 +115,8 @@ fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
 
 #[cfg(feature = "luci")]
 fn on_luci(error: &(dyn Error + 'static)) -> Option<String> {
-    if let Some(LuciError::NoSuchChart { .. } | LuciError::ManyCharts { .. }) = error.downcast_ref()
-    {
-        return Some("--chart NAME".into());
+    if let Some(LuciError::Charts(error)) = error.downcast_ref() {
+        return on_charts(error).map(str::to_owned);
     }
     if let Some(LuciError::NoProfiles { .. } | LuciError::ProfiledFails { .. }) =
         error.downcast_ref()
@@ -166,7 +168,8 @@ fn on_local(error: &LocalError) -> Option<String> {
         LocalError::NoSuchProcessor { .. } => "--cpu LIST".into(),
         LocalError::NoCommand => "write it after `--`".into(),
         LocalError::CommandNotExecutable { program, .. } => format!("as in `-- sh {program}`"),
-        LocalError::NoSuchChart { .. } | LocalError::ManyCharts { .. } => "--chart NAME".into(),
+        LocalError::Charts(error) => on_charts(error)?.into(),
+        LocalError::Doubt(doubt) => on_doubt(doubt),
         LocalError::MeasureOfOutput => "--format and --results, or --measure".into(),
         LocalError::NoInstructionCounter { .. } => "`--measure user` needs neither".into(),
         LocalError::NotAvailable { repository } => clone_of(repository),
@@ -183,6 +186,35 @@ fn on_local(error: &LocalError) -> Option<String> {
         },
         _ => return None,
     })
+}
+
+fn on_charts(error: &NoMetric) -> Option<&'static str> {
+    match error {
+        NoMetric::NoSuchChart { .. } | NoMetric::ManyCharts { .. } => Some("--chart NAME"),
+        NoMetric::NoAggregate { .. } => Some("--aggregate METHOD"),
+        NoMetric::NoValues => None,
+    }
+}
+
+fn on_doubt(doubt: &MetricDoubt) -> String {
+    const PATTERN: &str = "--format 'regex:time: (?<value>[0-9.]+) *(?<unit>[a-z]+)'";
+    let reads = |unread: &[Unread]| match unread.first().map(|first| &first.value.hint) {
+        None => PATTERN.to_owned(),
+        Some(hint @ (ReadHint::CutOff | ReadHint::MixedDocument)) => {
+            format!("{hint} (--results PATH)")
+        }
+        Some(hint) => hint.to_string(),
+    };
+    match doubt {
+        MetricDoubt::OtherValues { chart, unread } => {
+            let chart = quoted(std::slice::from_ref(chart));
+            format!("--chart {chart}, or of the first other: {}", reads(unread))
+        }
+        MetricDoubt::NotRead { unread } => {
+            format!("of the first: {}; or --format time", reads(unread))
+        }
+        _ => format!("as in {PATTERN}"),
+    }
 }
 
 fn on_profile(error: &ReadProfileError) -> Option<String> {
@@ -293,8 +325,10 @@ mod tests {
 
     #[test]
     fn it_is_found_wherever_the_error_is() {
-        let no_chart = || LocalError::ManyCharts {
-            existing: vec!["a".into()],
+        let no_chart = || {
+            LocalError::from(NoMetric::ManyCharts {
+                existing: vec!["a".into()],
+            })
         };
         let stopped = || refused(no_chart());
         let errors: [Box<dyn Error>; 5] = [

@@ -201,9 +201,7 @@ fn is_wrong_for_luci(error: &LuciError) -> bool {
         LuciError::Plan(_)
             | LuciError::Command(_)
             | LuciError::Address(_)
-            | LuciError::NoSuchChart { .. }
-            | LuciError::ManyCharts { .. }
-            | LuciError::NoAggregate { .. }
+            | LuciError::Charts(_)
             | LuciError::Profiler(_)
             | LuciError::Interval { .. }
             | LuciError::Table(_)
@@ -223,8 +221,8 @@ fn is_wrong_for_local(error: &LocalError) -> bool {
             | LocalError::CommandMissing { .. }
             | LocalError::CommandNotExecutable { .. }
             | LocalError::InterpreterMissing { .. }
-            | LocalError::NoSuchChart { .. }
-            | LocalError::ManyCharts { .. }
+            | LocalError::Charts(_)
+            | LocalError::Doubt(_)
             | LocalError::GoodUnreadable { .. }
             | LocalError::NoSuchProcessor { .. }
     )

@@ -10,7 +10,7 @@ use pinpoint_report::words::{described, failures, reason, row, why};
 
 use crate::arguments::Display;
 use crate::storage::resume_command;
-use crate::summary::write_warnings;
+use crate::summary::{write_metric, write_warnings};
 use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
 use pinpoint_core::job::{NamedChart, PairwiseResult};
 
@@ -54,6 +54,7 @@ fn write(text: &mut Text, document: &PairwiseResult, display: &Display) -> std::
         }
     }
     write_warnings(text, &document.warnings)?;
+    write_metric(text, document.metric.as_ref())?;
     let early = if document.stopped_early {
         format!(" of {} planned", document.pairs_planned)
     } else {
@@ -61,7 +62,7 @@ fn write(text: &mut Text, document: &PairwiseResult, display: &Display) -> std::
     };
     writeln!(
         text,
-        "\n{DIM}{}{early}, {} in {}; job {}{DIM:#}",
+        "{DIM}{}{early}, {} in {}; job {}{DIM:#}",
         count(document.pairs.into(), "pair"),
         count(document.builds, "build"),
         duration(document.duration_s),

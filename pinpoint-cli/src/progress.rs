@@ -8,14 +8,14 @@ use std::time::Duration;
 use pinpoint_backends::local::SettleWait;
 use pinpoint_core::{
     Action, Bisection, CombinedCommit, CommitNames, Comparison, CulpritFinder, DriveEvent, Engine,
-    Event, JobMachine, Machine, Metric, OpenRange, Pairwise, Position, Progress, Range, Record,
-    Report, Search, Task, Verdict,
+    Event, JobMachine, Machine, MeasuredMetric, Metric, OpenRange, Pairwise, Position, Progress,
+    Range, Record, Report, Search, Task, Verdict,
 };
 use pinpoint_report::quantity::{count, duration, p_value, quantity};
 use pinpoint_report::text::{self, shortened};
-use pinpoint_report::words::{line, line_of, reason, short};
+use pinpoint_report::words::{line, line_of, metric_facts, reason, short};
 
-use crate::text::{BOLD, DIM, Text, text};
+use crate::text::{BOLD, DIM, FOUND, Text, text};
 
 /// The widest picture of the range.
 const WIDTH: usize = 60;
@@ -150,7 +150,7 @@ impl Watch {
             _ => None,
         };
         if let Some(metric) = of_metric {
-            self.metric(metric);
+            self.metric(machine, metric);
         }
         if !machine.is_searching() {
             return self.watch_preparation(event, machine, names);
@@ -195,15 +195,15 @@ impl Watch {
     }
 
     /// The metric of the job, which its values are in from now on.
-    fn metric(&mut self, metric: &Metric) {
-        let unit = metric
-            .unit
-            .as_deref()
-            .map_or_else(String::new, |unit| format!(" in {}", text::name(unit)));
+    fn metric(&mut self, machine: &JobMachine, metric: &Metric) {
+        let facts = MeasuredMetric::of(machine, Some(metric))
+            .map_or_else(String::new, |measured| metric_facts(&measured));
         match &metric.chart {
             Some(chart) => {
                 let chart = text::name(chart);
-                self.tell(text!("metric {BOLD}{chart}{BOLD:#}{unit}"));
+                let unit = metric.unit.as_deref().map(text::name);
+                let unit = unit.map_or_else(String::new, |unit| format!(" in {unit}"));
+                self.tell(text!("metric {BOLD}{chart}{BOLD:#}{unit}{facts}"));
             }
             None => {
                 let charts = &metric.charts;
@@ -214,8 +214,11 @@ impl Watch {
                     0 => String::new(),
                     more => format!(" and {more} more"),
                 };
-                self.tell(text!("metrics {}{more}", names.join(", ")));
+                self.tell(text!("metrics {}{more}{facts}", names.join(", ")));
             }
+        }
+        for remark in &metric.remarks {
+            self.tell(text!("{FOUND}warning{FOUND:#}: {}", text::plain(remark)));
         }
         self.unit.clone_from(&metric.unit);
     }

@@ -16,7 +16,7 @@ use crate::advice::clone_of;
 use crate::arguments::Display;
 use crate::storage::resume_command;
 use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
-use pinpoint_core::job::{BisectionResult, Confirmation, NamedCulprit};
+use pinpoint_core::job::{BisectionResult, Confirmation, MeasuredMetric, NamedCulprit};
 
 /// At most this many commits of a range are written out.
 const MOST_CANDIDATES: usize = 20;
@@ -54,9 +54,10 @@ fn write(text: &mut Text, document: &BisectionResult, display: &Display) -> std:
         }
     }
     write_warnings(text, &document.warnings)?;
+    write_metric(text, document.metric.as_ref())?;
     writeln!(
         text,
-        "\n{DIM}{}, {} in {}; job {}{DIM:#}",
+        "{DIM}{}, {} in {}; job {}{DIM:#}",
         count(document.runs, "run"),
         count(document.builds, "build"),
         duration(document.duration_s),
@@ -85,6 +86,14 @@ fn write_unchanged(text: &mut Text, unchanged: &[Unchanged<CombinedCommit>]) -> 
         )?;
     }
     Ok(())
+}
+
+/// What was measured, before the last line.
+pub(crate) fn write_metric(text: &mut Text, metric: Option<&MeasuredMetric>) -> std::fmt::Result {
+    match metric {
+        Some(metric) => writeln!(text, "\n{BOLD}metric{BOLD:#} {}", words::metric(metric)),
+        None => writeln!(text),
+    }
 }
 
 /// Remarks about the runs.

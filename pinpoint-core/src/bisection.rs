@@ -8,7 +8,7 @@ use crate::outcome::{
     Comparison, OUTCOME_VERSION, Outcome, Posterior, Skipped, Status, Stopped, Unmeasured,
 };
 use crate::pinpoint::PinpointSearch;
-use crate::search_state::{BuildState, SearchState};
+use crate::search_state::{BuildState, Measured, SearchState};
 use crate::strategy::{OpenRange, SearchStrategy};
 use crate::{
     Action, BisectionSpec, CombinedCommit, Event, Limits, Magnitude, Position, Range, RetryPolicy,
@@ -150,6 +150,11 @@ impl Bisection {
             measured,
             open: self.strategy.get().open_ranges(),
         }
+    }
+
+    /// The commits that were asked for, with their runs.
+    pub(crate) fn measured(&self) -> impl Iterator<Item = (Position, &Measured)> {
+        self.state.commits()
     }
 
     /// The probability of each commit to be the culprit, as of the last

@@ -170,14 +170,14 @@ pub use engine::{Applied, Engine};
 pub use event::{Event, PairedRun};
 pub use executor::{Executor, ExecutorError, Heartbeat, InProcess, Ticket};
 pub use job::{
-    FindMetric, JobKind, JobMachine, JobOutcome, JobSpec, JobState, Search, UnknownJobKind,
-    UnknownJobState,
+    DirectionSource, FindMetric, JobKind, JobMachine, JobOutcome, JobSpec, JobState,
+    MeasuredMetric, Search, UnknownJobKind, UnknownJobState,
 };
 pub use journal::{
     DetailVersion1, JobKey, Journal, JournalError, MemoryJournal, Record, RecordVersion1,
 };
 pub use machine::{Charts, Machine, MachineError};
-pub use metric::{Measure, Metric};
+pub use metric::{ChartChoice, Measure, Metric, MetricSource, NoMetric, OtherUnit, metric_of};
 pub use outcome::{
     Comparison, Culprit, Effect, EffectOf, LargestChange, OUTCOME_VERSION, Outcome, Posterior,
     Skipped, Span, Status, Stopped, Unchanged, Unmeasured,

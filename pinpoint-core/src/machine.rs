@@ -102,6 +102,14 @@ pub enum MachineError {
         /// The action.
         action: u64,
     },
+    /// A run with several charts, and the spec does not say which one decides.
+    #[error(
+        "action {action}: the run gave several charts, and the spec does not say which one decides"
+    )]
+    ManyCharts {
+        /// The action.
+        action: u64,
+    },
 }
 
 impl MachineError {
@@ -134,7 +142,8 @@ impl MachineError {
         match &mut self {
             Self::WrongAnswer { action, .. }
             | Self::NotFinite { action, .. }
-            | Self::NoValue { action } => *action = number,
+            | Self::NoValue { action }
+            | Self::ManyCharts { action } => *action = number,
         }
         self
     }

@@ -476,6 +476,7 @@ impl SearchState {
     ) -> Result<Vec<f64>, MachineError> {
         let (chart, values) = match &self.chart {
             Some(chart) => values.remove_entry(chart),
+            None if values.len() > 1 => return Err(MachineError::ManyCharts { action }),
             None => values.pop_first(),
         }
         .filter(|(_, values)| !values.is_empty())

@@ -65,6 +65,8 @@ def test_a_measure_decides_instead_of_the_output(bisect: Any) -> None:
     outcome = bisect(run=run, measure="memory", magnitude="10%")
     assert found(outcome) == ["Change 6"]
     assert (outcome.chart, outcome.unit) == ("peak_memory", "bytes")
+    metric = outcome.metric
+    assert (metric.format, metric.source, metric.direction) == ("time", "measured", "down")
 
 
 def test_a_measure_is_chosen_by_runs_of_both_ends(bisect: Any) -> None:
@@ -120,6 +122,7 @@ def test_a_function_is_called_in_a_work_tree(bisect: Any, repo: Any) -> None:
     # Once at the good end before the search, without being counted.
     assert len(seen) == 1 + outcome.runs and {"Change 0", "Change 9"} <= set(seen)
     assert seen[0] == "Change 0" and (outcome.chart, outcome.unit) == ("value", None)
+    assert (outcome.metric.chart, outcome.metric.source) == ("value", "function")
 
 
 def test_coroutines_run_on_the_callers_loop(bisect: Any, repo: Any, tmp_path: Any) -> None:

@@ -70,12 +70,22 @@ pub(super) async fn gather(
     let local = config.local.as_ref();
     let repository = local.and_then(|local| Repository::discover(&local.repository).ok());
     let remote = repository.and_then(|repository| repository.remote_url().ok().flatten());
+    // A result says more than the notes of its runs, which a job without one has.
+    let mut warnings = run_warnings(&job_dir)?;
+    if let Some(result) = &gathered.result {
+        let of_runs = std::mem::replace(&mut warnings, result.warnings().to_vec());
+        warnings.extend(
+            of_runs
+                .into_iter()
+                .filter(|it| !result.warnings().contains(it)),
+        );
+    }
     let mut report = Report {
         builds: gathered.builds,
         failed_builds,
         result: gathered.result,
         missing: gathered.missing,
-        warnings: run_warnings(&job_dir)?,
+        warnings,
         posterior: gathered.posterior,
         sources: Vec::new(),
         sessions: sessions(&job_dir)?,

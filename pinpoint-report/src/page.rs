@@ -9,8 +9,8 @@ use super::foreign::Foreign;
 use super::model::Report;
 use super::picture;
 use super::{about, answer, builds, pairs, runs, search};
-use crate::ReportError;
 use crate::quantity::{count, date, duration};
+use crate::{ReportError, words};
 use pinpoint_core::JobKind;
 use pinpoint_core::job::JobResult;
 
@@ -54,6 +54,9 @@ pub(super) fn page(report: &Report) -> Result<String, ReportError> {
                 header {
                     p.kind { (what) " " span.tone.(answer.tone) { (answer.word) } }
                     h1 #answer { (answer.sentence) }
+                    @if let Some(metric) = report.result.as_ref().and_then(JobResult::metric) {
+                        p.facts #metric { "Metric: " (Foreign(&words::metric(metric))) "." }
+                    }
                     p.facts { (facts(report)) }
                     @for warning in &report.warnings {
                         p.note { "Warning: " (Foreign(warning)) "." }

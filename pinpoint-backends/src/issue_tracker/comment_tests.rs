@@ -59,6 +59,7 @@ fn result(culprits: Vec<NamedCulprit>) -> BisectionResult {
         bad: end,
         chart: Some("Score_[x]".into()),
         unit: Some("ms".into()),
+        metric: None,
         culprits,
         candidates: Vec::new(),
         posterior: None,

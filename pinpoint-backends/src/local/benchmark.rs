@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use pinpoint_core::Variant;
-use pinpoint_core::results::Format;
+use pinpoint_core::results::RunOutput;
 use tracing::Instrument;
 
 use super::build::Build;
@@ -20,7 +20,7 @@ use super::files;
 use super::instructions::{CallgrindCounts, InstructionCounter};
 use super::machine_lock::RunHold;
 use super::measures;
-use super::metric::{Reader, Values};
+use super::metric::{Outputs, Reader, Values};
 use super::process::{self, Ended, Launch, NotRun, Processes};
 use super::profiler::Recording;
 use super::results::{self, Results};
@@ -40,7 +40,7 @@ pub(super) type Holds = Arc<(Arc<Build>, Arc<RunHold>)>;
 pub(super) enum Purpose {
     /// To be counted, as the run with this index.
     Count(u32),
-    /// To be measured, but not counted.
+    /// To show the metric, by a run like those that are counted.
     FindMetric,
     WarmUp,
 }
@@ -53,8 +53,12 @@ pub(super) struct Execution {
     pub(super) tail: OutputTail,
     /// The reason for its failure, by the way it ended.
     pub(super) failure: Option<String>,
-    /// Its results, or why there are none; empty when it failed.
+    /// Its results, or why there are none; empty when they are not read.
     pub(super) results: Result<Results, String>,
+    /// The name of the results file.
+    file: Option<String>,
+    /// Its standard error, where that is read.
+    errors: Vec<u8>,
     pub(super) measures: Values,
     /// The profile of a run that did not fail.
     pub(super) profile: Option<Profile>,
@@ -88,7 +92,18 @@ impl Execution {
             return Err(failure.clone());
         }
         let results = self.results.as_ref().map_err(Clone::clone)?;
-        reader.read(results.output(), &self.measures)
+        reader.read(self.output(results))
+    }
+
+    /// What it left, of which these are the results.
+    pub(super) fn output<'a>(&'a self, results: &'a Results) -> RunOutput<'a> {
+        RunOutput {
+            results: results.output(),
+            file: self.file.as_deref(),
+            stderr: &self.errors,
+            measures: &self.measures,
+            usual_measure: measures::WALL,
+        }
     }
 }
 
@@ -110,12 +125,12 @@ pub(super) struct Benchmark {
 }
 
 impl Benchmark {
-    /// Runs the benchmark, and reads as much of its output as the format needs.
+    /// Runs the benchmark, and reads these of its outputs.
     pub(super) async fn execute(
         &self,
         variant: &Variant,
         purpose: Purpose,
-        format: &Format,
+        outputs: Outputs,
         holds: &Holds,
         processes: &Arc<Processes>,
     ) -> Result<Result<Execution, NotBegun>, LocalError> {
@@ -205,8 +220,8 @@ impl Benchmark {
             }
         };
         let name = self.config.results.clone();
-        let is_read = *format != Format::Time;
-        let (stdout, stderr, tail, results) = blocking(Arc::clone(holds), move || {
+        let file = (name.as_ref()).map(|name| name.display().to_string());
+        let (stdout, stderr, tail, results, errors) = blocking(Arc::clone(holds), move || {
             let unreadable = |error| LocalError::io("read", &runs)(error);
             let tail = OutputTail {
                 stdout: files::tail(&stdout).map_err(unreadable)?,
@@ -214,14 +229,22 @@ impl Benchmark {
                 ..OutputTail::default()
             };
             let results = match name {
-                _ if !is_read => Ok(Results::File(Vec::new())),
+                _ if matches!(outputs, Outputs::None | Outputs::Stderr) => {
+                    Ok(Results::File(Vec::new()))
+                }
                 Some(name) => Results::of_run(&tree, &name, LARGEST_RESULTS)
                     .map_err(LocalError::io("read", &tree.join(&name)))?,
                 None => Results::written_to(&stdout, LARGEST_RESULTS)
                     .map_err(unreadable)?
                     .ok_or_else(|| results::too_large(LARGEST_RESULTS)),
             };
-            Ok((stdout, stderr, tail, results))
+            let errors = match outputs {
+                Outputs::None | Outputs::Results => Vec::new(),
+                Outputs::Stderr | Outputs::Both => {
+                    files::read_at(&stderr, 0, LARGEST_RESULTS).map_err(unreadable)?
+                }
+            };
+            Ok((stdout, stderr, tail, results, errors))
         })
         .await?;
         let last_line = tail.stderr.lines().last().unwrap_or_default().trim();
@@ -252,6 +275,8 @@ impl Benchmark {
             stdout,
             stderr,
             results,
+            file,
+            errors,
         }))
     }
 
@@ -286,7 +311,9 @@ impl Benchmark {
         command.envs(&variant.env);
         match purpose {
             Purpose::Count(index) => command.env("PINPOINT_RUN", index.to_string()),
-            Purpose::FindMetric | Purpose::WarmUp => command.env("PINPOINT_WARMUP", "1"),
+            // A benchmark may keep silent in a warm-up run, and read its number in others.
+            Purpose::FindMetric => command.env("PINPOINT_RUN", "0"),
+            Purpose::WarmUp => command.env("PINPOINT_WARMUP", "1"),
         };
         if let Some(Above::Profiler(recording)) = above {
             recording.set_environment(&mut command);

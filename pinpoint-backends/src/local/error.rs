@@ -3,14 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pinpoint_core::ExecutorError;
+use pinpoint_core::results::MetricDoubt;
+use pinpoint_core::{ExecutorError, NoMetric};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 
 use super::cpus::CpuList;
 use super::mirrors::MirrorError;
 use super::profiler::ProfilerError;
 use super::repository::RepositoryError;
-use crate::listed::listed;
 
 /// The local executor failed.
 #[derive(Debug, thiserror::Error)]
@@ -194,20 +194,12 @@ pub enum LocalError {
         /// The problem.
         reason: String,
     },
-    /// The chart does not exist.
-    #[error("the benchmark gives no chart `{chart}`; it gives {}; choose one of those", listed(.existing))]
-    NoSuchChart {
-        /// The chart that was named.
-        chart: String,
-        /// The charts that exist.
-        existing: Vec<String>,
-    },
-    /// There are several charts and none was named.
-    #[error("the benchmark gives {} charts ({}); choose one", .existing.len(), listed(.existing))]
-    ManyCharts {
-        /// The charts that exist.
-        existing: Vec<String>,
-    },
+    /// The charts at the good end are not those asked for.
+    #[error(transparent)]
+    Charts(#[from] NoMetric),
+    /// It is not clear what the benchmark's metric is.
+    #[error(transparent)]
+    Doubt(#[from] MetricDoubt),
     /// A dependency has to be held at a revision of a repository that is not available
     /// locally.
     #[error("the repository {repository} is not available locally; name a local clone of it")]

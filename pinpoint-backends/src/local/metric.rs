@@ -2,87 +2,49 @@
 
 use std::collections::BTreeMap;
 
-use pinpoint_core::results::{Format, Output, ReadError};
-use pinpoint_core::{Aggregate, Charts, Direction, Measure, Metric, Series};
+use pinpoint_core::results::{
+    Asked, FindMetricError, Format, ReadError, Reading, RunOutput, find_metric,
+};
+use pinpoint_core::{Aggregate, ChartChoice, Charts, Metric, MetricSource, Series};
 
 use super::config::LocalConfig;
 use super::error::LocalError;
-use super::measures::WALL;
+use crate::listed::listed;
 
 /// The values of one run by their charts.
 pub(super) type Values = BTreeMap<String, Series>;
-
-/// The charts that a job is about.
-#[derive(Clone, Copy)]
-pub(super) enum Wanted<'a> {
-    /// The one of this name, or the only one there is.
-    One(Option<&'a str>),
-    Every,
-}
-
-/// The metric of a run that succeeded, and the requested values; `measures` are its
-/// values where none are read from its output.
-pub(super) fn find(
-    format: &Format,
-    wanted: Wanted<'_>,
-    output: Output<'_>,
-    measures: &Values,
-) -> Result<(Metric, Values), Unfit> {
-    let format = match format {
-        Format::Auto => match Format::recognise(output) {
-            Ok(format) => format,
-            Err(ReadError::NothingRecognised) => Format::Time,
-            Err(error) => return Err(Unfit::Output(error)),
-        },
-        format => format.clone(),
-    };
-    let mut charts = read_all(&format, output, measures).map_err(Unfit::Output)?;
-    let existing = || charts.keys().cloned().collect();
-    let deciding = match wanted {
-        Wanted::Every => None,
-        Wanted::One(Some(name)) => Some(charts.get_key_value(name).ok_or_else(|| {
-            Unfit::Chart(LocalError::NoSuchChart {
-                chart: name.into(),
-                existing: existing(),
-            })
-        })?),
-        Wanted::One(None) => match (charts.get_key_value(WALL), charts.iter().next()) {
-            (Some(wall), _) if format == Format::Time => Some(wall),
-            (_, Some(only)) if charts.len() == 1 => Some(only),
-            _ => {
-                return Err(Unfit::Chart(LocalError::ManyCharts {
-                    existing: existing(),
-                }));
-            }
-        },
-    };
-    let measures = charts.iter().map(|(chart, series)| {
-        let measure = Measure {
-            unit: series.unit.clone(),
-            direction: series.direction,
-        };
-        (chart.clone(), measure)
-    });
-    let metric = Metric {
-        format: format.to_string(),
-        chart: deciding.map(|(chart, _)| chart.clone()),
-        unit: deciding.and_then(|(_, series)| series.unit.clone()),
-        direction: deciding.map_or(Direction::Unknown, |(_, series)| series.direction),
-        charts: measures.collect(),
-    };
-    if let Some(deciding) = &metric.chart {
-        charts.retain(|chart, _| chart == deciding);
-    }
-    Ok((metric, charts))
-}
 
 /// Reads the values of a run.
 pub(super) struct Reader<'a> {
     /// Absent where each run is read by itself.
     metric: Option<&'a Metric>,
     format: Format,
-    wanted: Wanted<'a>,
+    outputs: Outputs,
+    wanted: ChartChoice<'a>,
     aggregate: Option<Aggregate>,
+}
+
+/// The outputs of a run that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outputs {
+    None,
+    /// The results file or standard output.
+    Results,
+    /// Standard error in its place.
+    Stderr,
+    /// Both: it is not known yet which of them holds the values.
+    Both,
+}
+
+impl Outputs {
+    /// Those by which a metric is found.
+    pub(super) fn to_find(config: &LocalConfig) -> Self {
+        match (&config.format, &config.results) {
+            (Format::Time, _) => Self::None,
+            (_, Some(_)) => Self::Results,
+            (_, None) => Self::Both,
+        }
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -99,19 +61,28 @@ impl<'a> Reader<'a> {
         };
         Ok(Self {
             metric,
-            format,
             wanted: match charts {
-                Charts::All => Wanted::Every,
+                Charts::All => ChartChoice::Every,
                 Charts::Deciding(chart) => {
-                    Wanted::One(chart.as_deref().or(config.chart.as_deref()))
+                    ChartChoice::named_or_only(chart.as_deref().or(config.chart.as_deref()))
                 }
             },
+            outputs: match metric {
+                None => Outputs::to_find(config),
+                Some(_) if format == Format::Time => Outputs::None,
+                Some(metric) if metric.source == Some(MetricSource::StandardError) => {
+                    Outputs::Stderr
+                }
+                Some(_) => Outputs::Results,
+            },
+            format,
             aggregate: config.run_aggregate,
         })
     }
 
-    pub(super) fn format(&self) -> &Format {
-        &self.format
+    /// The outputs of a run that it reads.
+    pub(super) fn outputs(&self) -> Outputs {
+        self.outputs
     }
 
     /// The chart that decides, if known before a run.
@@ -123,32 +94,34 @@ impl<'a> Reader<'a> {
     pub(super) fn is_decided_by(&self, chart: &str) -> bool {
         let deciding = match (self.metric, self.wanted) {
             (Some(metric), _) => metric.chart.as_deref(),
-            (None, Wanted::One(name)) => name,
-            (None, Wanted::Every) => None,
+            (None, ChartChoice::Named(name)) => Some(name),
+            (None, ChartChoice::Only | ChartChoice::Every) => None,
         };
         deciding == Some(chart)
     }
 
     /// The chart that decides and the values of a run that succeeded; or the reason for
-    /// its failure, in one line.
-    pub(super) fn read(
-        &self,
-        output: Output<'_>,
-        measures: &Values,
-    ) -> Result<(Option<String>, Values), String> {
+    /// its failure.
+    pub(super) fn read(&self, run: RunOutput<'_>) -> Result<(Option<String>, Values), String> {
         let (chart, values) = match self.metric {
             Some(metric) => {
-                let values = read_all(&self.format, output, measures);
-                let mut values = values.map_err(|error| error.to_string())?;
-                check_units(metric, &values)?;
-                if let (Wanted::One(_), Some(chart)) = (self.wanted, &metric.chart) {
+                let reading = self.read_all(run).map_err(|error| error.to_string())?;
+                let mut values = in_units(metric, reading)?;
+                if let (ChartChoice::Named(_) | ChartChoice::Only, Some(chart)) =
+                    (self.wanted, &metric.chart)
+                {
                     values.retain(|name, _| name == chart);
                 }
                 (metric.chart.clone(), values)
             }
             None => {
-                let found = find(&self.format, self.wanted, output, measures);
-                let (metric, values) = found.map_err(|unfit| unfit.to_string())?;
+                let asked = Asked {
+                    format: &self.format,
+                    charts: self.wanted,
+                    aggregate: None,
+                };
+                let found = find_metric(asked, run);
+                let (metric, values) = found.map_err(|error| error.to_string())?;
                 (metric.chart, values)
             }
         };
@@ -157,6 +130,32 @@ impl<'a> Reader<'a> {
             None => Ok((chart, values)),
         }
     }
+
+    fn read_all(&self, run: RunOutput<'_>) -> Result<Reading, ReadError> {
+        match self.outputs {
+            Outputs::None => {
+                let mut reading = Reading::default();
+                reading.charts.clone_from(run.measures);
+                Ok(reading)
+            }
+            Outputs::Stderr => self.format.read_with_failures(run.stderr),
+            Outputs::Results | Outputs::Both => self.format.read_with_failures(run.results),
+        }
+    }
+}
+
+/// The names of the charts of one more run of the good end, by which one that changes shows
+/// itself; none where it can't be read.
+pub(super) fn names_again(metric: &Metric, run: RunOutput<'_>) -> Vec<String> {
+    let read = |format: Format| match &metric.source {
+        Some(MetricSource::StandardError) => format.read_with_failures(run.stderr),
+        _ => format.read_with_failures(run.results),
+    };
+    let reading = metric.format.parse().ok().and_then(|it| read(it).ok());
+    reading.map_or_else(Vec::new, |reading| {
+        let names = reading.charts.into_keys();
+        names.chain(reading.failed.into_keys()).collect()
+    })
 }
 
 /// One value for each chart.
@@ -172,49 +171,36 @@ pub(super) fn aggregated(values: Values, aggregate: Aggregate) -> Result<Values,
     values.into_iter().map(one).collect()
 }
 
-/// Does the deciding chart exist, and are the values in the units of the metric?
-fn check_units(metric: &Metric, values: &Values) -> Result<(), String> {
-    let Some(chart) = &metric.chart else {
-        return (values.iter())
-            .filter_map(|(chart, series)| Some((chart, series, metric.charts.get(chart)?)))
-            .try_for_each(|(chart, series, measure)| check_unit(chart, series, &measure.unit));
-    };
-    match values.get(chart) {
-        Some(series) => check_unit(chart, series, &metric.unit),
-        None => Err(format!("gave no value for `{chart}`")),
+/// The charts of a run in the units of the metric; or the reason why they can't be had, or
+/// why the chart that decides is missing.
+fn in_units(metric: &Metric, reading: Reading) -> Result<Values, String> {
+    if let Some(chart) = &metric.chart
+        && !reading.charts.contains_key(chart)
+    {
+        return Err(missing(chart, &reading));
+    }
+    metric
+        .in_units(reading.charts)
+        .map_err(|error| error.to_string())
+}
+
+/// The failure of a run without the chart that decides.
+fn missing(chart: &str, reading: &Reading) -> String {
+    if let Some(reason) = reading.failed.get(chart) {
+        return format!("gave no value for `{chart}`: {reason}");
+    }
+    let there: Vec<String> = reading.charts.keys().cloned().collect();
+    match there.is_empty() {
+        true => format!("gave no value for `{chart}`"),
+        false => format!("gave no value for `{chart}`, but for {}", listed(&there)),
     }
 }
 
-/// Values in another unit do not belong to the same chart.
-fn check_unit(chart: &str, series: &Series, unit: &Option<String>) -> Result<(), String> {
-    if series.unit == *unit {
-        return Ok(());
+/// May a run that shows no metric for this reason show one another time?
+pub(super) fn may_pass(error: &FindMetricError) -> bool {
+    match error {
+        FindMetricError::Output(error) => !matches!(error, ReadError::NotFinite { .. }),
+        FindMetricError::Failed { .. } => true,
+        FindMetricError::Charts(_) | FindMetricError::Doubt(_) => false,
     }
-    Err(format!(
-        "gave `{chart}` in {} instead of {}",
-        in_words(series.unit.as_deref()),
-        in_words(unit.as_deref()),
-    ))
-}
-
-/// The reason why a run gives no metric.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Unfit {
-    /// Its output gives no values.
-    #[error(transparent)]
-    Output(ReadError),
-    /// The charts are not those asked for.
-    #[error(transparent)]
-    Chart(LocalError),
-}
-
-fn read_all(format: &Format, output: Output<'_>, measures: &Values) -> Result<Values, ReadError> {
-    match format {
-        Format::Time => Ok(measures.clone()),
-        format => format.read(output),
-    }
-}
-
-fn in_words(unit: Option<&str>) -> String {
-    unit.map_or_else(|| "no unit".into(), |unit| format!("`{unit}`"))
 }

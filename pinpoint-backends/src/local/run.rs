@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use pinpoint_core::results::{Format, ReadError};
+use pinpoint_core::results::{Asked, FindMetricError, MetricDoubt, find_metric, may_change};
 use pinpoint_core::{
-    Aggregate, CombinedCommit, FindMetricRequest, Metric, PairReport, RunPairRequest, RunReport,
-    RunRequest, Variant,
+    Aggregate, ChartChoice, CombinedCommit, FindMetricRequest, Metric, MetricSource, NoMetric,
+    PairReport, RunPairRequest, RunReport, RunRequest, Variant,
 };
 use tokio::sync::watch;
 
@@ -25,7 +25,7 @@ use super::last_run::{LastRun, Ran};
 use super::machine_lock::{MachineLock, RunHold};
 use super::measures::{self, Samples};
 use super::memory_floor;
-use super::metric::{self, Reader, Unfit, Wanted};
+use super::metric::{self, Outputs, Reader};
 use super::process::Processes;
 use super::profiler::{self, Kept, Profiling};
 use super::settle::{SettleWait, Settling};
@@ -248,7 +248,7 @@ impl Runner {
         };
         let purpose = Purpose::Count(one.index);
         let began = (self.benchmark)
-            .execute(one.variant, purpose, reader.format(), holds, processes)
+            .execute(one.variant, purpose, reader.outputs(), holds, processes)
             .await?;
         let mut execution = match began {
             Ok(execution) => execution,
@@ -298,8 +298,8 @@ impl Runner {
         Ok(report)
     }
 
-    /// Finds the metric by a run that succeeds. It warms up its build and is not
-    /// counted: all counted runs are made alike.
+    /// Finds the metric by a run that succeeds. It is made like the counted ones, so that
+    /// it shows what they will show, but it may be the first of its build, and does not count.
     pub(super) async fn find_metric(
         &self,
         FindMetricRequest {
@@ -335,9 +335,9 @@ impl Runner {
         let (mut reason, mut wrote) = (String::new(), String::new());
         for _ in 0..ATTEMPTS {
             let purpose = Purpose::FindMetric;
-            let format = &self.config.format;
+            let outputs = Outputs::to_find(&self.config);
             match (self.benchmark)
-                .execute(good, purpose, format, &holds, processes)
+                .execute(good, purpose, outputs, &holds, processes)
                 .await?
             {
                 Ok(mut execution) => {
@@ -346,6 +346,7 @@ impl Runner {
                     self.note_left("preparation", &execution)?;
                     match self.metric_of(&execution, commit, *aggregate)? {
                         Ok(metric) => {
+                            self.check_name(&metric, good, &holds, processes).await?;
                             *warmed.entry(key).or_default() += 1;
                             let Some((choice, Made::Ready(build))) = choice else {
                                 return Ok(metric);
@@ -391,14 +392,14 @@ impl Runner {
         // In turns, as the search runs them. The good end was run already.
         let (variant, holds) = ends[1];
         (self.benchmark)
-            .execute(variant, Purpose::WarmUp, &Format::Time, holds, processes)
+            .execute(variant, Purpose::WarmUp, Outputs::None, holds, processes)
             .await?
             .ok();
         for _ in 0..RUNS_OF_CHOICE {
             for ((variant, holds), sample) in ends.into_iter().zip(&mut samples) {
                 let purpose = Purpose::FindMetric;
                 let Ok(execution) = (self.benchmark)
-                    .execute(variant, purpose, &Format::Time, holds, processes)
+                    .execute(variant, purpose, Outputs::None, holds, processes)
                     .await?
                 else {
                     continue;
@@ -433,24 +434,60 @@ impl Runner {
             Ok(results) => results,
             Err(failure) => return Ok(Err(failure.clone())),
         };
-        let (format, measures) = (&self.config.format, &execution.measures);
-        let wanted = if self.config.every_chart {
-            Wanted::Every
-        } else {
-            Wanted::One(self.config.chart.as_deref())
+        let asked = Asked {
+            format: &self.config.format,
+            charts: match self.config.every_chart {
+                true => ChartChoice::Every,
+                false => ChartChoice::named_or_only(self.config.chart.as_deref()),
+            },
+            aggregate: self.config.run_aggregate.or(aggregate),
         };
-        let (metric, values) = match metric::find(format, wanted, results.output(), measures) {
-            Ok(found) => found,
-            Err(Unfit::Chart(error)) => return Err(error),
-            Err(Unfit::Output(error @ ReadError::NotFinite { .. })) => {
-                return Err(unusable(error.to_string()));
-            }
-            Err(Unfit::Output(error)) => return Ok(Err(error.to_string())),
-        };
-        if let Some(aggregate) = self.config.run_aggregate.or(aggregate) {
-            metric::aggregated(values, aggregate).map_err(unusable)?;
+        match find_metric(asked, execution.output(results)) {
+            Ok((metric, _)) => Ok(Ok(metric)),
+            Err(error) if metric::may_pass(&error) => Ok(Err(error.to_string())),
+            Err(FindMetricError::Doubt(doubt)) => Err(doubt.into()),
+            Err(FindMetricError::Charts(
+                error @ (NoMetric::NoSuchChart { .. } | NoMetric::ManyCharts { .. }),
+            )) => Err(error.into()),
+            Err(error) => Err(unusable(error.to_string())),
         }
-        Ok(Ok(metric))
+    }
+
+    /// Checks by one more run whether the benchmark names its value anew in each, which
+    /// would fail all of the search's. Only a name that may change is worth a run, and none
+    /// that the user knows.
+    async fn check_name(
+        &self,
+        metric: &Metric,
+        good: &Variant,
+        holds: &Holds,
+        processes: &Arc<Processes>,
+    ) -> Result<(), LocalError> {
+        let mut names = metric.charts.keys().filter(|it| match &metric.chart {
+            Some(deciding) => *it == deciding,
+            None => true,
+        });
+        if self.config.chart.is_some()
+            || metric.source == Some(MetricSource::Measured)
+            || !names.all(|chart| may_change(chart))
+        {
+            return Ok(());
+        }
+        let (purpose, outputs) = (Purpose::FindMetric, Outputs::to_find(&self.config));
+        let Ok(execution) = (self.benchmark)
+            .execute(good, purpose, outputs, holds, processes)
+            .await?
+        else {
+            return Ok(());
+        };
+        self.note_left("preparation", &execution)?;
+        if let (None, Ok(results)) = (&execution.failure, &execution.results)
+            && let names = metric::names_again(metric, execution.output(results))
+            && let Some(doubt) = MetricDoubt::of_name(metric, names)
+        {
+            return Err(doubt.into());
+        }
+        Ok(())
     }
 
     /// Runs a build that has not been run lately as often as requested, before its first
@@ -469,9 +506,9 @@ impl Runner {
             .or_default();
         while *done < self.config.warmup {
             // Nothing is read: the results are ignored.
-            let (purpose, format) = (Purpose::WarmUp, &Format::Time);
+            let (purpose, outputs) = (Purpose::WarmUp, Outputs::None);
             match (self.benchmark)
-                .execute(one.variant, purpose, format, holds, processes)
+                .execute(one.variant, purpose, outputs, holds, processes)
                 .await?
             {
                 Ok(execution) => {

@@ -2,14 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use pinpoint_core::{Aggregate, ExecutorError};
+use pinpoint_core::{ExecutorError, NoMetric};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 
 use crate::buildbucket::{BuildStatus, PlanError};
 use crate::cas::CasError;
 use crate::google::{AddressError, ServiceError, TransportError};
 use crate::issue_tracker::IssueTracker;
-use crate::listed::listed;
 use crate::local::{LocalError, Profiler};
 use crate::swarming::{CommandError, TaskState};
 
@@ -97,30 +96,9 @@ pub enum LuciError {
         /// Why the last one failed.
         reason: String,
     },
-    /// The chart does not exist.
-    #[error("the benchmark gives no chart `{chart}`; it gives {}; choose one of those", listed(.existing))]
-    NoSuchChart {
-        /// The chart that was named.
-        chart: String,
-        /// The charts that exist.
-        existing: Vec<String>,
-    },
-    /// There are several charts, and none was named.
-    #[error("the benchmark gives {} charts ({}); choose one", .existing.len(), listed(.existing))]
-    ManyCharts {
-        /// The charts that exist.
-        existing: Vec<String>,
-    },
-    /// The aggregate is none of these values.
-    #[error("the {count} values of the chart `{chart}` have no {aggregate}")]
-    NoAggregate {
-        /// The chart.
-        chart: String,
-        /// Values of a run.
-        count: usize,
-        /// What was asked for.
-        aggregate: Aggregate,
-    },
+    /// The charts of a run give no metric.
+    #[error(transparent)]
+    Charts(#[from] NoMetric),
     /// The benchmark fails when it is to write profiles.
     #[error(
         "the benchmark fails with what has it write profiles, {attempts} of {attempts} times at {commit}: {reason}"
@@ -210,9 +188,7 @@ impl LuciError {
             | Self::TaskRefused { .. }
             | Self::GoodDoesNotBuild { .. }
             | Self::GoodFails { .. }
-            | Self::NoSuchChart { .. }
-            | Self::ManyCharts { .. }
-            | Self::NoAggregate { .. }
+            | Self::Charts(_)
             | Self::ProfiledFails { .. }
             | Self::NoProfiles { .. }
             | Self::Profiler(_)

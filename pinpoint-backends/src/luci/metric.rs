@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use pinpoint_core::{
-    Artifact, Charts, Direction, FindMetricRequest, Heartbeat, Measure, Metric, RunRequest, Series,
-    Variant,
+    Artifact, ChartChoice, Charts, FindMetricRequest, Heartbeat, Metric, MetricSource, RunRequest,
+    Series, Variant,
 };
 
 use super::config::WantedCharts;
@@ -94,7 +94,8 @@ impl LuciExecutor {
             let swarming = &self.services.swarming;
             let task = self.poll.ended(swarming, &id, heartbeat).await?;
             // One that says nothing about the commit is trouble.
-            self.judged_run(&task, &artifact, &run.charts).await?;
+            self.judged_run(&task, &artifact, (&run.charts, None))
+                .await?;
         }
     }
 }
@@ -120,54 +121,21 @@ fn metric_of(
     request: &FindMetricRequest,
     charts: BTreeMap<String, Series>,
 ) -> Result<Metric, LuciError> {
-    let existing = || charts.keys().cloned().collect();
-    let deciding = match wanted {
-        WantedCharts::Every => None,
-        WantedCharts::Named(name) => match charts.get_key_value(name) {
-            None => {
-                return Err(LuciError::NoSuchChart {
-                    chart: name.clone(),
-                    existing: existing(),
-                });
-            }
-            named => named,
-        },
-        WantedCharts::Only => match charts.len() {
-            1 => charts.first_key_value(),
-            _ => {
-                return Err(LuciError::ManyCharts {
-                    existing: existing(),
-                });
-            }
-        },
-    };
-    if let (Some((chart, series)), Some(aggregate)) = (deciding, request.aggregate)
-        && aggregate.apply(&series.values).is_none()
-    {
-        return Err(LuciError::NoAggregate {
-            chart: chart.clone(),
-            count: series.values.len(),
-            aggregate,
-        });
-    }
-    let measure = |series: &Series| Measure {
-        unit: series.unit.clone(),
-        direction: series.direction,
+    let choice = match wanted {
+        WantedCharts::Every => ChartChoice::Every,
+        WantedCharts::Named(name) => ChartChoice::Named(name),
+        WantedCharts::Only => ChartChoice::Only,
     };
     Ok(Metric {
         format: FORMAT.into(),
-        chart: deciding.map(|(chart, _)| chart.clone()),
-        unit: deciding.and_then(|(_, series)| series.unit.clone()),
-        direction: deciding.map_or(Direction::Unknown, |(_, series)| series.direction),
-        charts: { charts.iter() }
-            .map(|(chart, series)| (chart.clone(), measure(series)))
-            .collect(),
+        source: Some(MetricSource::Task),
+        ..pinpoint_core::metric_of(choice, &charts, request.aggregate)?
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use pinpoint_core::{Aggregate, Commit, Key};
+    use pinpoint_core::{Aggregate, Commit, Direction, Key, NoMetric};
 
     use super::*;
 
@@ -227,7 +195,10 @@ mod tests {
     fn an_aggregate_that_one_run_can_not_have_is_refused() {
         let error = found(WantedCharts::Only, &["Score"], "std").unwrap_err();
         assert!(
-            matches!(error, LuciError::NoAggregate { count: 1, .. }),
+            matches!(
+                error,
+                LuciError::Charts(NoMetric::NoAggregate { count: 1, .. })
+            ),
             "{error}"
         );
     }

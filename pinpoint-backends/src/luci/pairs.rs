@@ -5,7 +5,7 @@
 //! the tasks of the bot are looked at when both have ended. A pair that is none is made again
 //! on the next bot.
 
-use pinpoint_core::{Charts, Heartbeat, PairReport, RunPairRequest, Variant};
+use pinpoint_core::{Heartbeat, PairReport, RunPairRequest, Variant};
 use tokio::time::sleep;
 
 use super::error::LuciError;
@@ -217,7 +217,7 @@ impl LuciExecutor {
             self.poll.ended(swarming, first, heartbeat),
             self.poll.ended(swarming, second, heartbeat)
         )?;
-        let charts: &Charts = &request.charts;
+        let charts = (&request.charts, request.metric.as_ref());
         let (first_build, second_build) = (build_of(&request.first)?, build_of(&request.second)?);
         let mut report = PairReport {
             first: self.judged_run(&first, &first_build, charts).await?,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pinpoint_core::{Artifact, Charts, Heartbeat, RunReport, RunRequest, Series, Variant};
+use pinpoint_core::{Artifact, Charts, Heartbeat, Metric, RunReport, RunRequest, Series, Variant};
 
 use tokio::time::sleep;
 
@@ -162,8 +162,9 @@ impl LuciExecutor {
             .poll
             .ended(&self.services.swarming, task, heartbeat)
             .await?;
-        self.judged_run(&task, &build_of(&request.variant)?, &request.charts)
-            .await
+        let build = build_of(&request.variant)?;
+        let wanted = (&request.charts, request.metric.as_ref());
+        self.judged_run(&task, &build, wanted).await
     }
 
     /// Waits for a build that is made again, and then for the task of the run.
@@ -193,7 +194,8 @@ impl LuciExecutor {
             .poll
             .ended(&self.services.swarming, &id, heartbeat)
             .await?;
-        self.judged_run(&task, &artifact, &request.charts).await
+        let wanted = (&request.charts, request.metric.as_ref());
+        self.judged_run(&task, &artifact, wanted).await
     }
 
     /// What the end of a task says.
@@ -201,7 +203,7 @@ impl LuciExecutor {
         &self,
         task: &TaskResult,
         build: &CasReference,
-        wanted: &Charts,
+        (wanted, metric): (&Charts, Option<&Metric>),
     ) -> Result<RunReport, LuciError> {
         match task.state {
             TaskState::Completed | TaskState::TimedOut => {}
@@ -217,7 +219,11 @@ impl LuciExecutor {
         }
         let started = task.started_ts.as_deref().and_then(unix_milliseconds);
         let started = started.unwrap_or_default();
-        let mut report = match self.charts_of(task).await? {
+        let charts = self.charts_of(task).await?.and_then(|charts| match metric {
+            Some(metric) => metric.in_units(charts).map_err(|error| error.to_string()),
+            None => Ok(charts),
+        });
+        let mut report = match charts {
             Ok(charts) => {
                 let mut report = RunReport::new(started);
                 report.charts = kept(charts, wanted);

@@ -6,7 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use pinpoint_backends::local::LocalConfig;
 use pinpoint_core::results::Format;
 use pinpoint_core::translate::{Reading, event};
-use pinpoint_core::{Charts, Event, FindMetricRequest, InProcess, Method, Metric, Record, Report};
+use pinpoint_core::{
+    Charts, Event, FindMetricRequest, InProcess, Method, Metric, MetricSource, Record, Report,
+};
 use serde_json::Value;
 
 use crate::world::{World, find_metric, key, refusal, request, run};
@@ -147,12 +149,17 @@ async fn nothing_but_the_request_tells_the_metric_of_a_run() {
     let report = executor.run(&request).await.unwrap();
     assert_eq!(report.chart.as_deref(), Some("v"));
     assert_eq!(report.charts["v"].values, [1.0]);
-    // The chart in another unit is another chart.
+    // Another unit of time is converted; the chart in any other is another chart.
     request.key.action = 2;
     request.variant.env = [("UNIT".to_owned(), "s".to_owned())].into();
-    let failure = executor.run(&request).await.unwrap().failure;
-    assert_eq!(failure.unwrap(), "gave `v` in `s` instead of `ms`");
+    let report = executor.run(&request).await.unwrap();
+    assert_eq!(report.charts["v"].values, [1000.0]);
+    assert_eq!(report.charts["v"].unit.as_deref(), Some("ms"));
     request.key.action = 3;
+    request.variant.env = [("UNIT".to_owned(), "MB".to_owned())].into();
+    let failure = executor.run(&request).await.unwrap().failure;
+    assert_eq!(failure.unwrap(), "gave `v` in `MB` instead of `ms`");
+    request.key.action = 4;
     request.metric = Some(Metric {
         format: "no-such-format".into(),
         ..metric
@@ -257,7 +264,7 @@ async fn values_that_cannot_be_aggregated_are_refused_at_the_good_end() {
     };
     let error = refusal(executor.find_metric(&request).await);
     assert!(error.contains(&first.main.git_hash), "{error}");
-    let reason = "the 2 values of \"v\" have no geometric-mean";
+    let reason = "the 2 values of `v` have no geometric-mean";
     assert!(error.contains(reason), "{error}");
     request.aggregate = Some(Method::Min.into());
     assert!(executor.find_metric(&request).await.is_ok());
@@ -346,4 +353,82 @@ async fn criterions_folder_is_read_and_only_its_results_are_removed() {
     let report = run(&executor, 1, &world.combined(&first), 0).await;
     assert_eq!(report.failure, None);
     assert_eq!(report.charts["a"].values, [2.0, 4.0]);
+}
+
+#[tokio::test]
+async fn the_run_that_finds_the_metric_is_like_those_that_are_counted() {
+    // A benchmark may keep silent in warm-up runs.
+    let script = "test \"$PINPOINT_WARMUP\" = 1 || echo v: $((PINPOINT_RUN + 1)) ms";
+    for warmup in [0, 1] {
+        let metric = found(script, |config| config.warmup = warmup).await;
+        assert_eq!(metric.unwrap(), "lines v ms");
+    }
+}
+
+#[tokio::test]
+async fn a_metric_in_doubt_stops_the_job_with_the_lines() {
+    let error = found("echo sorted in 12.5 ms", |_| {}).await.unwrap_err();
+    assert!(
+        error.contains("standard output, line 1: sorted in 12.5 ms"),
+        "{error}"
+    );
+    let error = found("echo score: 20; echo sorted in 12.5 ms", |_| {}).await;
+    assert!(error.unwrap_err().contains("only `score` was read"));
+    let error = found("echo sorted in 12.5 ms >&2", |_| {}).await;
+    assert!(error.unwrap_err().contains("standard error, line 1"));
+}
+
+#[tokio::test]
+async fn values_on_standard_error_are_read_there_in_every_run() {
+    let world = World::new();
+    let first = world.combined(&world.commit("file", "1"));
+    let script = "echo done; echo v: $((PINPOINT_RUN + 1)) ms >&2";
+    let executor = world.open(world.config(&first.main.git_hash, script), "job");
+    let metric = find_metric(&executor, &first).await.unwrap();
+    assert_eq!(metric.source, Some(MetricSource::StandardError));
+    let mut request = request(1, &first, 4);
+    request.metric = Some(metric);
+    let report = executor.run(&request).await.unwrap();
+    assert_eq!(report.charts["v"].values, [5.0]);
+}
+
+#[tokio::test]
+async fn a_name_that_changes_from_run_to_run_is_found_out_before_the_search() {
+    let world = World::new();
+    let counter = world.path("counter");
+    let script = format!(
+        "echo >> {0}; echo run$(($(wc -l < {0}))) time: 3 ms",
+        counter.display()
+    );
+    for every_chart in [false, true] {
+        let error = found(&script, |config| config.every_chart = every_chart).await;
+        let error = error.unwrap_err();
+        assert!(error.contains("time` in one run and `run"), "{error}");
+    }
+    // The user knows the names.
+    let runs = fs::read_to_string(&counter).unwrap().lines().count();
+    let next = format!("run{} time", runs + 1);
+    let named = found(&script, |config| config.chart = Some(next)).await;
+    assert!(named.unwrap().starts_with("lines run"));
+    // A name that stays is followed.
+    assert_eq!(
+        found("echo sort/1024: 3 ms", |_| {}).await.unwrap(),
+        "lines sort/1024 ms"
+    );
+}
+
+#[tokio::test]
+async fn a_run_without_the_metric_names_what_it_gives_instead() {
+    let world = World::new();
+    let first = world.combined(&world.commit("file", "1"));
+    let executor = world.open(
+        world.config(&first.main.git_hash, "echo ${NAME-v}: 1 ms"),
+        "job",
+    );
+    let metric = find_metric(&executor, &first).await.unwrap();
+    let mut request = request(1, &first, 0);
+    request.metric = Some(metric);
+    request.variant.env = [("NAME".to_owned(), "w".to_owned())].into();
+    let failure = executor.run(&request).await.unwrap().failure;
+    assert_eq!(failure.unwrap(), "gave no value for `v`, but for `w`");
 }

@@ -86,9 +86,10 @@ async fn both_sides_run_in_the_order_asked_for_and_with_what_is_their_own() {
     assert_eq!(values(&pair, "w"), [5.0, 5.0]);
     assert_eq!(pair.first.chart, None);
     let expected = [
-        // At the base the metric is found, which warms it up; all with the
+        // At the base the metric is found, which warms it up, by a run like those that
+        // count; all with the
         // arguments of their side.
-        "begin 1 warm common old",
+        "begin 1 0 common old",
         "end 1",
         "begin 2 warm common new --fast quick",
         "end 2",
@@ -189,7 +190,7 @@ async fn the_other_side_runs_though_one_fails() {
 #[tokio::test]
 async fn a_chart_in_another_unit_is_another_chart() {
     let two = Two::new();
-    let script = "echo time: 1 $(test $(cat file) = 1 && echo ms || echo s); echo load: 1 x";
+    let script = "echo time: 1 $(test $(cat file) = 1 && echo ms || echo MB); echo load: 1 x";
     let hash = &two.base.commit.main.git_hash;
     let mut config = two.world.config(hash, script);
     config.every_chart = true;
@@ -199,7 +200,7 @@ async fn a_chart_in_another_unit_is_another_chart() {
     let pair = executor.run_pair(&request).await.unwrap();
     assert_eq!(pair.first.failure, None);
     let failure = pair.second.failure.unwrap();
-    assert_eq!(failure, "gave `time` in `s` instead of `ms`");
+    assert_eq!(failure, "gave `time` in `MB` instead of `ms`");
 }
 
 #[tokio::test]

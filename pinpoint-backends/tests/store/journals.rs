@@ -299,6 +299,8 @@ fn report_of_any_kind() -> BoxedStrategy<Report> {
             unit,
             direction,
             charts,
+            source: None,
+            remarks: Vec::new(),
         });
     let series = (vec(number(), 0..4), option::of(text()), direction).prop_map(
         |(values, unit, direction)| Series {

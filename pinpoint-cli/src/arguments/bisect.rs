@@ -20,8 +20,8 @@ use super::{
 /// another --measure.
 ///
 /// Environment of the command: PINPOINT_COMMIT, the commit; PINPOINT_RUN, the
-/// number of earlier runs of this commit; PINPOINT_WARMUP=1 in runs that are not
-/// counted; PINPOINT_JOB, the job.
+/// number of earlier runs of this commit, and 0 in the run that finds the metric;
+/// PINPOINT_WARMUP=1 in warm-up runs; PINPOINT_JOB, the job.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

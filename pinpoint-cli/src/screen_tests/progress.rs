@@ -6,7 +6,8 @@ use pinpoint_backends::local::SettleWait;
 use pinpoint_core::{
     BisectionSpec, BuildReport, CombinedCommit, CulpritFinderSpec, Direction, DriveEvent, Engine,
     FindMetric, JobKey, JobMachine, JobSpec, Listing, Located, Machine, Measure, Metric,
-    PairReport, PairwiseSpec, Range, Record, Report, Request, RunReport, Series, Strategy, Task,
+    MetricSource, PairReport, PairwiseSpec, Range, Record, Report, Request, RunReport, Series,
+    Strategy, Task,
 };
 
 use super::{commit, styles_shown, without_styles};
@@ -75,6 +76,8 @@ impl World {
                 unit: Some("s".into()),
                 direction: Direction::Down,
                 charts: [("latency".to_owned(), Measure::default())].into(),
+                source: Some(MetricSource::StandardOutput),
+                remarks: Vec::new(),
             }),
             Request::List(request) => {
                 let number =

@@ -68,12 +68,20 @@ fn with(mut base: Value, members: Value) -> Value {
     base
 }
 
+/// The metric of all of them.
+fn metric() -> Value {
+    json!({
+        "chart": "latency", "unit": "s", "format": "lines", "source": "standard_output",
+        "direction": "down", "direction_source": "unit", "aggregate": "median",
+    })
+}
+
 /// A bisection that found nothing, with what these members say.
 fn bisection(members: Value) -> Value {
     let base = json!({
         "version": 1, "job_id": "0199f3c1a2b37f0e8d1c2b3a49586776", "status": "no_regression",
         "stopped": "decided", "good": commit(0), "bad": commit(32), "chart": "latency",
-        "unit": "s", "culprits": [], "candidates": [], "runs": 64, "builds": 7,
+        "unit": "s", "metric": metric(), "culprits": [], "candidates": [], "runs": 64, "builds": 7,
         "comparisons": [], "skipped": [], "duration_s": 754.2,
     });
     with(base, members)
@@ -334,6 +342,10 @@ fn pairs_shown(name: &str, charts: &[(&str, f64)], members: Value) {
         json!({
             "job_id": "0199f3c1a2b37f0e8d1c2b3a49586776", "base": { "commit": commit(0) },
             "experiment": variant(commit(32)), "moved": 0, "improved": 0, "duration_s": 75.0,
+            "metric": with(metric(), json!({
+                "chart": null, "unit": null, "direction": null, "direction_source": null,
+                "source": { "results_file": "out.txt" },
+            })),
         }),
     );
     let document: PairwiseResult = serde_json::from_value(with(base, members)).unwrap();

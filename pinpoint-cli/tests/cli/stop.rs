@@ -74,7 +74,7 @@ impl Held {
             Place::FirstRun | Place::LaterRun => String::new(),
         };
         let in_run = match place {
-            Place::FirstRun => hold("[ \"$PINPOINT_WARMUP\" = 1 ]"),
+            Place::FirstRun => hold("[ \"$PINPOINT_RUN\" = 0 ]"),
             Place::LaterRun => hold("[ \"$PINPOINT_RUN\" = 1 ]"),
             Place::FirstBuild | Place::LaterBuild => String::new(),
         };

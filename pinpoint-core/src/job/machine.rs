@@ -94,6 +94,12 @@ impl JobMachine {
         &self.spec
     }
 
+    /// The parts of the metric that are found before the search; absent where the spec says
+    /// everything.
+    pub fn find(&self) -> Option<FindMetric> {
+        Some(self.preparation.as_ref()?.find)
+    }
+
     /// The search itself.
     pub fn search(&self) -> &Search {
         &self.search

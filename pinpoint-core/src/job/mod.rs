@@ -10,9 +10,11 @@
 //! commits, and names the commit to blame.
 
 mod machine;
+mod metric;
 mod naming;
 mod result;
 mod state;
+mod unvarying;
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,6 +22,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use self::machine::{FindMetric, JobMachine};
+pub use self::metric::{DirectionSource, MeasuredMetric};
 pub use self::naming::{ResultError, ResultSource};
 pub use self::result::{
     BisectionResult, Confirmation, CulpritFinderResult, JobResult, NamedChart, NamedCulprit,

@@ -12,7 +12,7 @@ use super::result::{
     BisectionResult, Confirmation, CulpritFinderResult, JobResult, NamedChart, NamedCulprit,
     PairwiseResult, RESULT_VERSION,
 };
-use super::{JobMachine, JobOutcome, JobSpec};
+use super::{JobMachine, JobOutcome, JobSpec, MeasuredMetric, unvarying};
 use crate::{
     ChartComparison, CheckedCulprit, CombinedCommit, Commit, CommitNames, Comparison,
     CulpritFinderOutcome, DependencyChange, Engine, Followed, Located, Metric, OUTCOME_VERSION,
@@ -125,6 +125,20 @@ impl Naming<'_> {
         self.engine.names()
     }
 
+    /// The metric that was compared.
+    fn measured(&self) -> Option<MeasuredMetric> {
+        MeasuredMetric::of(self.engine.machine(), self.metric.as_ref())
+    }
+
+    /// What the metric and its values leave in doubt, and remarks on the runs.
+    fn warnings(&self) -> Result<Vec<String>, ResultError> {
+        let metric = self.metric.as_ref();
+        let mut warnings = metric.map_or_else(Vec::new, |metric| metric.remarks.clone());
+        warnings.extend(unvarying::remarks(self.engine.machine(), metric));
+        warnings.extend(self.source.warnings()?);
+        Ok(warnings)
+    }
+
     async fn bisection(&self, outcome: Outcome) -> Result<BisectionResult, ResultError> {
         let mut culprits = Vec::new();
         for culprit in outcome.culprits {
@@ -186,6 +200,7 @@ impl Naming<'_> {
                 reason: end.reason,
             });
         }
+        let measured = self.measured();
         Ok(BisectionResult {
             version: RESULT_VERSION,
             job_id: self.engine.job().id.clone(),
@@ -193,8 +208,9 @@ impl Naming<'_> {
             stopped: outcome.stopped,
             good: self.name(Position::Lower).await?,
             bad: self.name(Position::Higher).await?,
-            chart: (self.metric.as_ref()).and_then(|metric| metric.chart.clone()),
-            unit: (self.metric.as_ref()).and_then(|metric| metric.unit.clone()),
+            chart: measured.as_ref().and_then(|metric| metric.chart.clone()),
+            unit: measured.as_ref().and_then(|metric| metric.unit.clone()),
+            metric: measured,
             culprits,
             candidates,
             posterior,
@@ -204,7 +220,7 @@ impl Naming<'_> {
             unchanged,
             skipped,
             unmeasured,
-            warnings: self.source.warnings()?,
+            warnings: self.warnings()?,
             duration_s: self.duration_s,
         })
     }
@@ -233,6 +249,7 @@ impl Naming<'_> {
             stopped: outcome.stopped,
             base: side(Position::Lower, base).await?,
             experiment: side(Position::Higher, experiment).await?,
+            metric: self.measured(),
             functional: outcome.functional,
             moved: count(ChartComparison::moved),
             improved: count(ChartComparison::improved),
@@ -249,7 +266,7 @@ impl Naming<'_> {
             stopped_early: outcome.stopped_early,
             runs: outcome.runs,
             builds: outcome.builds,
-            warnings: self.source.warnings()?,
+            warnings: self.warnings()?,
             duration_s: self.duration_s,
         })
     }

@@ -3,8 +3,8 @@
 
 use crate::{
     ChartComparison, CombinedCommit, Commit, Comparison, DependencyChange, Effect,
-    FunctionalComparison, JobState, PairwiseOutcome, PairwiseStatus, Posterior, Skipped, Status,
-    Stopped, Unchanged, Unmeasured, Variant,
+    FunctionalComparison, JobState, MeasuredMetric, PairwiseOutcome, PairwiseStatus, Posterior,
+    Skipped, Status, Stopped, Unchanged, Unmeasured, Variant,
 };
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,9 @@ pub struct BisectionResult {
     pub chart: Option<String>,
     /// Its unit.
     pub unit: Option<String>,
+    /// The metric in full; absent in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<MeasuredMetric>,
     /// The commits that changed it.
     pub culprits: Vec<NamedCulprit>,
     /// The remaining range, oldest first; empty when found.
@@ -119,6 +122,9 @@ pub struct PairwiseResult {
     pub base: Variant,
     /// The variant that is compared with it.
     pub experiment: Variant,
+    /// The metric, or how all of them are read; absent in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<MeasuredMetric>,
     /// The comparison of the failures of runs.
     pub functional: Option<FunctionalComparison>,
     /// Every chart.
@@ -180,6 +186,24 @@ impl JobResult {
             Self::Bisection(result) => JobState::from(result.status),
             Self::Pairwise(result) => JobState::from(result.status),
             Self::CulpritFinder(result) => JobState::from(result.search.status),
+        }
+    }
+
+    /// The metric that was compared; absent in results of earlier versions.
+    pub fn metric(&self) -> Option<&MeasuredMetric> {
+        match self {
+            Self::Bisection(result) => result.metric.as_ref(),
+            Self::Pairwise(result) => result.metric.as_ref(),
+            Self::CulpritFinder(result) => result.search.metric.as_ref(),
+        }
+    }
+
+    /// Remarks on the runs, a sentence each.
+    pub fn warnings(&self) -> &[String] {
+        match self {
+            Self::Bisection(result) => &result.warnings,
+            Self::Pairwise(result) => &result.warnings,
+            Self::CulpritFinder(result) => &result.search.warnings,
         }
     }
 

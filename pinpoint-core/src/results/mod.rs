@@ -19,6 +19,7 @@ mod criterion_console;
 mod divan;
 pub(crate) mod document;
 mod error;
+mod find;
 mod format;
 mod go_benchmark;
 mod google_benchmark;
@@ -50,6 +51,7 @@ pub use compare::{
 };
 pub use criterion::is_criterion_result;
 pub use error::{FormatError, Place, ReadError};
+pub use find::{Asked, FindMetricError, MetricDoubt, RunOutput, Unread, find_metric, may_change};
 pub use format::{Format, Output};
 pub use json::JsonPointer;
 pub use pattern::LinePattern;

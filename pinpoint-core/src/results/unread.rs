@@ -66,10 +66,10 @@ impl fmt::Display for ReadHint {
                 "its comma may separate thousands or decimals; have the benchmark print it without",
             ),
             Self::CutOff => formatter.write_str(
-                "the JSON document ends too early; have the benchmark write it to a file, and name that with --results",
+                "the JSON document ends too early; have the benchmark write it to a file, and name that file",
             ),
             Self::MixedDocument => formatter.write_str(
-                "JSON is read only if there is nothing else; have the benchmark write it to a file, and name that with --results",
+                "JSON is read only if there is nothing else; have the benchmark write it to a file, and name that file",
             ),
         }
     }

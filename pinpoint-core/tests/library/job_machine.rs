@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use pinpoint_core::{
     Action, Bisection, BisectionSpec, Charts, CulpritFinderSpec, Direction, Event, FindMetric,
-    JobMachine, JobOutcome, JobSpec, JobState, Machine, Measure, Metric, PairedRun, PairwiseSpec,
-    Position, Range, Status, Stopped, Task,
+    JobMachine, JobOutcome, JobSpec, JobState, Machine, Measure, Metric, MetricSource, PairedRun,
+    PairwiseSpec, Position, Range, Status, Stopped, Task,
 };
 
 const BETWEEN: u64 = 14;
@@ -28,6 +28,8 @@ fn metric() -> Metric {
         unit: Some("ms".into()),
         direction: Direction::Unknown,
         charts: BTreeMap::from([("time".into(), measure)]),
+        source: Some(MetricSource::StandardOutput),
+        remarks: vec!["a doubt".into()],
     }
 }
 

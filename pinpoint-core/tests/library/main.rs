@@ -26,7 +26,10 @@ mod explain_random;
 mod explain_simulated;
 #[cfg(feature = "profile")]
 mod exports;
+#[cfg(feature = "results")]
+mod find_metric;
 mod job_machine;
+mod measured_metric;
 mod pairwise;
 mod pinpoint_strategy;
 #[cfg(feature = "profile")]

@@ -204,6 +204,63 @@ class Measurement(NamedTuple):
     failures: int
 
 
+class MeasuredMetric(NamedTuple):
+    """What a job measured, and where it was read.
+
+    Attributes
+    ----------
+    chart : str or None
+        The metric that decided; None when all were compared.
+    unit : str or None
+        Its unit, where it is known.
+    format : str or None
+        How its values were read, as ``"lines"`` or ``"time"``.
+    source : str or None
+        Where they were read: ``"standard_output"``, ``"standard_error"``,
+        ``"results_file"``, ``"measured"`` (by the operating system), ``"function"``
+        (returned by ``run``) or ``"task"``.
+    file : str or None
+        The results file.
+    direction : str or None
+        Where better is: ``"up"``, ``"down"`` or ``"unknown"``; None when all metrics
+        were compared.
+    direction_source : str or None
+        What says so: ``"told"``, ``"format"``, ``"unit"`` or ``"unknown"``.
+    aggregate : str or None
+        How the values of one run became one; None when all of them count.
+    """
+
+    chart: str | None
+    unit: str | None
+    format: str | None
+    source: str | None
+    file: str | None
+    direction: str | None
+    direction_source: str | None
+    aggregate: str | None
+
+    @classmethod
+    def _of(cls, document: dict[str, Any] | None) -> MeasuredMetric | None:
+        if document is None:
+            return None
+        source, file = document["source"], None
+        if isinstance(source, dict):
+            ((source, file),) = source.items()
+        return cls(
+            document["chart"],
+            document["unit"],
+            document["format"],
+            source,
+            file,
+            document["direction"],
+            document["direction_source"],
+            document["aggregate"],
+        )
+
+    def _repr_html_(self) -> str:
+        return table("Metric", self._asdict().items())
+
+
 class JobOutcome(NamedTuple):
     """What :func:`bisect` or :func:`culprit` found.
 
@@ -240,6 +297,10 @@ class JobOutcome(NamedTuple):
         parents in runs of their own, or were not compared.
     largest_change : LargestChange or None
         The largest change that may be there although none was found.
+    metric : MeasuredMetric or None
+        The metric in full; None in outcomes of earlier versions.
+    warnings : tuple of str
+        What is to be known of the metric and the runs, a sentence each.
     """
 
     job_id: str
@@ -259,6 +320,8 @@ class JobOutcome(NamedTuple):
     verification: PairwiseOutcome | None = None
     unconfirmed: tuple[Culprit, ...] = ()
     largest_change: LargestChange | None = None
+    metric: MeasuredMetric | None = None
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, text: str) -> JobOutcome:
@@ -319,6 +382,8 @@ class JobOutcome(NamedTuple):
             _pairs(document.get("verification")),
             tuple(culprit(found) for found in document.get("unconfirmed", ())),
             largest and LargestChange(**largest),
+            MeasuredMetric._of(document.get("metric")),
+            tuple(document.get("warnings", ())),
         )
 
     def _repr_html_(self) -> str:
@@ -328,6 +393,8 @@ class JobOutcome(NamedTuple):
             rows.append(("culprit", f"{found.blamed}{certain}"))
             rows.append(("effect", found.effect))
         rows += [("candidate", commit) for commit in self.candidates[:20]]
+        rows += [("metric", self.metric)] if self.metric else []
+        rows += [("warning", warning) for warning in self.warnings]
         rows += [("runs", self.runs), ("builds", self.builds), ("job", self.job_id)]
         shown = [(name, str(it) if isinstance(it, CombinedCommit) else it) for name, it in rows]
         return table("Bisection", shown)
@@ -381,6 +448,10 @@ class PairwiseJobOutcome(NamedTuple):
         It ended before the last pair because a difference was certain.
     runs, builds : int
         What it took.
+    metric : MeasuredMetric or None
+        The metric, or how all of them are read; None in outcomes of earlier versions.
+    warnings : tuple of str
+        What is to be known of the metrics and the runs, a sentence each.
     """
 
     job_id: str
@@ -396,6 +467,8 @@ class PairwiseJobOutcome(NamedTuple):
     stopped_early: bool
     runs: int
     builds: int
+    metric: MeasuredMetric | None = None
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, text: str) -> PairwiseJobOutcome:
@@ -428,12 +501,16 @@ class PairwiseJobOutcome(NamedTuple):
             found.stopped_early,
             document["runs"],
             document["builds"],
+            MeasuredMetric._of(document.get("metric")),
+            tuple(document.get("warnings", ())),
         )
 
     def _repr_html_(self) -> str:
         rows: list[tuple[str, Any]] = [("status", self.status), ("reason", self.reason)]
         rows += [("base", str(self.base)), ("experiment", str(self.experiment))]
         rows += [(chart.chart, chart) for chart in self.charts[:20]]
+        rows += [("metric", self.metric)] if self.metric else []
+        rows += [("warning", warning) for warning in self.warnings]
         rows += [("pairs", self.pairs), ("builds", self.builds), ("job", self.job_id)]
         return table("Pairwise", rows)
 

@@ -217,7 +217,11 @@ impl PythonExecutor {
     /// By commands, or by calling Python's function at the good end.
     async fn find_metric_once(&self, request: &FindMetricRequest) -> Result<Metric, ExecutorError> {
         let refused = |error: GoodEndError| ExecutorError::Refused(Box::new(error));
-        let FindMetricRequest { key, commit, .. } = request;
+        let FindMetricRequest {
+            key,
+            commit,
+            aggregate,
+        } = request;
         if self.builds || self.runs {
             let build = BuildRequest {
                 key: key.clone(),
@@ -234,7 +238,8 @@ impl PythonExecutor {
         let mut seen = Seen::default();
         for _ in 0..ATTEMPTS {
             let report = self.run_commit(key, commit, None).await?;
-            if let Some(metric) = seen.metric(&self.wanted, report).map_err(refused)? {
+            let found = seen.metric(&self.wanted, *aggregate, report);
+            if let Some(metric) = found.map_err(refused)? {
                 return Ok(metric);
             }
         }

@@ -6,6 +6,7 @@ use std::fmt::Display;
 use pinpoint_backends::job::JobError;
 use pinpoint_backends::local::{LocalError, RepositoryError};
 use pinpoint_backends::store::{LockError, StoreError};
+use pinpoint_core::results::MetricDoubt;
 use pinpoint_core::{DriveError, SpecError};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 use pyo3::exceptions::PyValueError;
@@ -68,7 +69,14 @@ fn advised(error: &impl Display, advice: Option<impl Display>) -> String {
 
 fn on_local(error: &LocalError) -> Option<String> {
     Some(match error {
-        LocalError::NoSuchChart { .. } | LocalError::ManyCharts { .. } => "chart=".into(),
+        LocalError::Charts(_) => "chart=".into(),
+        LocalError::Doubt(MetricDoubt::OtherValues { .. }) => {
+            "chart=, or format=\"regex:…\"".into()
+        }
+        LocalError::Doubt(MetricDoubt::NotRead { .. }) => {
+            "format=\"time\", or format=\"regex:…\"".into()
+        }
+        LocalError::Doubt(_) => "format=\"regex:…\"".into(),
         LocalError::MeasureOfOutput => "format= and results=, or measure=".into(),
         LocalError::NoSuchProcessor { .. } => "cpu=".into(),
         LocalError::NoInstructionCounter { .. } => "measure=\"user\" needs neither".into(),

@@ -4,9 +4,12 @@
 //! the function is called there first, without counting the runs, until it gives a
 //! value: [`ATTEMPTS`] times at most.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use pinpoint_core::{CombinedCommit, JobSpec, Measure, Metric, RunReport};
+use pinpoint_core::{
+    Aggregate, ChartChoice, CombinedCommit, JobSpec, Metric, MetricSource, NoMetric, RunReport,
+    metric_of,
+};
 
 pub(super) const ATTEMPTS: u32 = 3;
 
@@ -54,6 +57,8 @@ pub(crate) enum GoodEndError {
     },
     #[error("the run gives several charts: say with `chart` which one of {existing} decides")]
     ManyCharts { existing: String },
+    #[error(transparent)]
+    NoMetric(NoMetric),
 }
 
 /// What the runs at the good end have given so far.
@@ -68,34 +73,33 @@ impl Seen {
     pub(super) fn metric(
         &mut self,
         wanted: &Wanted,
+        aggregate: Option<Aggregate>,
         report: RunReport,
     ) -> Result<Option<Metric>, GoodEndError> {
-        let charts: BTreeMap<String, Measure> = (report.charts.into_iter())
-            .filter(|(_, series)| !series.values.is_empty())
-            .map(|(chart, _)| (chart, Measure::default()))
-            .collect();
-        self.charts.extend(charts.keys().cloned());
         if let Some(reason) = report.failure {
             self.reason = reason;
+            return Ok(None);
         }
-        let chart = match wanted {
-            _ if charts.is_empty() => return Ok(None),
-            Wanted::Every => None,
-            Wanted::One(Some(name)) if charts.contains_key(name) => Some(name.clone()),
-            Wanted::One(Some(_)) => return Ok(None),
-            Wanted::One(None) if charts.len() > 1 => {
-                let existing: Vec<&str> = charts.keys().map(String::as_str).collect();
-                return Err(GoodEndError::ManyCharts {
-                    existing: existing.join(", "),
-                });
-            }
-            Wanted::One(None) => charts.keys().next().cloned(),
+        let choice = match wanted {
+            Wanted::One(name) => ChartChoice::named_or_only(name.as_deref()),
+            Wanted::Every => ChartChoice::Every,
         };
-        Ok(Some(Metric {
-            chart,
-            charts,
-            ..Metric::default()
-        }))
+        match metric_of(choice, &report.charts, aggregate) {
+            Ok(metric) => Ok(Some(Metric {
+                source: Some(MetricSource::Function),
+                ..metric
+            })),
+            // Another run may have it.
+            Err(NoMetric::NoSuchChart { existing, .. }) => {
+                self.charts.extend(existing);
+                Ok(None)
+            }
+            Err(NoMetric::NoValues) => Ok(None),
+            Err(NoMetric::ManyCharts { existing }) => Err(GoodEndError::ManyCharts {
+                existing: existing.join(", "),
+            }),
+            Err(error) => Err(GoodEndError::NoMetric(error)),
+        }
     }
 
     /// Why there was no metric in any run.

@@ -2,12 +2,14 @@
 
 mod commits;
 pub mod explanation;
+mod metric;
 mod pairs;
 mod search;
 
 use pinpoint_backends::local::doctor::LoopTimes;
 
 pub use commits::{line, repository_name, short};
+pub use metric::{metric, metric_facts};
 pub use pairs::{described, failures, line_of, row};
 pub use search::{dependency_change, effect, further, only_failures, percent, reason, size, why};
 

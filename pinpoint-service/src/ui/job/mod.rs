@@ -155,6 +155,14 @@ impl Content {
                     None => (cannot_be_shown(&stored)),
                 }
             }
+            @if let Some(evidence) = &evidence {
+                @if let Some(metric) = &evidence.metric {
+                    p.note #metric { "Metric: " (Foreign(metric)) "." }
+                }
+                @for warning in &evidence.warnings {
+                    p.note { "Warning: " (Foreign(warning)) "." }
+                }
+            }
             (live::place_of_actions())
             @if let Some(evidence) = &evidence {
                 (past(evidence, asked))
@@ -205,6 +213,10 @@ struct Evidence {
     word: Option<(&'static str, &'static str)>,
     /// The answer, or what is known so far.
     sentence: Markup,
+    /// What was measured, in words.
+    metric: Option<String>,
+    /// Remarks on the runs.
+    warnings: Vec<String>,
     /// The reason why the job ended.
     why: Option<String>,
     work: Vec<(Markup, usize)>,
@@ -253,6 +265,9 @@ impl Evidence {
                 Some(answer) if moment.job.error.is_none() => answer.sentence.clone(),
                 _ => so_far(moment, wanted.waits),
             },
+            metric: moment.measured_metric().as_ref().map(words::metric),
+            warnings: (moment.result.as_ref())
+                .map_or_else(Vec::new, |result| result.warnings().to_vec()),
             why: moment.result.as_ref().map(why_it_ended),
             runs: moment.measured.runs.len() as u64,
             builds: moment.builds.len() as u64,

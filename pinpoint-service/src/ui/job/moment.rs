@@ -7,7 +7,7 @@
 
 use pinpoint_backends::job::{JobError, kind_of, machine_of, stored_result};
 use pinpoint_backends::store::{Job, JournalEntry};
-use pinpoint_core::job::{JobResult, NamedChart};
+use pinpoint_core::job::{JobResult, MeasuredMetric, NamedChart};
 use pinpoint_core::{
     Action, Answered, Applied, Bisection, BuildReport, ChartComparison, CombinedCommit, Culprit,
     Engine, JobKey, JobKind, JobMachine, JobOutcome, Machine, Pairwise, PairwiseOutcome, Posterior,
@@ -212,6 +212,14 @@ impl Moment {
     /// goes on it is what it would be if it ended now.
     pub(super) fn comparison(&self) -> Option<&PairwiseOutcome> {
         self.compared.as_ref()
+    }
+
+    /// What the job measures: as its result has it, or as it is known so far.
+    pub(super) fn measured_metric(&self) -> Option<MeasuredMetric> {
+        match &self.result {
+            Some(result) => result.metric().cloned(),
+            None => MeasuredMetric::of(self.engine.machine(), self.engine.metric()),
+        }
     }
 
     /// A chart of it, with its unit.

@@ -1,0 +1,384 @@
+//! The metric in what one run left: which output holds the values, in which format, and
+//! whether it is clear that they are what the user wants compared.
+//!
+//! A benchmark's output that is nearly a result would otherwise be dropped, and something
+//! else be compared, with certainty. So what looks like a value and is not read is a
+//! [`MetricDoubt`], unless the user has said which metric counts.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::{Format, Output, ReadError, UnreadValue, unread_values};
+use crate::metric::listed;
+use crate::{Aggregate, ChartChoice, Metric, MetricSource, NoMetric, Series, metric_of};
+
+/// What the user has said of the metric.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The format; [`Format::Auto`] where it was left open.
+    pub format: &'a Format,
+    /// The charts.
+    pub charts: ChartChoice<'a>,
+    /// The aggregate of the values of a run.
+    pub aggregate: Option<Aggregate>,
+}
+
+/// What a run that succeeded left.
+#[derive(Debug, Clone, Copy)]
+pub struct RunOutput<'a> {
+    /// Its standard output, or its results file.
+    pub results: Output<'a>,
+    /// The name of the results file, where there is one.
+    pub file: Option<&'a str>,
+    /// Its standard error.
+    pub stderr: &'a [u8],
+    /// The measures of the operating system.
+    pub measures: &'a BTreeMap<String, Series>,
+    /// The measure that decides where no other is named.
+    pub usual_measure: &'a str,
+}
+
+/// A run gives no metric.
+#[derive(Debug, thiserror::Error)]
+pub enum FindMetricError {
+    /// The output can't be read. Another run's may be.
+    #[error(transparent)]
+    Output(#[from] ReadError),
+    /// The output says that a measurement failed. Another run's may not.
+    #[error("the measurement of `{chart}` failed: {reason}")]
+    Failed {
+        /// Its chart.
+        chart: String,
+        /// The reason, in words.
+        reason: String,
+    },
+    /// The charts are not those asked for.
+    #[error(transparent)]
+    Charts(#[from] NoMetric),
+    /// It is not clear what the metric is.
+    #[error(transparent)]
+    Doubt(#[from] MetricDoubt),
+}
+
+/// It is not clear what the metric is, and the search would be certain of the wrong one.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MetricDoubt {
+    /// Nothing was read, and something looks like a value.
+    #[error(
+        "no value was recognized in what the benchmark wrote, though {}\nsay how its values are read, or that its wall-clock time is to be compared",
+        shown(.unread)
+    )]
+    NotRead {
+        /// What looks like a value.
+        unread: Vec<Unread>,
+    },
+    /// One chart was read, and something else looks like a value.
+    #[error(
+        "of what the benchmark wrote only `{chart}` was read, though {}\nsay that `{chart}` is to be compared, or how the other values are read",
+        shown(.unread)
+    )]
+    OtherValues {
+        /// The chart.
+        chart: String,
+        /// What else looks like a value.
+        unread: Vec<Unread>,
+    },
+    /// The chart of one run is missing in the next.
+    #[error(
+        "the benchmark names its value `{first}` in one run and {} in the next; a name that changes from run to run can't be followed: say how the values are read, with a pattern that leaves the changing part out",
+        listed(.then)
+    )]
+    NameChanges {
+        /// The chart of the first run.
+        first: String,
+        /// The charts of the second run.
+        then: Vec<String>,
+    },
+}
+
+/// Something that looks like a value and was not read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unread {
+    /// The output that holds it.
+    pub source: MetricSource,
+    /// Its line.
+    pub value: UnreadValue,
+}
+
+/// Lines that look like values, as many as help.
+fn shown(unread: &[Unread]) -> String {
+    const MOST: usize = 5;
+    let mut text = match unread.len() {
+        1 => "this looks like one:".to_owned(),
+        _ => "these look like values:".to_owned(),
+    };
+    for Unread { source, value } in unread.iter().take(MOST) {
+        // Writing to a string can't fail.
+        let _ = write!(
+            text,
+            "\n  {source}, line {}: {}",
+            value.line,
+            value.text.trim()
+        );
+    }
+    if unread.len() > MOST {
+        let _ = write!(text, "\n  … {} more", unread.len() - MOST);
+    }
+    text
+}
+
+/// The metric of a run that succeeded, and the values of the charts that were asked for.
+///
+/// With [`Format::Auto`] the results file or standard output is read if its format is
+/// recognized, else standard error, else the run's measures count; with another format,
+/// standard error is read where standard output has no value in it.
+///
+/// # Errors
+///
+/// Where there is no metric, and, when neither a format nor a chart was asked for, where it
+/// is in doubt: something looks like a value and nothing was read, or only one chart as
+/// [`Format::Lines`].
+///
+/// # Cost
+///
+/// A few walks through the outputs.
+pub fn find_metric(
+    asked: Asked<'_>,
+    run: RunOutput<'_>,
+) -> Result<(Metric, BTreeMap<String, Series>), FindMetricError> {
+    let source = match run.file {
+        Some(file) => MetricSource::ResultsFile(file.to_owned()),
+        None => MetricSource::StandardOutput,
+    };
+    match asked.format {
+        Format::Time => measured(asked, run, Vec::new()),
+        Format::Auto => recognized(asked, run, source),
+        format => match read(asked, format, run.results, source) {
+            Err(FindMetricError::Output(error))
+                if run.file.is_none() && !matches!(error, ReadError::NotFinite { .. }) =>
+            {
+                read(
+                    asked,
+                    format,
+                    run.stderr.into(),
+                    MetricSource::StandardError,
+                )
+                .map_err(|_| error.into())
+            }
+            found => found,
+        },
+    }
+}
+
+type Found = Result<(Metric, BTreeMap<String, Series>), FindMetricError>;
+
+fn recognized(asked: Asked<'_>, run: RunOutput<'_>, source: MetricSource) -> Found {
+    let is_file = run.file.is_some();
+    let of_stderr = || Format::recognise(run.stderr).ok().filter(|_| !is_file);
+    let stderr = || unread_in(run.stderr.into(), None, &MetricSource::StandardError);
+    match Format::recognise(run.results) {
+        Ok(format) => {
+            let found = read(asked, &format, run.results, source.clone());
+            if let (Err(FindMetricError::Charts(NoMetric::NoSuchChart { .. })), Some(other)) =
+                (&found, of_stderr())
+                && let Ok(found) = read(
+                    asked,
+                    &other,
+                    run.stderr.into(),
+                    MetricSource::StandardError,
+                )
+            {
+                return Ok(found);
+            }
+            let (metric, charts) = found?;
+            let mut others = unread_in(run.results, Some(&format), &source);
+            if of_stderr().is_some() {
+                others.extend(stderr());
+            }
+            undoubted(asked, format, metric, charts, others)
+        }
+        // The user has said where the values are.
+        Err(error) if is_file => Err(error.into()),
+        Err(_) => {
+            let unread = unread_in(run.results, None, &source);
+            if let Some(format) = of_stderr().filter(|_| unread.is_empty()) {
+                let source = MetricSource::StandardError;
+                let (metric, charts) = read(asked, &format, run.stderr.into(), source.clone())?;
+                // Programs log counts and sizes there, in the same form.
+                let is_log = format == Format::Lines && metric.unit.is_none();
+                let others = match is_log && asked.charts != ChartChoice::Every {
+                    true => return doubtful(asked, run, stderr()),
+                    false => unread_in(run.stderr.into(), Some(&format), &source),
+                };
+                return undoubted(asked, format, metric, charts, others);
+            }
+            let mut unread = unread;
+            if !is_file {
+                unread.extend(stderr());
+            }
+            doubtful(asked, run, unread)
+        }
+    }
+}
+
+/// A metric that was read, unless these other values make it doubtful.
+fn undoubted(
+    asked: Asked<'_>,
+    format: Format,
+    mut metric: Metric,
+    charts: BTreeMap<String, Series>,
+    others: Vec<Unread>,
+) -> Found {
+    let is_said = matches!(asked.charts, ChartChoice::Named(_));
+    if format != Format::Lines || is_said || others.is_empty() {
+        return Ok((metric, charts));
+    }
+    match charts.keys().next() {
+        Some(chart) if charts.len() == 1 => Err(MetricDoubt::OtherValues {
+            chart: chart.clone(),
+            unread: others,
+        }
+        .into()),
+        _ => {
+            metric.remarks.push(format!(
+                "not all of the output was read: {}",
+                shown(&others)
+            ));
+            Ok((metric, charts))
+        }
+    }
+}
+
+/// The run's measures, unless something looks like a value.
+fn doubtful(asked: Asked<'_>, run: RunOutput<'_>, unread: Vec<Unread>) -> Found {
+    let is_said =
+        matches!(asked.charts, ChartChoice::Named(chart) if run.measures.contains_key(chart));
+    if is_said {
+        return measured(asked, run, Vec::new());
+    }
+    if !unread.is_empty() {
+        return Err(MetricDoubt::NotRead { unread }.into());
+    }
+    let is_silent = |output: &[u8]| output.iter().all(u8::is_ascii_whitespace);
+    let is_empty = match run.results {
+        Output::File(content) => is_silent(content) && is_silent(run.stderr),
+        Output::Folder(files) => files.is_empty(),
+    };
+    let remarks = match is_empty {
+        true => Vec::new(),
+        false => vec![
+            "nothing in what the benchmark wrote was recognized as a value: its wall-clock time \
+             was compared"
+                .to_owned(),
+        ],
+    };
+    measured(asked, run, remarks)
+}
+
+/// What looks like a value in an output and is not read in this format.
+fn unread_in(output: Output<'_>, format: Option<&Format>, source: &MetricSource) -> Vec<Unread> {
+    let Output::File(content) = output else {
+        return Vec::new();
+    };
+    let unread = unread_values(content, format).into_iter();
+    unread
+        .map(|value| Unread {
+            source: source.clone(),
+            value,
+        })
+        .collect()
+}
+
+fn read(asked: Asked<'_>, format: &Format, output: Output<'_>, source: MetricSource) -> Found {
+    let reading = format.read_with_failures(output)?;
+    let failure = match asked.charts {
+        ChartChoice::Named(chart) => reading.failed.get_key_value(chart),
+        ChartChoice::Only => reading.failed.first_key_value(),
+        ChartChoice::Every => None,
+    };
+    if let Some((chart, reason)) = failure {
+        return Err(FindMetricError::Failed {
+            chart: chart.clone(),
+            reason: reason.clone(),
+        });
+    }
+    let mut remarks: Vec<String> = { reading.failed.iter() }
+        .map(|(chart, reason)| format!("the measurement of `{chart}` failed: {reason}"))
+        .collect();
+    let charts = match (asked.charts, reading.only_measure(format)) {
+        (ChartChoice::Only, Some(chart)) => {
+            let others = reading.charts.keys().filter(|it| *it != chart);
+            let others: Vec<String> = others.cloned().collect();
+            if !others.is_empty() {
+                remarks.push(format!(
+                    "`{chart}` was compared, and {} not: {} taken for a count or a setting",
+                    listed(&others),
+                    if others.len() == 1 {
+                        "it was"
+                    } else {
+                        "they were"
+                    }
+                ));
+            }
+            ChartChoice::Named(chart)
+        }
+        (charts, _) => charts,
+    };
+    let asked = Asked { charts, ..asked };
+    chosen(asked, format, reading.charts.clone(), source, remarks)
+}
+
+fn measured(asked: Asked<'_>, run: RunOutput<'_>, remarks: Vec<String>) -> Found {
+    let usual = run.measures.contains_key(run.usual_measure);
+    let charts = match asked.charts {
+        ChartChoice::Only if usual => ChartChoice::Named(run.usual_measure),
+        charts => charts,
+    };
+    let asked = Asked { charts, ..asked };
+    let (measures, source) = (run.measures.clone(), MetricSource::Measured);
+    chosen(asked, &Format::Time, measures, source, remarks)
+}
+
+fn chosen(
+    asked: Asked<'_>,
+    format: &Format,
+    mut charts: BTreeMap<String, Series>,
+    source: MetricSource,
+    remarks: Vec<String>,
+) -> Found {
+    let mut metric = metric_of(asked.charts, &charts, asked.aggregate)?;
+    metric.format = format.to_string();
+    metric.source = Some(source);
+    metric.remarks.extend(remarks);
+    if let Some(deciding) = &metric.chart {
+        charts.retain(|chart, _| chart == deciding);
+    }
+    Ok((metric, charts))
+}
+
+impl MetricDoubt {
+    /// The doubt about a name that is missing in a second run, which has these charts.
+    ///
+    /// Where all charts are compared, it is that the second run has none of them.
+    pub fn of_name(metric: &Metric, second: Vec<String>) -> Option<Self> {
+        let first = match &metric.chart {
+            Some(chart) => Some(chart),
+            None => metric.charts.keys().next(),
+        };
+        let is_there = match &metric.chart {
+            Some(chart) => second.contains(chart),
+            None => metric.charts.keys().any(|chart| second.contains(chart)),
+        };
+        (!is_there && !second.is_empty()).then_some(Self::NameChanges {
+            first: first?.clone(),
+            then: second,
+        })
+    }
+}
+
+/// Might the name of a chart be another one in each run? Only one with a digit may: time
+/// stamps, process numbers and addresses have one.
+pub fn may_change(chart: &str) -> bool {
+    chart.contains(|letter: char| letter.is_ascii_digit())
+}

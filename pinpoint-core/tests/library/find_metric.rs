@@ -1,0 +1,304 @@
+//! The metric in what a run left: never certain about the wrong thing.
+
+#![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
+
+use std::collections::BTreeMap;
+
+use pinpoint_core::results::{
+    Asked, FindMetricError, Format, MetricDoubt, Output, ReadError, RunOutput, find_metric,
+};
+use pinpoint_core::{ChartChoice, Direction, Metric, MetricSource, NoMetric, Series};
+
+fn measures() -> BTreeMap<String, Series> {
+    let series = |value: f64, unit: &str| Series {
+        values: vec![value],
+        unit: Some(unit.into()),
+        direction: Direction::Down,
+    };
+    BTreeMap::from([
+        ("wall".to_owned(), series(0.1, "s")),
+        ("peak_memory".to_owned(), series(1e6, "bytes")),
+    ])
+}
+
+struct Run {
+    format: Format,
+    charts: ChartChoice<'static>,
+    stdout: &'static str,
+    stderr: &'static str,
+    file: Option<&'static str>,
+}
+
+fn of(stdout: &'static str) -> Run {
+    Run {
+        format: Format::Auto,
+        charts: ChartChoice::Only,
+        stdout,
+        stderr: "",
+        file: None,
+    }
+}
+
+impl Run {
+    fn find(&self) -> Result<Metric, FindMetricError> {
+        let asked = Asked {
+            format: &self.format,
+            charts: self.charts,
+            aggregate: None,
+        };
+        let measures = measures();
+        let run = RunOutput {
+            results: Output::File(self.stdout.as_bytes()),
+            file: self.file,
+            stderr: self.stderr.as_bytes(),
+            measures: &measures,
+            usual_measure: "wall",
+        };
+        find_metric(asked, run).map(|(metric, _)| metric)
+    }
+
+    /// Chart, format and source of the metric.
+    #[track_caller]
+    fn is(&self, chart: &str, format: &str, source: MetricSource) -> Metric {
+        let metric = self.find().unwrap();
+        let found = (metric.chart.as_deref(), &*metric.format);
+        assert_eq!(found, (Some(chart), format), "{}", self.stdout);
+        assert_eq!(metric.source, Some(source));
+        metric
+    }
+
+    #[track_caller]
+    fn doubt(&self) -> MetricDoubt {
+        match self.find() {
+            Err(FindMetricError::Doubt(doubt)) => doubt,
+            other => panic!("{}: {other:?}", self.stdout),
+        }
+    }
+}
+
+/// Something that looks like a value and that no format reads.
+const UNREAD: &str = "the elapsed time was about 12.5 ms more or less\n";
+
+#[test]
+fn what_looks_like_a_value_and_is_not_read_is_no_reason_to_take_the_time() {
+    for run in [
+        of(UNREAD),
+        Run {
+            stderr: UNREAD,
+            ..of("")
+        },
+        Run {
+            stderr: UNREAD,
+            ..of("done\n")
+        },
+        // Values on one stream do not hide what may be the other's.
+        Run {
+            stderr: "took: 3 ms\n",
+            ..of(UNREAD)
+        },
+        Run {
+            charts: ChartChoice::Every,
+            ..of(UNREAD)
+        },
+    ] {
+        let MetricDoubt::NotRead { unread } = run.doubt() else {
+            panic!("{}", run.stdout);
+        };
+        assert_eq!(unread[0].value.text.trim(), UNREAD.trim());
+        let error = run.find().unwrap_err().to_string();
+        assert!(error.contains(", line 1: the elapsed time"), "{error}");
+    }
+    // The user has said what counts.
+    for charts in [
+        ChartChoice::Named("wall"),
+        ChartChoice::Named("peak_memory"),
+    ] {
+        let run = Run {
+            charts,
+            ..of(UNREAD)
+        };
+        assert_eq!(run.find().unwrap().remarks, [""; 0]);
+    }
+    let time = Run {
+        format: Format::Time,
+        ..of(UNREAD)
+    };
+    time.is("wall", "time", MetricSource::Measured);
+}
+
+#[test]
+fn other_values_beside_the_only_one_that_is_read_are_a_doubt() {
+    const BESIDE: &str = "score: 30\nthe elapsed time was about 12.5 ms more or less\n";
+    let MetricDoubt::OtherValues { chart, unread } = of(BESIDE).doubt() else {
+        panic!("there are others");
+    };
+    assert_eq!((&*chart, unread.len()), ("score", 1));
+    for run in [
+        Run {
+            charts: ChartChoice::Named("score"),
+            ..of(BESIDE)
+        },
+        Run {
+            format: Format::Lines,
+            ..of(BESIDE)
+        },
+    ] {
+        run.is("score", "lines", MetricSource::StandardOutput);
+    }
+    // The one on standard error may be the better one.
+    let both = Run {
+        stderr: "took: 3 ms\n",
+        ..of("score: 30\n")
+    };
+    assert!(matches!(both.doubt(), MetricDoubt::OtherValues { .. }));
+    // Other words there are not.
+    Run {
+        stderr: "Compiling\nFinished\n",
+        ..of("score: 30\n")
+    }
+    .is("score", "lines", MetricSource::StandardOutput);
+    // Where all charts are compared, and not one alone, it is a remark.
+    let every = Run {
+        charts: ChartChoice::Every,
+        ..of("a: 1 ms\nb: 2 ms\nthe elapsed time was about 12.5 ms more or less\n")
+    };
+    let remarks = every.find().unwrap().remarks;
+    assert!(
+        remarks[0].contains("not all of the output was read"),
+        "{remarks:?}"
+    );
+}
+
+#[test]
+fn output_without_values_leaves_the_time_to_decide_and_that_is_said() {
+    for run in [
+        of("hello\n"),
+        Run {
+            stderr: "hello\n",
+            ..of("")
+        },
+    ] {
+        let metric = run.is("wall", "time", MetricSource::Measured);
+        assert!(metric.remarks[0].contains("its wall-clock time was compared"));
+    }
+    let silent = of(" \n").is("wall", "time", MetricSource::Measured);
+    assert_eq!(silent.remarks, [""; 0]);
+}
+
+#[test]
+fn standard_error_is_read_where_standard_output_has_no_value() {
+    let stderr = Run {
+        stderr: "took: 3 ms\n",
+        ..of("done\n")
+    };
+    stderr.is("took", "lines", MetricSource::StandardError);
+    // Told the format, too.
+    let told = Run {
+        format: "regex:took (?<value>[0-9.]+)".parse().unwrap(),
+        stderr: "took 3 ms\n",
+        ..of("done\n")
+    };
+    told.is(
+        "value",
+        &told.format.to_string(),
+        MetricSource::StandardError,
+    );
+    let named = Run {
+        charts: ChartChoice::Named("took"),
+        stderr: "took: 3 ms\n",
+        ..of("score: 30\n")
+    };
+    named.is("took", "lines", MetricSource::StandardError);
+    // A count without a unit may be anything that a program logs.
+    let log = Run {
+        stderr: "loaded: 1000\n",
+        ..of("")
+    };
+    assert!(matches!(log.doubt(), MetricDoubt::NotRead { .. }));
+}
+
+#[test]
+fn a_results_file_that_is_not_recognized_is_an_error() {
+    let file = Run {
+        file: Some("out.txt"),
+        ..of("nothing\n")
+    };
+    let error = file.find().unwrap_err();
+    assert!(
+        matches!(error, FindMetricError::Output(ReadError::NothingRecognised)),
+        "{error}"
+    );
+    let file = Run {
+        file: Some("out.txt"),
+        ..of("v: 1 ms\n")
+    };
+    file.is("v", "lines", MetricSource::ResultsFile("out.txt".into()));
+}
+
+#[test]
+fn several_charts_are_to_be_chosen_from() {
+    let error = of("parse: 30 ms\nsort: 9 ms\n").find().unwrap_err();
+    assert!(
+        matches!(error, FindMetricError::Charts(NoMetric::ManyCharts { .. })),
+        "{error}"
+    );
+    // One measure among counts is meant, and that is said.
+    let metric =
+        of("iterations: 30\nlat: 9,012.3 ms\n").is("lat", "lines", MetricSource::StandardOutput);
+    assert_eq!(
+        metric.remarks,
+        ["`lat` was compared, and `iterations` not: it was taken for a count or a setting"]
+    );
+}
+
+#[test]
+fn a_measurement_that_failed_is_no_metric() {
+    const FAILED: &str = r#"{"results": [
+        {"command": "a", "times": [1.0, 1.1], "exit_codes": [0, 139]},
+        {"command": "b", "times": [1.0, 1.1], "exit_codes": [0, 0]}]}"#;
+    for charts in [ChartChoice::Only, ChartChoice::Named("a")] {
+        let run = Run {
+            charts,
+            ..of(FAILED)
+        };
+        let error = run.find().unwrap_err();
+        assert!(
+            matches!(&error, FindMetricError::Failed { chart, .. } if chart == "a"),
+            "{error}"
+        );
+    }
+    let named = Run {
+        charts: ChartChoice::Named("b"),
+        ..of(FAILED)
+    };
+    named.is("b", "hyperfine", MetricSource::StandardOutput);
+    let every = Run {
+        charts: ChartChoice::Every,
+        ..of(FAILED)
+    };
+    let remarks = every.find().unwrap().remarks;
+    assert!(
+        remarks[0].contains("measurement of `a` failed"),
+        "{remarks:?}"
+    );
+}
+
+#[test]
+fn a_name_that_is_missing_in_the_next_run_is_a_doubt() {
+    let charts = |name: &str| vec![name.to_owned()];
+    let metric = of("v1: 1 ms\n").find().unwrap();
+    assert_eq!(MetricDoubt::of_name(&metric, charts("v1")), None);
+    assert_eq!(MetricDoubt::of_name(&metric, Vec::new()), None);
+    let doubt = MetricDoubt::of_name(&metric, charts("v2")).unwrap();
+    let text = doubt.to_string();
+    assert!(
+        text.contains("`v1` in one run and `v2` in the next"),
+        "{text}"
+    );
+    let every = Metric {
+        chart: None,
+        ..metric
+    };
+    assert_eq!(MetricDoubt::of_name(&every, charts("v1")), None);
+    assert!(MetricDoubt::of_name(&every, charts("v2")).is_some());
+}
