@@ -14,6 +14,7 @@ use crate::error::CliError;
 use crate::explain::job::AtOnce;
 use crate::luci;
 use crate::new_job::{CarriedOut, Names, PatchFile, end, milliseconds, patched, store_job};
+use crate::output::errln;
 use crate::prior::Prior;
 use crate::report;
 use crate::storage::Storage;
@@ -29,6 +30,20 @@ pub(crate) async fn run(arguments: Bisect, display: Display) -> Result<u8, CliEr
     search.end(spec, &display).await
 }
 
+/// Says how the search goes where the good end is not part of the bad end's history.
+fn detour([good, bad]: [&str; 2], merge_bases: &[String]) -> Option<String> {
+    let short = |hash: &String| hash.get(..10).unwrap_or(hash).to_owned();
+    let bases: Vec<String> = merge_bases.iter().map(short).collect();
+    let base = match &bases[..] {
+        [] => return None,
+        [one] => format!("their merge base {one}"),
+        several => format!("their merge bases {}, merged", several.join(" and ")),
+    };
+    Some(format!(
+        "{good} is not part of the history of {bad}: the search goes back from {good} to {base}, and from there to {bad}"
+    ))
+}
+
 /// A search that the arguments ask for.
 pub(crate) struct Search {
     pub(crate) spec: BisectionSpec,
@@ -42,6 +57,7 @@ pub(crate) struct Search {
     command_line: CommandLine,
     names: Names,
     explain: Option<AtOnce>,
+    detour: Option<String>,
 }
 
 impl Search {
@@ -54,7 +70,7 @@ impl Search {
         let repository = Repository::discover(&arguments.benchmark.repo)?;
         let good = repository.resolve_revision(&arguments.good)?;
         let bad = repository.resolve_revision(&arguments.bad)?;
-        repository
+        let merge_bases = repository
             .range_check(&good.git_hash, &bad.git_hash)
             .map_err(|error| match error {
                 RepositoryError::Reversed { .. } => CliError::Reversed {
@@ -148,6 +164,7 @@ impl Search {
             command_line,
             names,
             explain,
+            detour: detour([&arguments.good, &arguments.bad], &merge_bases),
         })
     }
 
@@ -182,6 +199,9 @@ impl Search {
         JobMachine::new(spec.clone())?;
         let storage = Storage::open(display).await?;
         let config = self.config(&storage)?;
+        if let Some(detour) = self.detour.as_ref().filter(|_| !display.quiet) {
+            errln!("{detour}");
+        }
         self.prior.say(display);
         let patch = self.patch.as_ref();
         let key = self.carried_out.key();

@@ -22,6 +22,10 @@ struct Document {
     higher: CombinedCommit,
     /// States strictly between the ends.
     count: u64,
+    /// Where neither end is part of the other's history: the state that both come from. The
+    /// states go back to it from the lower end, and from there to the higher end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merge_base: Option<CombinedCommit>,
     /// The one in the middle; absent when there is none.
     midpoint: Option<CombinedCommit>,
     /// All of them, oldest first, when they were asked for.
@@ -42,7 +46,15 @@ pub(crate) async fn run(arguments: Midpoint, display: Display) -> Result<u8, Cli
     let midpoints = Midpoints::new(Arc::new(repositories));
     let lower = state(&repository, &midpoints, &arguments.lower).await?;
     let higher = state(&repository, &midpoints, &arguments.higher).await?;
+    midpoints.check_order(&lower, &higher).await?;
     let between = midpoints.between(&lower, &higher).await?;
+    let merge_base = match between.merge_base() {
+        Some(offset) => {
+            let state = midpoints.nth(&between, offset).await?;
+            Some(names.describe(state).await?)
+        }
+        None => None,
+    };
     let midpoint = match between.count().checked_sub(1) {
         None => None,
         Some(last) => Some(
@@ -60,6 +72,7 @@ pub(crate) async fn run(arguments: Midpoint, display: Display) -> Result<u8, Cli
         lower: names.describe(lower).await?,
         higher: names.describe(higher).await?,
         count: between.count(),
+        merge_base,
         midpoint,
         between: all,
         changes: between.changes().to_vec(),
@@ -109,6 +122,9 @@ async fn all(
 impl Document {
     fn print(&self) {
         outln!("{DIM}lower{DIM:#}     {}", line(&self.lower));
+        if let Some(base) = &self.merge_base {
+            outln!("{DIM}back to{DIM:#}   {}, which both come from", line(base));
+        }
         match &self.midpoint {
             Some(midpoint) => {
                 outln!("{BOLD}midpoint{BOLD:#}  {}", line(midpoint));
@@ -119,7 +135,7 @@ impl Document {
         }
         outln!("{DIM}higher{DIM:#}    {}", line(&self.higher));
         if let Some(states) = &self.between {
-            outln!("\nall {} between, oldest first", self.count);
+            outln!("\nall {} between, from the lower one on", self.count);
             for state in states {
                 outln!("  {}", line(state));
             }

@@ -146,8 +146,7 @@ fn read(
             path.display().to_string()
         ))
     })?;
-    let mut commits = repository.commits_between(good, bad, paths)?;
-    commits.push(bad.to_owned());
+    let commits = repository.steps_between(good, bad, paths)?;
     let offsets: HashMap<&str, usize> = commits
         .iter()
         .enumerate()

@@ -9,7 +9,8 @@ use pinpoint_core::{
 use pinpoint_report::quantity::{change, count, duration, level, p_value, quantity};
 use pinpoint_report::text::plain;
 use pinpoint_report::words::{
-    self, effect, further, line, line_of, only_failures, reason, short, size, why,
+    self, alternatives, detour, effect, further, how_lost, line, line_of, only_failures, reason,
+    short, size, why,
 };
 
 use crate::advice::clone_of;
@@ -43,6 +44,9 @@ fn write(text: &mut Text, document: &BisectionResult, display: &Display) -> std:
     }
     if let Some(further) = further(document) {
         writeln!(text, "\n{FOUND}not decided{FOUND:#} {further}")?;
+    }
+    if let Some(detour) = detour(document) {
+        writeln!(text, "\n{detour}")?;
     }
     write_unmeasured(text, document)?;
     write_candidates(text, document)?;
@@ -209,13 +213,12 @@ pub(crate) fn write_culprit(
 ) -> std::fmt::Result {
     let commit = &culprit.blamed;
     let hash = &commit.git_hash;
-    if culprit.undone {
-        writeln!(
+    match how_lost(document, culprit) {
+        Some(how) => writeln!(
             text,
-            "{FOUND}culprit{FOUND:#} losing {BOLD}{hash}{BOLD:#}, which a roll reverted"
-        )?;
-    } else {
-        writeln!(text, "{FOUND}culprit{FOUND:#} {BOLD}{hash}{BOLD:#}")?;
+            "{FOUND}culprit{FOUND:#} losing {BOLD}{hash}{BOLD:#}: {how}"
+        )?,
+        None => writeln!(text, "{FOUND}culprit{FOUND:#} {BOLD}{hash}{BOLD:#}")?,
     }
     if commit.repository != document.good.main.repository {
         writeln!(text, "  in        {}", plain(&commit.repository))?;
@@ -231,6 +234,9 @@ pub(crate) fn write_culprit(
     }
     if let Some(created) = &commit.created {
         writeln!(text, "  date      {created}")?;
+    }
+    if let Some(others) = alternatives(culprit) {
+        writeln!(text, "  or one of {others}")?;
     }
     writeln!(text, "  effect    {}", effect(document, &culprit.effect))?;
     if let Some(probability) = culprit.probability {

@@ -93,6 +93,7 @@ mod tests {
             higher: Commit::new("numbers", "4").into(),
             count: 3,
             changes: Vec::new(),
+            merge_base: None,
         };
         let wrong = reported(built + 1, Report::Listed(listing));
         let whole = Answers::of(job.clone(), machine.clone(), vec![right.clone()]);

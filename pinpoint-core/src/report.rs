@@ -39,6 +39,10 @@ pub struct Listing {
     /// range was looked for in them: by path, then by repository.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<DependencyChange>,
+    /// Where neither end is part of the other's history: the offset of the state that both
+    /// come from. Before it, each commit takes back one that only the older end has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_base: Option<u64>,
 }
 
 impl Listing {
@@ -49,6 +53,7 @@ impl Listing {
             higher: request.higher.clone(),
             count,
             changes: Vec::new(),
+            merge_base: None,
         }
     }
 }

@@ -115,6 +115,10 @@ pub struct ListRequest {
     pub lower: CombinedCommit,
     /// The newer end.
     pub higher: CombinedCommit,
+    /// The number of the range in its search; 0 is the one between the ends of the search, and
+    /// others lie within it.
+    #[serde(default)]
+    pub range: u32,
 }
 
 /// Asks for a build.

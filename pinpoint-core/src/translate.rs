@@ -72,10 +72,15 @@ pub fn request<M: Machine>(
             commit: commit(*position)?,
             aggregate: machine.aggregate(),
         }),
-        Task::List { lower, higher, .. } => Request::List(ListRequest {
+        Task::List {
+            range,
+            lower,
+            higher,
+        } => Request::List(ListRequest {
             key,
             lower: commit(*lower)?,
             higher: commit(*higher)?,
+            range: *range,
         }),
         Task::Build { commit } => Request::Build(BuildRequest {
             key,

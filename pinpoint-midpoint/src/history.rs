@@ -78,6 +78,25 @@ pub trait History: Send + Sync {
         commit: &str,
         merged: &[String],
     ) -> Result<Option<String>, HistoryError>;
+
+    /// Can it merge commits? If not, [`merged_tree`](Self::merged_tree) says of all that they
+    /// conflict.
+    fn can_merge(&self) -> bool {
+        true
+    }
+
+    /// The commits that two commits have in common, without the history of any of these: the
+    /// best first. None where they have no common history.
+    ///
+    /// Unless implemented, it is at most one: the newest commit of `other`'s line that the
+    /// history of `one` holds.
+    async fn merge_bases(&self, one: &str, other: &str) -> Result<Vec<String>, HistoryError> {
+        if self.count(one, other).await? == 0 {
+            return Ok(vec![other.to_owned()]);
+        }
+        let parents = self.parents(&self.nth(one, other, 0).await?).await?;
+        Ok(parents.into_iter().take(1).collect())
+    }
 }
 
 /// Repositories, by their URLs or paths.

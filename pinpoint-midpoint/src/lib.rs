@@ -5,7 +5,10 @@
 //! [`Midpoints`] lists the states strictly between two of them, the coarsest thing
 //! first, so that a search halves long ranges before it looks into a commit:
 //!
-//! 1. commits of the main repository, on its line of first parents;
+//! 1. commits of the main repository, on the line of history from the lower one to the
+//!    higher: first parents, except where only another parent has the lower one in its
+//!    history. Where neither is part of the other's history, the line goes back from the
+//!    lower one to their merge base, and from there to the higher one;
 //! 2. between neighbours on it, when the higher is a merge: the lower one with
 //!    the branch's commits merged in, one more each time. States that conflict are left
 //!    out;
@@ -24,7 +27,7 @@
 //! ```
 //!
 //! A search that finds the step between two neighbours with nothing between has
-//! the commit to blame: [`moved_since`](pinpoint_core::CombinedCommit::moved_since).
+//! the commit to blame, or several that can't be told apart: [`Midpoints::blamed`].
 //! Other changes of a roll, which can't be followed (a package, a repository that is not
 //! available locally, a branch, a cycle), are named with the reason.
 //!
@@ -41,6 +44,7 @@ mod held;
 mod history;
 mod line;
 pub mod manifest;
+mod merge;
 mod midpoints;
 mod rolls;
 mod sources;

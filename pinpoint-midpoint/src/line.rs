@@ -1,45 +1,59 @@
 //! The commits between two revisions of one repository.
 //!
-//! First the line of first parents. When two revisions are neighbours on it and
-//! the higher is a merge, the branch that it merged: the lower one with the
-//! commits of the branch merged in, one more each time, so that each step is
-//! the change of one commit of the branch. Merges within the branch are opened in the
-//! same way.
+//! First the line of history from the one up to the other. It follows first parents, except
+//! where only another parent holds the lower revision: so each commit of the line holds all
+//! that the lower revision holds, and what it adds to the one before can be told.
 //!
 //! ```text
-//! a ───────────── m        a
-//!  ╲             ╱         a+b1
-//!   b1 ── b2 ── b3         a+b2        m is a with b3 merged in
+//! r ── s ── M ── n      n's first parents are M, s and r, a root of its own;
+//!          ╱            the line from g up to n is g, h, M, n
+//!    g ── h
 //! ```
+//!
+//! Between neighbours on it, of which the higher is a merge, lies what it merged: see
+//! [`crate::merge`].
 
 use pinpoint_core::Commit;
 
+use crate::merge::{self, Groups};
 use crate::{History, HistoryError};
-
-/// A branch with more commits is not opened: each costs a trial merge.
-const LONGEST_BRANCH: u64 = 1_000;
 
 /// States strictly between two, from the lower to the higher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Line {
-    /// Commits of a line of first parents: [`History::nth`] of `lower` and
-    /// `higher`, from offset 0.
-    Forward {
-        lower: String,
-        higher: String,
+    /// Commits of a line of history.
+    Commits {
+        /// Its parts, the oldest first.
+        pieces: Vec<Piece>,
         count: u64,
-    },
-    /// The same, walked from the newest to the oldest, from offset `count - 1`.
-    Backward {
-        lower: String,
-        higher: String,
-        count: u64,
+        /// Walked from the newest to the oldest.
+        backward: bool,
     },
     /// A commit with this many others merged in, for each state.
     Merged {
         commit: String,
         merged: Vec<Vec<String>>,
     },
+}
+
+/// Neighbours on a line of first parents: [`History::nth`] of `lower` and `higher`, from an
+/// offset on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) lower: String,
+    pub(crate) higher: String,
+    pub(crate) from: u64,
+    pub(crate) count: u64,
+}
+
+impl Piece {
+    pub(crate) async fn nth(
+        &self,
+        history: &dyn History,
+        offset: u64,
+    ) -> Result<String, HistoryError> {
+        (history.nth(&self.lower, &self.higher, self.from + offset)).await
+    }
 }
 
 impl Line {
@@ -54,23 +68,14 @@ impl Line {
     /// The same states from the higher to the lower.
     fn reversed(self) -> Self {
         match self {
-            Self::Forward {
-                lower,
-                higher,
+            Self::Commits {
+                pieces,
                 count,
-            } => Self::Backward {
-                lower,
-                higher,
+                backward,
+            } => Self::Commits {
+                pieces,
                 count,
-            },
-            Self::Backward {
-                lower,
-                higher,
-                count,
-            } => Self::Forward {
-                lower,
-                higher,
-                count,
+                backward: !backward,
             },
             Self::Merged { commit, mut merged } => {
                 merged.reverse();
@@ -81,7 +86,7 @@ impl Line {
 
     pub(crate) fn count(&self) -> u64 {
         match self {
-            Self::Forward { count, .. } | Self::Backward { count, .. } => *count,
+            Self::Commits { count, .. } => *count,
             Self::Merged { merged, .. } => merged.len() as u64,
         }
     }
@@ -93,19 +98,22 @@ impl Line {
         repository: &str,
         offset: u64,
     ) -> Result<Option<Commit>, HistoryError> {
-        let plain = |hash| Some(Commit::new(repository, hash));
         match self {
-            Self::Forward { lower, higher, .. } => {
-                history.nth(lower, higher, offset).await.map(plain)
-            }
-            Self::Backward {
-                lower,
-                higher,
+            Self::Commits {
+                pieces,
                 count,
-            } => match count.checked_sub(offset + 1) {
-                None => Ok(None),
-                Some(offset) => history.nth(lower, higher, offset).await.map(plain),
-            },
+                backward,
+            } => {
+                let offset = match backward {
+                    true => count.checked_sub(offset + 1),
+                    false => Some(offset),
+                };
+                let Some(offset) = offset else {
+                    return Ok(None);
+                };
+                let hash = nth(history, pieces, offset).await?;
+                Ok(hash.map(|hash| Commit::new(repository, hash)))
+            }
             Self::Merged { commit, merged } => Ok(usize::try_from(offset)
                 .ok()
                 .and_then(|offset| merged.get(offset))
@@ -115,6 +123,21 @@ impl Line {
                 })),
         }
     }
+}
+
+async fn nth(
+    history: &dyn History,
+    pieces: &[Piece],
+    offset: u64,
+) -> Result<Option<String>, HistoryError> {
+    let mut rest = offset;
+    for piece in pieces {
+        if rest < piece.count {
+            return piece.nth(history, rest).await.map(Some);
+        }
+        rest -= piece.count;
+    }
+    Ok(None)
 }
 
 /// The relation of two revisions of a repository.
@@ -143,156 +166,220 @@ pub(crate) async fn between(
     })
 }
 
-/// The states strictly between a revision and a later one; none: the other is not
-/// later.
+/// The states strictly between a revision and a later one; none: the other is not later.
 async fn up(
     history: &dyn History,
     lower: &Commit,
     higher: &Commit,
 ) -> Result<Option<Line>, HistoryError> {
-    let (older, newer) = (&lower.git_hash, &higher.git_hash);
-    if older == newer {
-        return branch(history, lower, &higher.merged, higher).await;
-    }
-    if !history.is_ancestor(older, newer).await? {
+    let Some(path) = path(history, lower, higher).await? else {
         return Ok(None);
-    }
-    let after = history.count(older, newer).await?;
-    // With a branch merged into it, the higher commit itself is in between.
-    let count = after - u64::from(higher.merged.is_empty() && after > 0);
-    if count > 0 {
-        return Ok(Some(Line::Forward {
-            lower: older.clone(),
-            higher: newer.clone(),
-            count,
+    };
+    let between = path.commits - u64::from(higher.merged.is_empty() && path.commits > 0);
+    if between > 0 {
+        return Ok(Some(Line::Commits {
+            pieces: path.pieces,
+            count: between,
+            backward: false,
         }));
     }
-    let parents = history.parents(newer).await?;
-    let branches = parents.get(1..).unwrap_or_default();
-    branch(history, lower, branches, higher).await
-}
-
-/// The states between a commit and the result of merging all of `branches` into it, which
-/// is `higher`; none: it has more merged in than that.
-async fn branch(
-    history: &dyn History,
-    lower: &Commit,
-    branches: &[String],
-    higher: &Commit,
-) -> Result<Option<Line>, HistoryError> {
-    let commit = &lower.git_hash;
-    let mut branches = branches.to_vec();
-    // Is the last of the branches, merged in, a state of its own?
-    let mut ends_elsewhere = higher.git_hash != *commit;
-    let mut merged = Vec::new();
-    loop {
-        let same = lower
-            .merged
-            .iter()
-            .zip(&branches)
-            .take_while(|(lower, higher)| lower == higher)
-            .count();
-        let Some(next) = branches.get(same) else {
-            let is_lower = same == lower.merged.len() || ends_elsewhere;
-            if !is_lower {
-                return Ok(None);
-            }
-            break;
-        };
-        let from = lower.merged.get(same).unwrap_or(commit);
-        if lower.merged.len() > same && !history.is_ancestor(from, next).await? {
-            return Ok(None);
-        }
-        let after = history.count(from, next).await?;
-        if after > LONGEST_BRANCH {
-            break;
-        }
-        let is_last = same + 1 == branches.len() && !ends_elsewhere;
-        for offset in 0..after - u64::from(is_last && after > 0) {
-            let mut state = branches[..same].to_vec();
-            state.push(history.nth(from, next, offset).await?);
-            merged.push(state);
-        }
-        // Octopus: the branches after this one, each on top of those before.
-        for (at, later) in branches.iter().enumerate().skip(same + 1) {
-            let is_last = at + 1 == branches.len() && !ends_elsewhere;
-            let after = history.count(commit, later).await?;
-            if merged.len() as u64 + after > LONGEST_BRANCH {
-                break;
-            }
-            for offset in 0..after - u64::from(is_last && after > 0) {
-                let mut state = branches[..at].to_vec();
-                state.push(history.nth(commit, later, offset).await?);
-                merged.push(state);
-            }
-        }
-        merged = states_of_their_own(history, lower, higher, merged).await?;
-        if !merged.is_empty() || lower.merged.len() <= same {
-            break;
-        }
-        // Neighbours on the branch: was the higher of them a merge itself?
-        let parents = history.parents(next).await?;
-        if parents.len() < 2 {
-            break;
-        }
-        branches.truncate(same);
-        branches.push(from.clone());
-        branches.extend_from_slice(&parents[1..]);
-        ends_elsewhere = true;
-    }
+    let groups = merge::open(history, lower, higher).await?;
     Ok(Some(Line::Merged {
-        commit: commit.clone(),
-        merged,
+        commit: lower.git_hash.clone(),
+        merged: groups.states(),
     }))
 }
 
-/// The one commit that a merge adds to the commit before it, with what is merged
-/// into that, if it is one commit and the merge is nothing else.
-pub(crate) async fn last_of_branch(
-    history: &dyn History,
-    before: &Commit,
-    merge: &str,
-) -> Result<Option<String>, HistoryError> {
-    let parents = history.parents(merge).await?;
-    let branches = parents.get(1..).unwrap_or_default();
-    let Some((last, others)) = branches.split_last() else {
-        return Ok(None);
-    };
-    let (from, merged) = match before.merged.split_last() {
-        Some((from, merged)) => (from, merged),
-        None => (&before.git_hash, &[][..]),
-    };
-    let is_next = merged == others
-        && history.count(from, last).await? == 1
-        && history.merged_tree(&before.git_hash, branches).await?
-            == history.merged_tree(merge, &[]).await?;
-    Ok(is_next.then(|| last.clone()))
+/// The commits that may make the difference between a state and the one before it, which are
+/// neighbours; the direction in which the step goes.
+pub(crate) enum Blame {
+    /// One of these was added, and the last one is named.
+    Added(Vec<String>),
+    /// One of these was taken back.
+    Undone(Vec<String>),
+    /// The two have nothing to do with one another.
+    Apart,
 }
 
-/// Leaves out states that conflict, and states with the same tree as their neighbour.
-async fn states_of_their_own(
+/// Which commits make the difference between two neighbours. Where there are others between
+/// the two, that could not be measured, only the last step counts.
+pub(crate) async fn blame(
+    history: &dyn History,
+    prior: &Commit,
+    culprit: &Commit,
+) -> Result<Blame, HistoryError> {
+    if let Some(groups) = last_step(history, prior, culprit).await? {
+        return Ok(Blame::Added(groups.last(history).await?));
+    }
+    Ok(match first_step(history, culprit, prior).await? {
+        Some(groups) => Blame::Undone(groups.first(history).await?),
+        None => Blame::Apart,
+    })
+}
+
+/// What the last commit of the line from a state up to a later one adds.
+async fn last_step(
     history: &dyn History,
     lower: &Commit,
     higher: &Commit,
-    states: Vec<Vec<String>>,
-) -> Result<Vec<Vec<String>>, HistoryError> {
-    if states.is_empty() {
-        return Ok(states);
+) -> Result<Option<Groups>, HistoryError> {
+    let Some(path) = path(history, lower, higher).await? else {
+        return Ok(None);
+    };
+    let before = match path.commits {
+        0 => None,
+        // A merge into the last commit of the line.
+        commits if !higher.merged.is_empty() => nth(history, &path.pieces, commits - 1).await?,
+        1 => None,
+        commits => nth(history, &path.pieces, commits - 2).await?,
+    };
+    let before = before.map(|hash| Commit::new(&*lower.repository, hash));
+    merge::open(history, before.as_ref().unwrap_or(lower), higher)
+        .await
+        .map(Some)
+}
+
+/// What the first commit of the line from a state up to a later one adds.
+async fn first_step(
+    history: &dyn History,
+    lower: &Commit,
+    higher: &Commit,
+) -> Result<Option<Groups>, HistoryError> {
+    let Some(path) = path(history, lower, higher).await? else {
+        return Ok(None);
+    };
+    let after = match path.commits {
+        0 => None,
+        1 if higher.merged.is_empty() => None,
+        _ => nth(history, &path.pieces, 0).await?,
+    };
+    let after = after.map(|hash| Commit::new(&*lower.repository, hash));
+    merge::open(history, lower, after.as_ref().unwrap_or(higher))
+        .await
+        .map(Some)
+}
+
+/// The line of history from a state up to a commit.
+struct Path {
+    /// Its parts, the oldest first; the last commit is the one that it leads up to.
+    pieces: Vec<Piece>,
+    commits: u64,
+}
+
+/// The line from a state up to the commit of a later one; none: the other is not later. It is
+/// empty where both are the same commit with others merged in.
+///
+/// Each of its commits holds all that the state holds, whichever parent that came through;
+/// the first parent that has it counts.
+async fn path(
+    history: &dyn History,
+    lower: &Commit,
+    higher: &Commit,
+) -> Result<Option<Path>, HistoryError> {
+    let mut path = Path {
+        pieces: Vec::new(),
+        commits: 0,
+    };
+    if lower.git_hash == higher.git_hash {
+        let heads = heads(higher);
+        for merged in &lower.merged {
+            if !is_in_any(history, merged, &heads).await? {
+                return Ok(None);
+            }
+        }
+        return Ok(Some(path));
     }
-    let last = history
-        .merged_tree(&higher.git_hash, &higher.merged)
-        .await?;
-    let mut before = history.merged_tree(&lower.git_hash, &lower.merged).await?;
-    let mut kept = Vec::with_capacity(states.len());
-    for state in states {
-        let tree = history.merged_tree(&lower.git_hash, &state).await?;
-        if tree.is_some() && tree != before {
-            kept.push((state, tree.clone()));
-            before = tree;
+    if !holds(history, &higher.git_hash, lower).await? {
+        return Ok(None);
+    }
+    let mut tip = higher.git_hash.clone();
+    loop {
+        let count = history.count(&lower.git_hash, &tip).await?;
+        let Some((from, parents)) = lowest(history, lower, &tip, count).await? else {
+            break;
+        };
+        path.pieces.push(Piece {
+            lower: lower.git_hash.clone(),
+            higher: tip.clone(),
+            from,
+            count: count - from,
+        });
+        path.commits += count - from;
+        let mut next = None;
+        for parent in parents {
+            if parent == lower.git_hash || holds(history, &parent, lower).await? {
+                next = Some(parent);
+                break;
+            }
+        }
+        match next.filter(|parent| *parent != lower.git_hash) {
+            Some(parent) => tip = parent,
+            None => break,
         }
     }
-    while kept.last().is_some_and(|(_, tree)| *tree == last) {
-        kept.pop();
+    path.pieces.reverse();
+    Ok(Some(path))
+}
+
+/// The offset of the oldest commit of a line that holds a state, and its parents: on the line
+/// of first parents of `tip`, which holds the state. None where the line is empty.
+async fn lowest(
+    history: &dyn History,
+    lower: &Commit,
+    tip: &str,
+    count: u64,
+) -> Result<Option<(u64, Vec<String>)>, HistoryError> {
+    if count == 0 {
+        return Ok(None);
     }
-    Ok(kept.into_iter().map(|(state, _)| state).collect())
+    let first = history.nth(&lower.git_hash, tip, 0).await?;
+    let parents = history.parents(&first).await?;
+    if parents.first() == Some(&lower.git_hash) && lower.merged.is_empty() {
+        return Ok(Some((0, parents)));
+    }
+    // Those that hold it are the newest of the line.
+    let (mut without, mut with) = (0, count - 1);
+    while without < with {
+        let middle = without + (with - without) / 2;
+        let commit = history.nth(&lower.git_hash, tip, middle).await?;
+        if holds(history, &commit, lower).await? {
+            with = middle;
+        } else {
+            without = middle + 1;
+        }
+    }
+    let commit = history.nth(&lower.git_hash, tip, with).await?;
+    let parents = history.parents(&commit).await?;
+    Ok(Some((with, parents)))
+}
+
+/// Is all that a state holds part of a commit's history?
+async fn holds(history: &dyn History, commit: &str, state: &Commit) -> Result<bool, HistoryError> {
+    for head in heads(state) {
+        if !history.is_ancestor(&head, commit).await? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The commits whose histories a state holds.
+pub(crate) fn heads(state: &Commit) -> Vec<String> {
+    let mut heads = vec![state.git_hash.clone()];
+    heads.extend(state.merged.iter().cloned());
+    heads
+}
+
+/// Is a commit one of these, or part of the history of one?
+pub(crate) async fn is_in_any(
+    history: &dyn History,
+    commit: &str,
+    heads: &[String],
+) -> Result<bool, HistoryError> {
+    for head in heads {
+        if history.is_ancestor(commit, head).await? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

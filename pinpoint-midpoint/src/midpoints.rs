@@ -4,14 +4,15 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
-use pinpoint_core::{CombinedCommit, Commit, DependencyChange};
+use pinpoint_core::job::Blamed;
+use pinpoint_core::{CombinedCommit, Commit, DependencyChange, Followed};
 
 use crate::held::Held;
-use crate::line::{self, Line, Relation};
+use crate::line::{self, Blame, Line, Relation};
 use crate::manifest::{self, Manifest};
 use crate::rolls::{Place, Roll};
 use crate::sources::Sources;
-use crate::{HistoryError, MidpointError, Repositories};
+use crate::{History, HistoryError, MidpointError, Repositories};
 
 /// The number of pairs of commits whose states in between are remembered.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).unwrap();
@@ -38,6 +39,7 @@ pub struct Between {
     higher: CombinedCommit,
     parts: Vec<Part>,
     changes: Vec<DependencyChange>,
+    merge_base: Option<u64>,
 }
 
 /// States that follow one another.
@@ -85,6 +87,13 @@ impl Between {
     pub fn changes(&self) -> &[DependencyChange] {
         &self.changes
     }
+
+    /// The offset of the state from which the histories of the ends parted, where neither is
+    /// part of the other's. The states before it go back from the lower end, those after it
+    /// lead to the higher end.
+    pub fn merge_base(&self) -> Option<u64> {
+        self.merge_base
+    }
 }
 
 impl Midpoints {
@@ -125,8 +134,8 @@ impl Midpoints {
 
     /// The states strictly between two commits.
     ///
-    /// The coarsest answer that is not empty: first the main repository's line
-    /// of first parents; between neighbours on it the branch that was merged;
+    /// The coarsest answer that is not empty: first the main repository's line of
+    /// history; between neighbours on it the branches that were merged;
     /// then the dependencies that rolled, one after the other by path and URL,
     /// each along its own line; between neighbours there, the same inside the dependency.
     ///
@@ -192,8 +201,9 @@ impl Midpoints {
     /// The commit that made the difference between a state and the one directly before
     /// it: as [`CombinedCommit::moved_since`] says, by its own hash.
     ///
-    /// A merge that only adds the last commit of its branch to the state before
-    /// it is innocent: that commit is to blame.
+    /// A merge is innocent of what a commit that it merged did, and of what it shares with the
+    /// state before. Where the later state lacks what the earlier one has, it is the commit
+    /// that was lost.
     ///
     /// # Errors
     ///
@@ -202,21 +212,87 @@ impl Midpoints {
         &self,
         prior: &CombinedCommit,
         culprit: &CombinedCommit,
-    ) -> Result<Commit, MidpointError> {
+    ) -> Result<Blamed, MidpointError> {
         let moved = culprit.moved_since(prior);
-        let before = prior
-            .modified_deps
-            .iter()
-            .map(|held| &held.commit)
-            .rfind(|held| held.repository == moved.repository)
-            .unwrap_or(&prior.main);
-        if before.repository == moved.repository && moved.merged.is_empty() {
-            let history = self.sources.open(&moved.repository).await?;
-            if let Some(last) = line::last_of_branch(&*history, before, &moved.git_hash).await? {
-                return Ok(Commit::new(&*moved.repository, last));
+        let (mut commits, undone) = match self.before(prior, culprit, moved).await? {
+            Some(before) => {
+                let history = self.sources.open(&moved.repository).await?;
+                match line::blame(&*history, &before, moved).await? {
+                    Blame::Added(commits) => (commits, false),
+                    Blame::Undone(commits) => (commits, true),
+                    Blame::Apart => (Vec::new(), false),
+                }
             }
+            None => (Vec::new(), false),
+        };
+        let named = |hash: &str| Commit::new(&*moved.repository, hash);
+        let Some(last) = commits.pop() else {
+            return Ok(Blamed::one(named(moved.newest())));
+        };
+        Ok(Blamed {
+            commit: named(&last),
+            undone,
+            alternatives: commits.iter().map(|hash| named(hash)).collect(),
+        })
+    }
+
+    /// The revision that a state has in the place of a commit of another one; none where it
+    /// has no such repository.
+    async fn before(
+        &self,
+        prior: &CombinedCommit,
+        culprit: &CombinedCommit,
+        moved: &Commit,
+    ) -> Result<Option<Commit>, MidpointError> {
+        let mut held = prior.modified_deps.iter();
+        if let Some(held) = held.rfind(|held| held.commit.repository == moved.repository) {
+            return Ok(Some(held.commit.clone()));
         }
-        Ok(Commit::new(&*moved.repository, moved.newest()))
+        if *moved == culprit.main {
+            return Ok(Some(prior.main.clone()));
+        }
+        // It is held where a manifest names it.
+        let between = self.between(prior, culprit).await?;
+        let roll = between.changes.iter().find(|change| {
+            change.repository == moved.repository && !matches!(change.followed, Followed::No { .. })
+        });
+        let mut hashes = roll
+            .and_then(|roll| roll.before.as_deref())
+            .into_iter()
+            .flat_map(|revision| revision.split('+'))
+            .map(str::to_owned);
+        Ok(hashes.next().map(|hash| Commit {
+            merged: hashes.collect(),
+            ..Commit::new(&*moved.repository, hash)
+        }))
+    }
+
+    /// Refuses ends of which the higher is part of the lower one's history: between them the
+    /// states would go back in time.
+    ///
+    /// # Errors
+    ///
+    /// [`MidpointError::Reversed`], or when a repository can't be read.
+    pub async fn check_order(
+        &self,
+        lower: &CombinedCommit,
+        higher: &CombinedCommit,
+    ) -> Result<(), MidpointError> {
+        let (older, newer) = (&lower.main, &higher.main);
+        if older.repository != newer.repository || older.git_hash == newer.git_hash {
+            return Ok(());
+        }
+        let history = self.sources.open(&older.repository).await?;
+        if history
+            .is_ancestor(&newer.git_hash, &older.git_hash)
+            .await?
+        {
+            return Err(MidpointError::Reversed {
+                lower: older.revision(),
+                higher: newer.revision(),
+            });
+        }
+        Ok(())
     }
 
     /// The same commit with a dependency held at another revision. The one who
@@ -323,9 +399,10 @@ impl Midpoints {
             higher: higher.clone(),
             parts: Vec::new(),
             changes: Vec::new(),
+            merge_base: None,
         };
         if tree.commit != higher_tree.commit {
-            between.parts = self.main_line(&tree, &higher_tree).await?;
+            (between.parts, between.merge_base) = self.main_line(&tree, &higher_tree).await?;
             if between.count() > 0 {
                 return Ok(between);
             }
@@ -350,40 +427,91 @@ impl Midpoints {
         }
     }
 
-    /// The commits of the main repository strictly between two trees.
-    async fn main_line(&self, lower: &Held, higher: &Held) -> Result<Vec<Part>, MidpointError> {
+    /// The commits of the main repository strictly between two trees, and the offset of their
+    /// merge base if it is among them.
+    async fn main_line(
+        &self,
+        lower: &Held,
+        higher: &Held,
+    ) -> Result<(Vec<Part>, Option<u64>), MidpointError> {
         let (older, newer) = (&lower.commit, &higher.commit);
         let history = self.sources.open(&older.repository).await?;
-        let line = match line::between(&*history, older, newer).await? {
-            Relation::Forward(line) => line,
-            Relation::Backward(_) => {
-                return Err(MidpointError::Reversed {
-                    lower: older.revision(),
-                    higher: newer.revision(),
-                });
-            }
-            Relation::Apart => {
-                return Err(MidpointError::Apart {
-                    lower: older.revision(),
-                    higher: newer.revision(),
-                });
-            }
-        };
-        let mut parts = vec![Part::Line {
-            tree: Held::alone(older.clone()),
+        let part = |from: &Commit, line| Part::Line {
+            tree: Held::alone(from.clone()),
             way: Vec::new(),
             line,
-        }];
+        };
+        let (mut parts, merge_base) = match line::between(&*history, older, newer).await? {
+            Relation::Forward(line) | Relation::Backward(line) => (vec![part(older, line)], None),
+            Relation::Apart => {
+                let Some(base) = merge_base(&*history, older, newer).await? else {
+                    return Err(MidpointError::Apart {
+                        lower: older.revision(),
+                        higher: newer.revision(),
+                    });
+                };
+                let back = part(older, base.back);
+                let offset = back.count();
+                let turn = Part::State(Held::alone(base.commit.clone()));
+                (
+                    vec![back, turn, part(&base.commit, base.forth)],
+                    Some(offset),
+                )
+            }
+        };
         if !higher.below.is_empty() {
             parts.push(Part::State(Held::alone(newer.clone())));
         }
-        Ok(parts)
+        Ok((parts, merge_base))
     }
 
     /// Nothing panics while it holds the lock.
     fn pairs(&self) -> MutexGuard<'_, Pairs> {
         self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The state from which two histories parted, and what lies between it and their ends.
+struct MergeBase {
+    commit: Commit,
+    back: Line,
+    forth: Line,
+}
+
+/// All that two commits have in common: their merge base, with the others merged into it where
+/// there are several. Where these conflict, the first of them.
+async fn merge_base(
+    history: &dyn History,
+    older: &Commit,
+    newer: &Commit,
+) -> Result<Option<MergeBase>, HistoryError> {
+    let bases = history
+        .merge_bases(&older.git_hash, &newer.git_hash)
+        .await?;
+    let Some((first, others)) = bases.split_first() else {
+        return Ok(None);
+    };
+    let first = Commit::new(&*older.repository, first);
+    let all = Commit {
+        merged: others.to_vec(),
+        ..first.clone()
+    };
+    for commit in [all, first] {
+        let is_one = history
+            .merged_tree(&commit.git_hash, &commit.merged)
+            .await?;
+        if is_one.is_some()
+            && let Relation::Backward(back) = line::between(history, older, &commit).await?
+            && let Relation::Forward(forth) = line::between(history, &commit, newer).await?
+        {
+            return Ok(Some(MergeBase {
+                commit,
+                back,
+                forth,
+            }));
+        }
+    }
+    Ok(None)
 }
 
 /// The dependencies of a place roll one after the other, from the lower state

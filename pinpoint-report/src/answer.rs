@@ -9,7 +9,7 @@ use super::foreign::Foreign;
 use super::model::Report;
 use super::search::commit_name;
 use crate::quantity::{count, level, probability, quantity};
-use crate::words::{further, only_failures, short, size, why};
+use crate::words::{detour, further, only_failures, short, size, why};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::job::PairwiseResult;
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
@@ -155,6 +155,10 @@ fn of_search(document: &BisectionResult) -> Answer {
             "open",
             html! { "The search between " (ends) " was canceled before it was decided." },
         ),
+    };
+    let sentence = html! {
+        (sentence)
+        @if let Some(detour) = detour(document) { " " (Foreign(&detour)) "." }
     };
     Answer {
         word,

@@ -11,7 +11,7 @@ use pinpoint_core::{CombinedCommit, Commit, Comparison, Unchanged, Verdict};
 
 use super::foreign::Foreign;
 use crate::quantity::{self, change, count, p_value};
-use crate::words::{dependency_change, effect, line, line_of, short, why};
+use crate::words::{alternatives, dependency_change, effect, how_lost, line, line_of, short, why};
 
 /// At most this many rows are written out, and commits that may hold a culprit.
 pub(crate) const MOST: usize = 1000;
@@ -53,8 +53,11 @@ pub fn culprit(document: &BisectionResult, culprit: &NamedCulprit, name: &Markup
                     }
                 } }
             }
-            @if culprit.undone {
-                tr { th scope="row" { "How" } td { "a roll took this commit back" } }
+            @if let Some(how) = how_lost(document, culprit) {
+                tr { th scope="row" { "Lost" } td { (how) } }
+            }
+            @if let Some(others) = alternatives(culprit) {
+                tr { th scope="row" { "Or one of" } td { (Foreign(&others)) } }
             }
             @for change in &culprit.other_changes {
                 tr { th scope="row" { "Changed with it" } td { (Foreign(&dependency_change(change))) } }

@@ -22,8 +22,8 @@ pub fn add_commands(result: &mut JobResult, config: &JobConfig) {
         return;
     };
     for culprit in result.culprits_mut() {
-        culprit.reproduce = culprit
-            .plain_ends()
+        // A search that only goes back in time is refused.
+        culprit.reproduce = { culprit.plain_ends().filter(|_| !culprit.undone) }
             .and_then(|(prior, commit)| command_line::with_ends(command, prior, commit));
     }
 }

@@ -235,6 +235,10 @@ impl History for GitilesHistory {
         }
         Ok(Some(self.commit(commit).await?.tree.clone()))
     }
+
+    fn can_merge(&self) -> bool {
+        false
+    }
 }
 
 impl GitilesHistory {

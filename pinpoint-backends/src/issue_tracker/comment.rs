@@ -145,7 +145,10 @@ fn describe(text: &mut String, culprit: &NamedCulprit, unit: Option<&str>) {
         );
     }
     if culprit.undone {
-        text.push_str("  * A dependency was set back and lost it.\n");
+        text.push_str(match culprit.commit.modified_deps.is_empty() {
+            true => "  * Only the good end has it.\n",
+            false => "  * A dependency was set back and lost it.\n",
+        });
     }
 }
 

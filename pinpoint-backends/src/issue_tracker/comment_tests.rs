@@ -32,6 +32,7 @@ fn culprit(commit: CombinedCommit, effect: Effect) -> NamedCulprit {
         effect,
         confirmation: None,
         undone: false,
+        alternatives: Vec::new(),
         other_changes: Vec::new(),
         reproduce: None,
     }
@@ -57,6 +58,7 @@ fn result(culprits: Vec<NamedCulprit>) -> BisectionResult {
         stopped: Stopped::Decided,
         good: end.clone(),
         bad: end,
+        merge_base: None,
         chart: Some("Score_[x]".into()),
         unit: Some("ms".into()),
         metric: None,

@@ -17,6 +17,19 @@ pub(super) const FIRST_PARENT: [&str; 10] = [
     "-O/dev/null",
 ];
 
+/// The same of a log that follows all parents.
+pub(super) const ALL_PARENTS: [&str; 9] = [
+    "-c",
+    "log.diffMerges=first-parent",
+    "-c",
+    "log.showRoot=true",
+    "-c",
+    "diff.relative=false",
+    "log",
+    "-m",
+    "-O/dev/null",
+];
+
 /// A file that a commit changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {

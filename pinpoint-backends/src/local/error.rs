@@ -235,6 +235,20 @@ pub enum LocalError {
         /// The number of commits.
         count: u64,
     },
+    /// A range has another number of commits than when it was listed.
+    #[error(
+        "there were {then} states between {lower} and {higher} when they were listed, and now there are {now}: the repository's history changed, or another version of pinpoint listed them; start a new job"
+    )]
+    ListedOtherwise {
+        /// The older end.
+        lower: String,
+        /// The newer end.
+        higher: String,
+        /// The number listed.
+        then: u64,
+        /// The number now.
+        now: u64,
+    },
     /// The directory of an existing build is gone.
     #[error("the build in {} is gone; put it back, and resume the job", .path.display())]
     BuildGone {

@@ -89,6 +89,7 @@ mod metric;
 mod mirrors;
 mod process;
 mod profiler;
+mod range;
 mod remote_url;
 mod remotes;
 mod repository;

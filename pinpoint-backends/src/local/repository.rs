@@ -76,17 +76,21 @@ pub enum RepositoryError {
         /// The end called bad.
         bad: String,
     },
-    /// The ends are on different branches.
+    /// The histories of the ends parted, and there is no one commit at which they did, or the
+    /// range can't be narrowed to paths.
     #[error(
-        "the good commit {good} is not part of the bad one's history: their histories parted at {merge_base}; use {merge_base} as the good end if you know that it is good"
+        "the good commit {good} is not part of the bad one's history: their histories parted at {}, so {what}",
+        .merge_bases.join(" and "),
     )]
-    Diverged {
+    Parted {
         /// The good end.
         good: String,
         /// The bad end.
         bad: String,
-        /// The commit where they parted.
-        merge_base: String,
+        /// The newest commits that both have.
+        merge_bases: Vec<String>,
+        /// What can't be done, and what to do.
+        what: &'static str,
     },
     /// The ends have nothing in common.
     #[error("{good} and {bad} have no common history{}", if *.shallow { ": this clone is shallow; complete it with `git fetch --unshallow`" } else { "; choose two commits of one line of history" })]
@@ -535,41 +539,45 @@ impl Repository {
 
     /// Is there a range to search between two commits, named by full hashes?
     ///
-    /// The good end must be part of the bad end's history. It need not be on
-    /// the line of first parents: a range is those commits of the bad end's
-    /// line of first parents that the good end's history does not hold.
+    /// The good end is part of the bad end's history, or both come from a common commit: then
+    /// the range leads from the good end back to that one and on to the bad end. Returns the
+    /// newest commits that both have in the second case, and none in the first.
     ///
     /// # Errors
     ///
-    /// One error for each reason why there is none.
-    pub fn range_check(&self, good: &str, bad: &str) -> Result<(), RepositoryError> {
+    /// One error for each reason why there is no range.
+    pub fn range_check(&self, good: &str, bad: &str) -> Result<Vec<String>, RepositoryError> {
         if good == bad {
             return Err(RepositoryError::SameCommit {
                 commit: good.into(),
             });
         }
-        let merge_base = match self.test(&["merge-base", good, bad])? {
-            Some(answer) => answer.trim_end().to_owned(),
-            None => {
-                return Err(RepositoryError::NoCommonHistory {
-                    good: good.into(),
-                    bad: bad.into(),
-                    shallow: self.is_shallow()?,
-                });
-            }
-        };
-        let (good, bad) = (good.to_owned(), bad.to_owned());
-        if merge_base == good {
-            Ok(())
-        } else if merge_base == bad {
-            Err(RepositoryError::Reversed { good, bad })
-        } else {
-            Err(RepositoryError::Diverged {
-                good,
-                bad,
-                merge_base,
-            })
+        let merge_bases = self.merge_bases(good, bad)?;
+        match merge_bases.first().map(String::as_str) {
+            None => Err(RepositoryError::NoCommonHistory {
+                good: good.into(),
+                bad: bad.into(),
+                shallow: self.is_shallow()?,
+            }),
+            Some(base) if base == good => Ok(Vec::new()),
+            Some(base) if base == bad => Err(RepositoryError::Reversed {
+                good: good.into(),
+                bad: bad.into(),
+            }),
+            Some(_) => Ok(merge_bases),
         }
+    }
+
+    /// The newest commits that two have in common, the best first; none where they have no
+    /// common history.
+    pub(super) fn merge_bases(
+        &self,
+        one: &str,
+        other: &str,
+    ) -> Result<Vec<String>, RepositoryError> {
+        let answer = self.test(&["merge-base", "--all", one, other])?;
+        let bases = answer.iter().flat_map(|answer| answer.lines());
+        Ok(bases.map(str::to_owned).collect())
     }
 
     /// Paths as they are from the top of the repository, given as they are from
@@ -595,6 +603,7 @@ impl Repository {
             })
             .collect();
         if !paths.is_empty() {
+            self.check_paths(good, bad, &paths)?;
             let excluded = format!("^{good}");
             let mut arguments = vec!["rev-list", "--first-parent", "-1", bad, &excluded, "--"];
             let from_top: Vec<String> = paths
@@ -605,7 +614,7 @@ impl Repository {
                 })
                 .collect();
             arguments.extend(from_top.iter().map(String::as_str));
-            if self.ask(&arguments)?.is_empty() {
+            if self.ask(&arguments)?.is_empty() && self.range(good, bad, &from_top)?.count() == 0 {
                 return Err(RepositoryError::NothingTouches {
                     good: good.into(),
                     bad: bad.into(),
@@ -614,70 +623,6 @@ impl Repository {
             }
         }
         Ok(paths)
-    }
-
-    /// The number of commits strictly between two, named by full hashes; with
-    /// `paths`, as [`paths_between`](Self::paths_between) gives them, only those
-    /// that touch one of them.
-    ///
-    /// # Errors
-    ///
-    /// [`RepositoryError::Git`] when an end does not exist.
-    pub fn count_between(
-        &self,
-        good: &str,
-        bad: &str,
-        paths: &[String],
-    ) -> Result<u64, RepositoryError> {
-        Ok(self.range(good, bad, paths)?.count())
-    }
-
-    /// The hashes of the commits strictly between two, oldest first, of those
-    /// that touch one of the paths.
-    ///
-    /// # Errors
-    ///
-    /// [`RepositoryError::Git`] when an end does not exist.
-    pub fn commits_between(
-        &self,
-        good: &str,
-        bad: &str,
-        paths: &[String],
-    ) -> Result<Vec<String>, RepositoryError> {
-        let hashes = self.range(good, bad, paths)?;
-        Ok((0..hashes.count())
-            .filter_map(|offset| hashes.get(offset))
-            .map(str::to_owned)
-            .collect())
-    }
-
-    /// The commits strictly between two, oldest first.
-    ///
-    /// The rule: of the higher end's line of first parents, those that the
-    /// lower end's history does not hold. When the lower end is on that line,
-    /// these are simply the ones between. When it came in by a merge, the range
-    /// begins after the commit of the line from which its branch had started.
-    /// With `paths`, only those that touch one of them.
-    ///
-    /// # Errors
-    ///
-    /// [`RepositoryError::Git`] when an end does not exist.
-    pub(super) fn range(
-        &self,
-        lower: &str,
-        higher: &str,
-        paths: &[String],
-    ) -> Result<Hashes, RepositoryError> {
-        let excluded = format!("^{lower}");
-        let mut arguments = vec!["rev-list", "--first-parent", "--reverse", higher, &excluded];
-        arguments.push("--");
-        arguments.extend(paths.iter().map(String::as_str));
-        let mut hashes = Hashes(self.ask(&arguments)?);
-        // The higher end, if it is listed, is the newest of all.
-        if let Some(before) = hashes.0.strip_suffix(&format!("{higher}\n")) {
-            hashes.0.truncate(before.len());
-        }
-        Ok(hashes)
     }
 
     /// Does a name start with the beginning of several hashes?
@@ -754,7 +699,7 @@ impl Repository {
 
 /// Full hashes, one to a line: 41 bytes a commit, however long the range.
 #[derive(Debug)]
-pub(super) struct Hashes(String);
+pub(super) struct Hashes(pub(super) String);
 
 impl Hashes {
     fn line(&self) -> usize {

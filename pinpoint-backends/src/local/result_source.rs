@@ -1,7 +1,7 @@
 //! Local facts of a job beyond its journal.
 
 use async_trait::async_trait;
-use pinpoint_core::job::{ResultError, ResultSource};
+use pinpoint_core::job::{Blamed, ResultError, ResultSource};
 use pinpoint_core::{CombinedCommit, Commit, Located, Metric};
 
 use super::executor::LocalExecutor;
@@ -16,10 +16,10 @@ impl ResultSource for LocalExecutor {
         &self,
         prior: &CombinedCommit,
         culprit: &CombinedCommit,
-    ) -> Result<Commit, ResultError> {
+    ) -> Result<Blamed, ResultError> {
         let sources = self.sources().map_err(ResultError::new)?;
-        let commit = sources.midpoints.blamed(prior, culprit).await;
-        ResultSource::describe(self, commit.map_err(ResultError::new)?).await
+        let blamed = sources.midpoints.blamed(prior, culprit).await;
+        blamed.map_err(ResultError::new)
     }
 
     async fn describe(&self, commit: Commit) -> Result<Commit, ResultError> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use pinpoint_core::{CombinedCommit, Commit, ListRequest, Listing};
-use pinpoint_midpoint::{Between, History, MidpointError, Midpoints, Repositories};
+use pinpoint_midpoint::{Between, History, HistoryError, MidpointError, Midpoints, Repositories};
 
 use super::config::LocalConfig;
 use super::error::LocalError;
@@ -29,6 +29,15 @@ enum Found {
     /// The commits that touch the paths of the job.
     Paths(Arc<Hashes>),
     Between(Arc<Between>),
+}
+
+impl Found {
+    fn count(&self) -> u64 {
+        match self {
+            Self::Paths(hashes) => hashes.count(),
+            Self::Between(between) => between.count(),
+        }
+    }
 }
 
 impl Sources {
@@ -68,13 +77,17 @@ impl Sources {
 
     /// The number of commits between two.
     pub(super) async fn list(&self, request: &ListRequest) -> Result<Listing, LocalError> {
-        let (count, changes) = match self.find(&request.lower, &request.higher).await? {
-            Found::Paths(hashes) => (hashes.count(), Vec::new()),
-            Found::Between(between) => (between.count(), between.changes().to_vec()),
-        };
-        Ok(Listing {
-            changes,
-            ..Listing::new(request, count)
+        if request.range == 0 {
+            let (lower, higher) = (&request.lower, &request.higher);
+            self.midpoints.check_order(lower, higher).await?;
+        }
+        Ok(match self.find(&request.lower, &request.higher).await? {
+            Found::Paths(hashes) => Listing::new(request, hashes.count()),
+            Found::Between(between) => Listing {
+                changes: between.changes().to_vec(),
+                merge_base: between.merge_base(),
+                ..Listing::new(request, between.count())
+            },
         })
     }
 
@@ -84,7 +97,16 @@ impl Sources {
         listing: &Listing,
         offset: u64,
     ) -> Result<CombinedCommit, LocalError> {
-        match self.find(&listing.lower, &listing.higher).await? {
+        let found = self.find(&listing.lower, &listing.higher).await?;
+        if found.count() != listing.count {
+            return Err(LocalError::ListedOtherwise {
+                lower: listing.lower.main.revision(),
+                higher: listing.higher.main.revision(),
+                then: listing.count,
+                now: found.count(),
+            });
+        }
+        match found {
             Found::Paths(hashes) => {
                 let hash = hashes.get(offset).ok_or(LocalError::NoSuchOffset {
                     offset,
@@ -105,26 +127,20 @@ impl Sources {
         higher: &CombinedCommit,
     ) -> Result<Found, LocalError> {
         let midpoints = &self.midpoints;
-        if lower.main == higher.main || !is_plain(lower) {
+        if self.paths.is_empty() || lower.main == higher.main || !is_plain(lower) {
             return Ok(Found::Between(midpoints.between(lower, higher).await?));
         }
-        let history = self.repositories.open(&higher.main.repository).await;
-        let history = history.map_err(MidpointError::from)?;
-        if !self.paths.is_empty() {
-            let hashes = self.path_range(&lower.main, &higher.main).await?;
-            if hashes.count() > 0 {
-                return Ok(Found::Paths(hashes));
-            }
-        } else if !is_beside(&*history, lower, higher).await? {
-            return Ok(Found::Between(midpoints.between(lower, higher).await?));
+        let hashes = self.path_range(&lower.main, &higher.main).await?;
+        if hashes.count() > 0 {
+            return Ok(Found::Paths(hashes));
         }
-        // No commit of the range comes before the higher one, so that whatever
-        // is opened between the two begins at its first parent.
+        // Nothing touches the paths between the two, so that whatever is opened there begins
+        // where the higher one leaves the line.
         let mut from = lower.clone();
         from.main.git_hash = if is_plain(higher) {
-            let parents = history.parents(&higher.main.git_hash).await;
-            let parents = parents.map_err(MidpointError::from)?;
-            parents.into_iter().next().unwrap_or(from.main.git_hash)
+            let history = self.repositories.open(&higher.main.repository).await;
+            let before = before(&*history.map_err(MidpointError::from)?, lower, higher).await;
+            before.map_err(MidpointError::from)?
         } else {
             higher.main.git_hash.clone()
         };
@@ -144,7 +160,11 @@ impl Sources {
         let repository = self.repository.clone();
         let paths = self.paths.clone();
         let (lower, higher) = ends.clone();
-        let range = blocking((), move || Ok(repository.range(&lower, &higher, &paths)?)).await?;
+        let range = blocking((), move || {
+            repository.check_paths(&lower, &higher, &paths)?;
+            Ok(repository.range(&lower, &higher, &paths)?)
+        });
+        let range = range.await?;
         let range = Arc::new(range);
         locked(&self.path_ranges).insert(ends, Arc::clone(&range));
         Ok(range)
@@ -156,17 +176,17 @@ fn is_plain(commit: &CombinedCommit) -> bool {
     commit.modified_deps.is_empty() && commit.main.merged.is_empty()
 }
 
-/// Is the lower commit on a branch that was merged later, and the higher one
-/// where the line that it was merged into begins: the first commit that this has
-/// besides, or the one that both have, with something more?
-async fn is_beside(
+/// The commit before the higher one on the line of history from the lower one.
+async fn before(
     history: &dyn History,
     lower: &CombinedCommit,
     higher: &CombinedCommit,
-) -> Result<bool, MidpointError> {
-    let (older, newer) = (&lower.main.git_hash, &higher.main.git_hash);
-    if history.is_ancestor(older, newer).await? {
-        return Ok(false);
+) -> Result<String, HistoryError> {
+    let lower = &lower.main.git_hash;
+    for parent in history.parents(&higher.main.git_hash).await? {
+        if history.is_ancestor(lower, &parent).await? {
+            return Ok(parent);
+        }
     }
-    Ok(history.count(older, newer).await? == u64::from(is_plain(higher)))
+    Ok(lower.clone())
 }

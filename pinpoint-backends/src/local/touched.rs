@@ -7,7 +7,7 @@ use std::thread;
 
 use pinpoint_core::suspicion::{FileKind, Touched};
 
-use super::commit_diff::FIRST_PARENT;
+use super::commit_diff::{ALL_PARENTS, FIRST_PARENT};
 use super::repository::{Repository, RepositoryError, failed};
 
 /// The most that git may answer, in bytes: some 250,000 files, in five seconds.
@@ -18,41 +18,67 @@ const GITLINK: &str = "160000";
 impl Repository {
     /// The files that each commit between two touches against its first parent, oldest
     /// first, the commit `bad` last: of the commits that
-    /// [`commits_between`](Self::commits_between) names for these paths. Absent when there
+    /// [`steps_between`](Self::steps_between) names for these paths. Absent when there
     /// are too many files to look at.
     ///
     /// It reads directories, not files: among 10,000 commits it takes half a second.
     ///
     /// # Errors
     ///
-    /// [`RepositoryError::Git`] when an end does not exist, or a partial clone lacks
-    /// directories.
+    /// As [`steps_between`](Self::steps_between); [`RepositoryError::Git`] also when a partial
+    /// clone lacks directories.
     pub fn touched_between(
         &self,
         good: &str,
         bad: &str,
         paths: &[String],
     ) -> Result<Option<Vec<Touched>>, RepositoryError> {
-        let mut commits = self.commits_between(good, bad, paths)?;
-        commits.push(bad.to_owned());
-        let Some(answer) = self.raw_log(good, bad)? else {
-            return Ok(None);
-        };
-        let by_commit = read(&answer).ok_or_else(|| RepositoryError::Answer {
-            command: "log --raw".into(),
-            path: self.path().into(),
-            answer: answer.chars().take(200).collect(),
-        })?;
-        let touched = |commit: &String| by_commit.get(&**commit).copied().unwrap_or_default();
-        Ok(Some(commits.iter().map(touched).collect()))
+        let commits = self.steps_between(good, bad, paths)?;
+        let mut joints = Vec::new();
+        match &self.range_check(good, bad)?[..] {
+            [base] => {
+                joints.extend(self.joints(base, good)?);
+                joints.extend(self.joints(base, bad)?);
+            }
+            _ => joints.extend(self.joints(good, bad)?),
+        }
+        // Most lines follow first parents alone; of others every commit is looked at.
+        for options in [&FIRST_PARENT[..], &ALL_PARENTS] {
+            let Some(answer) = self.raw_log(options, good, bad)? else {
+                return Ok(None);
+            };
+            let by_commit = read(&answer).ok_or_else(|| RepositoryError::Answer {
+                command: "log --raw".into(),
+                path: self.path().into(),
+                answer: answer.chars().take(200).collect(),
+            })?;
+            let touched = commits.iter().map(|commit| {
+                let mut touched = by_commit.get(&**commit).copied()?;
+                // It brings a history of its own to what the line was until then.
+                if joints.contains(commit) {
+                    touched.add(FileKind::Code);
+                }
+                Some(touched)
+            });
+            if let Some(touched) = touched.collect() {
+                return Ok(Some(touched));
+            }
+        }
+        Ok(None)
     }
 
-    /// The commits of a line, each with the files it changes; absent when that is longer
+    /// The commits of a range, each with the files it changes; absent when that is longer
     /// than [`MOST`].
     #[expect(clippy::disallowed_methods, reason = "git, which ends by itself")]
-    fn raw_log(&self, good: &str, bad: &str) -> Result<Option<String>, RepositoryError> {
-        let excluded = format!("^{good}");
-        let mut arguments = FIRST_PARENT.to_vec();
+    fn raw_log(
+        &self,
+        options: &[&str],
+        good: &str,
+        bad: &str,
+    ) -> Result<Option<String>, RepositoryError> {
+        let bases = self.merge_bases(good, bad)?;
+        let excluded: Vec<String> = bases.iter().map(|base| format!("^{base}")).collect();
+        let mut arguments = options.to_vec();
         arguments.extend([
             "--raw",
             "--abbrev=4",
@@ -61,10 +87,11 @@ impl Repository {
             "--no-renames",
             "--ignore-submodules=none",
             "--no-show-signature",
+            good,
             bad,
-            &excluded,
-            "--",
         ]);
+        arguments.extend(excluded.iter().map(String::as_str));
+        arguments.push("--");
         let mut child = (self.git().args(&arguments))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

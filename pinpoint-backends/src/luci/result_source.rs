@@ -1,7 +1,7 @@
 //! Names for the result of a job.
 
 use async_trait::async_trait;
-use pinpoint_core::job::{ResultError, ResultSource};
+use pinpoint_core::job::{Blamed, ResultError, ResultSource};
 use pinpoint_core::{CombinedCommit, Commit, Located};
 
 use super::executor::LuciExecutor;
@@ -21,9 +21,9 @@ impl ResultSource for LuciExecutor {
         &self,
         prior: &CombinedCommit,
         culprit: &CombinedCommit,
-    ) -> Result<Commit, ResultError> {
-        let commit = self.sources.blamed(prior, culprit).await;
-        ResultSource::describe(self, commit.map_err(ResultError::new)?).await
+    ) -> Result<Blamed, ResultError> {
+        let blamed = self.sources.blamed(prior, culprit).await;
+        blamed.map_err(ResultError::new)
     }
 
     async fn describe(&self, commit: Commit) -> Result<Commit, ResultError> {

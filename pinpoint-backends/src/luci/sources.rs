@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use pinpoint_core::{CombinedCommit, Commit, ListRequest, Listing, Located};
+use pinpoint_core::job::Blamed;
+use pinpoint_core::{CombinedCommit, ListRequest, Listing, Located};
 use pinpoint_midpoint::{MidpointError, Midpoints};
 
 use crate::gitiles::Gitiles;
@@ -22,13 +23,16 @@ impl Sources {
     }
 
     pub(super) async fn list(&self, request: &ListRequest) -> Result<Listing, MidpointError> {
-        let between = self
-            .midpoints
-            .between(&request.lower, &request.higher)
-            .await?;
-        let mut listing = Listing::new(request, between.count());
-        listing.changes = between.changes().to_vec();
-        Ok(listing)
+        let (lower, higher) = (&request.lower, &request.higher);
+        if request.range == 0 {
+            self.midpoints.check_order(lower, higher).await?;
+        }
+        let between = self.midpoints.between(lower, higher).await?;
+        Ok(Listing {
+            changes: between.changes().to_vec(),
+            merge_base: between.merge_base(),
+            ..Listing::new(request, between.count())
+        })
     }
 
     /// The name of a commit alone.
@@ -48,7 +52,7 @@ impl Sources {
         &self,
         prior: &CombinedCommit,
         culprit: &CombinedCommit,
-    ) -> Result<Commit, MidpointError> {
+    ) -> Result<Blamed, MidpointError> {
         self.midpoints.blamed(prior, culprit).await
     }
 

@@ -56,6 +56,7 @@ async fn the_users_repository_stays_as_it_is() {
         run(&executor, 20 + action, &world.combined(hash), 0).await;
     }
     let request = ListRequest {
+        range: 0,
         key: key(1),
         lower: world.combined(&first),
         higher: world.combined(&second),

@@ -134,7 +134,7 @@ fn ends_that_have_no_range_between_them_are_told_apart() {
     let repository = Repository::discover(&world.repository).unwrap();
     let check = |good: &str, bad: &str| repository.range_check(good, bad);
 
-    check(&first, &second).unwrap();
+    assert_eq!(check(&first, &second).unwrap(), [""; 0]);
     let error = check(&first, &first).unwrap_err();
     assert!(
         matches!(error, RepositoryError::SameCommit { .. }),
@@ -142,11 +142,7 @@ fn ends_that_have_no_range_between_them_are_told_apart() {
     );
     let error = check(&second, &first).unwrap_err();
     assert!(matches!(error, RepositoryError::Reversed { .. }), "{error}");
-    let error = check(&side, &second).unwrap_err();
-    assert!(
-        matches!(&error, RepositoryError::Diverged { merge_base, .. } if *merge_base == first),
-        "{error}"
-    );
+    assert_eq!(check(&side, &second).unwrap(), [first]);
     let error = check(&other, &second).unwrap_err();
     assert!(
         matches!(
@@ -162,6 +158,7 @@ async fn between(world: &World, lower: &str, higher: &str, paths: &[&str]) -> Ve
     config.paths = paths.iter().map(ToString::to_string).collect();
     let executor = world.open(config, "job");
     let request = ListRequest {
+        range: 0,
         key: key(1),
         lower: world.combined(lower),
         higher: world.combined(higher),
@@ -198,7 +195,7 @@ async fn a_range_is_the_line_of_first_parents_without_its_ends() {
 }
 
 #[tokio::test]
-async fn a_good_end_that_was_merged_in_leaves_what_the_line_has_beyond_it() {
+async fn the_line_leads_through_the_parent_that_has_the_good_end() {
     let world = World::new();
     let root = world.commit("file", "0");
     git(&world.repository, &["checkout", "-q", "-b", "side"]);
@@ -213,9 +210,96 @@ async fn a_good_end_that_was_merged_in_leaves_what_the_line_has_beyond_it() {
     let last = world.commit("file", "2");
     assert_eq!(
         between(&world, &side, &last, &[]).await,
-        [second.clone(), merge.clone()]
+        std::slice::from_ref(&merge)
     );
+    let repository = Repository::discover(&world.repository).unwrap();
+    let steps = |good: &str, paths: &[&str]| {
+        let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
+        repository.steps_between(good, &last, &paths).unwrap()
+    };
+    assert_eq!(steps(&side, &[]), [merge.clone(), last.clone()]);
+    assert_eq!(steps(&side, &["nothing"]), [merge.clone(), last.clone()]);
+    assert_eq!(
+        steps(&root, &[]),
+        [second.clone(), merge.clone(), last.clone()]
+    );
+    // What the merge brings to the good end is the commit that is not on the line.
+    assert_eq!(between(&world, &side, &merge, &[]).await, [""; 0]);
     assert_eq!(between(&world, &root, &last, &[]).await, [second, merge]);
+}
+
+/// A history of its own is brought in as the second parent of a merge: the line of first
+/// parents ends in another root.
+#[tokio::test]
+async fn the_line_leads_into_a_history_that_was_brought_in() {
+    let world = World::new();
+    let old: Vec<String> = (0..3)
+        .map(|n| world.commit("old", &n.to_string()))
+        .collect();
+    git(&world.repository, &["checkout", "-q", "--orphan", "new"]);
+    git(&world.repository, &["rm", "-qrf", "."]);
+    let new: Vec<String> = (0..2)
+        .map(|n| world.commit("new", &n.to_string()))
+        .collect();
+    let arguments = ["merge", "-q", "--no-ff", "--allow-unrelated-histories"];
+    git(
+        &world.repository,
+        &[&arguments[..], &["-m", "Merge", "main"]].concat(),
+    );
+    let merge = git(&world.repository, &["rev-parse", "HEAD"]);
+    let after = world.commit("new", "2");
+    let last = world.commit("old", "3");
+    let line = [&old[1], &old[2], &merge, &after].map(String::clone);
+    assert_eq!(between(&world, &old[0], &last, &[]).await, line);
+    let repository = Repository::discover(&world.repository).unwrap();
+    let steps = repository.steps_between(&old[0], &last, &[]).unwrap();
+    assert_eq!(steps[..4], line);
+    assert_eq!(steps[4], last);
+    // With paths, the merge stays: against the line it changes what it brings.
+    assert_eq!(between(&world, &old[0], &last, &["old"]).await, line[..3]);
+    let touched = repository.touched_between(&old[0], &last, &[]).unwrap();
+    assert_eq!(touched.map(|touched| touched.len()), Some(5));
+    assert!(!new.is_empty());
+}
+
+/// A release branch with commits of its own, and a main branch that went on.
+#[tokio::test]
+async fn a_range_goes_back_to_the_merge_base_where_histories_parted() {
+    let world = World::new();
+    let base = world.commit("file", "0");
+    git(&world.repository, &["checkout", "-q", "-b", "release"]);
+    let release: Vec<String> = (0..3)
+        .map(|n| world.commit("notes", &n.to_string()))
+        .collect();
+    git(&world.repository, &["checkout", "-q", "main"]);
+    let main: Vec<String> = (1..4)
+        .map(|n| world.commit("file", &n.to_string()))
+        .collect();
+    let expected = [&release[1], &release[0], &base, &main[0], &main[1]].map(String::clone);
+    assert_eq!(between(&world, &release[2], &main[2], &[]).await, expected);
+    let repository = Repository::discover(&world.repository).unwrap();
+    // Each by the commit that the step takes back, or adds.
+    let steps = repository
+        .steps_between(&release[2], &main[2], &[])
+        .unwrap();
+    let expected = [
+        &release[2],
+        &release[1],
+        &release[0],
+        &main[0],
+        &main[1],
+        &main[2],
+    ];
+    assert_eq!(steps, expected.map(String::clone));
+    let touched = repository.touched_between(&release[2], &main[2], &[]);
+    assert_eq!(touched.unwrap().map(|touched| touched.len()), Some(6));
+    let paths = ["file".to_owned()];
+    let refused = repository.paths_between(&release[2], &main[2], &paths);
+    let error = refused.unwrap_err().to_string();
+    assert!(
+        error.contains(&base) && error.contains("leave them out"),
+        "{error}"
+    );
 }
 
 #[tokio::test]

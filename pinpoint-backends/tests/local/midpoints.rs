@@ -361,9 +361,10 @@ async fn ends_between_which_nothing_can_lie() {
         roll.refused("C@1", "C2@1").await,
         MidpointError::DifferentRepositories { .. }
     ));
+    let (later, earlier) = (roll.state("C2@1"), roll.state("C2@0"));
     assert!(matches!(
-        roll.refused("C2@1", "C2@0").await,
-        MidpointError::Reversed { .. }
+        roll.midpoints().check_order(&later, &earlier).await,
+        Err(MidpointError::Reversed { .. })
     ));
     assert!(matches!(
         roll.refused("C2@0", "C2@0 C2/skia@0").await,

@@ -100,6 +100,7 @@ async fn a_job_is_carried_out_without_its_creators_clone() {
     let config = config(&world, &first, "cp file built");
     let here = world.open(config.clone(), "here");
     let request = ListRequest {
+        range: 0,
         key: key(1),
         lower: states[0].clone(),
         higher: states[2].clone(),
@@ -161,6 +162,7 @@ async fn a_mirror_is_fetched_when_a_commit_is_missing_and_only_then() {
     }
     let third = world.combined(&third);
     let request = ListRequest {
+        range: 0,
         key: key(3),
         lower: world.combined(&first),
         higher: third.clone(),
@@ -250,6 +252,7 @@ async fn a_mirror_gets_the_history_that_its_upstream_lacked() {
     let executor = take(&world, last, "", &[]).await.unwrap();
     assert!(!mirror.join("shallow").exists());
     let request = ListRequest {
+        range: 0,
         key: key(1),
         lower: world.combined(&hashes[0]),
         higher: world.combined(&hashes[2]),
@@ -290,6 +293,7 @@ async fn the_machine_is_taken_before_a_mirror() {
     let lock = fs::File::open(mirror.with_extension("lock")).unwrap();
     lock.lock().unwrap();
     let request = ListRequest {
+        range: 0,
         key: key(1),
         lower: world.combined(&first),
         higher: world.combined(&second),
@@ -367,6 +371,7 @@ async fn what_cannot_be_had_is_named() {
     let mut missing = world.combined(&first);
     missing.main.git_hash = "1".repeat(40);
     let request = ListRequest {
+        range: 0,
         key: key(2),
         lower: world.combined(&first),
         higher: missing,
@@ -388,6 +393,7 @@ async fn what_cannot_be_had_is_named() {
         "{error}"
     );
     let request = ListRequest {
+        range: 0,
         key: key(3),
         lower: world.combined(&first),
         higher: second,

@@ -254,6 +254,7 @@ fn report_of_any_kind() -> BoxedStrategy<Report> {
             higher,
             count,
             changes,
+            merge_base: None,
         },
     );
     let artifact = prop_oneof![
@@ -417,6 +418,7 @@ async fn records_are_counted_under_their_names(fixture: Fixture) {
         higher: a_commit(),
         count: 1,
         changes: Vec::new(),
+        merge_base: None,
     };
     let pair = PairReport {
         first: report(1),

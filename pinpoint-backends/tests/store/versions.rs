@@ -110,6 +110,7 @@ fn upgraded(created: u64) -> Vec<Record> {
                 higher: commit("f"),
                 count: 4,
                 changes: Vec::new(),
+                merge_base: None,
             }),
         ),
         reported(2, Report::Built(built)),

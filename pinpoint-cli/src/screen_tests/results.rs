@@ -166,6 +166,22 @@ fn a_culprit_that_makes_runs_fail() {
 }
 
 #[test]
+fn a_commit_that_only_the_good_end_has() {
+    let (prior, found) = (commit(3), commit(2));
+    let mut culprit = culprit(&prior, &found);
+    culprit["blamed"] = json!(prior.main);
+    culprit["undone"] = json!(true);
+    culprit["alternatives"] = json!([commit(4).main, commit(5).main]);
+    culprit["reproduce"] = Value::Null;
+    shown(
+        "only_at_the_good_end",
+        json!({
+            "status": "culprit_found", "culprits": [culprit], "merge_base": commit(1),
+        }),
+    );
+}
+
+#[test]
 fn a_dependency_that_was_set_back() {
     let mut lost = Commit::new("https://example.org/skia.git", "5".repeat(40));
     lost.subject = Some("Draw glyphs faster".into());

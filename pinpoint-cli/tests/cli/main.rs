@@ -30,6 +30,7 @@ mod explain;
 mod explain_job;
 mod find;
 mod git;
+mod histories;
 mod kill;
 #[cfg(feature = "luci")]
 mod luci;

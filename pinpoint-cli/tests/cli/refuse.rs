@@ -97,27 +97,17 @@ fn ends_that_are_reversed_are_swapped_in_the_command_that_is_printed() {
 }
 
 #[test]
-fn ends_on_two_branches() {
+fn ends_without_a_common_history() {
     let world = World::with_step(4, 2);
     let tree = format!("{}^{{tree}}", world.good());
-    let side = [
-        "-c",
-        "user.name=Ada",
-        "-c",
-        "user.email=a@b",
-        "commit-tree",
-        "-m",
-        "side",
-        "-p",
-        world.good(),
-        &tree,
-    ];
-    let side = crate::world::git(&world.repository, &side);
-    let command = from_to(&world, &side, "main");
+    let identity = ["-c", "user.name=Ada", "-c", "user.email=a@b"];
+    let arguments = [&identity[..], &["commit-tree", "-m", "other", &tree]].concat();
+    let other = crate::world::git(&world.repository, &arguments);
+    let command = from_to(&world, &other, "main");
     refused(
         &world,
         command,
-        &["not part of the bad one's history", world.good()],
+        &["no common history", "two commits of one line"],
     );
 }
 

@@ -420,14 +420,17 @@ fn the_last_commit_of_a_merged_branch_is_to_blame_and_not_the_merge() {
 }
 
 #[test]
-fn a_merge_of_which_nothing_can_be_made_is_the_answer_itself() {
-    let (world, _) = merged(3, true);
+fn a_merge_of_which_nothing_can_be_made_is_named_with_all_that_it_merges() {
+    let (world, branch) = merged(3, true);
     let options = ["--format", "lines", "--output", "json"];
     let finished = world.bisect(&options, crate::world::BENCHMARK).ends_with(0);
     let document = finished.document();
     let found = &document["culprits"][0];
     assert_eq!(found["blamed"]["subject"], "Merge", "{document:#}");
     assert_eq!(found["commit"]["main"]["git_hash"], *world.bad());
+    let others = found["alternatives"].as_array().unwrap().iter();
+    let others: Vec<&str> = others.map(|it| it["git_hash"].as_str().unwrap()).collect();
+    assert_eq!(others, branch, "{document:#}");
 }
 
 const OF_DEPENDENCY: &str = "echo \"latency: $(($(cat middle/speed) * 100 \

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::machine::{FindMetric, JobMachine};
 pub use self::metric::{DirectionSource, MeasuredMetric};
-pub use self::naming::{ResultError, ResultSource};
+pub use self::naming::{Blamed, ResultError, ResultSource};
 pub use self::result::{
     BisectionResult, Confirmation, CulpritFinderResult, JobResult, NamedChart, NamedCulprit,
     PairwiseResult, RESULT_VERSION,

@@ -38,13 +38,14 @@ pub trait ResultSource: Send + Sync {
             .collect()
     }
 
-    /// The commit that makes the difference between a culprit and the state before it.
+    /// The commit that makes the difference between a culprit and the state before it. It
+    /// need not be described.
     async fn blamed(
         &self,
         _prior: &CombinedCommit,
         culprit: &CombinedCommit,
-    ) -> Result<Commit, ResultError> {
-        Ok(culprit.main.clone())
+    ) -> Result<Blamed, ResultError> {
+        Ok(Blamed::one(culprit.main.clone()))
     }
 
     /// A commit with author, date and subject where these are known.
@@ -60,6 +61,29 @@ pub trait ResultSource: Send + Sync {
     /// Remarks on the job's runs, a sentence each.
     fn warnings(&self) -> Result<Vec<String>, ResultError> {
         Ok(Vec::new())
+    }
+}
+
+/// The commit that makes the difference between two states.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blamed {
+    /// The commit; of several that can't be told apart, the newest.
+    pub commit: Commit,
+    /// The later state lacks it.
+    pub undone: bool,
+    /// The other commits that may have made it, oldest first: no state can be made with some
+    /// of them and without the rest, since they conflict with what else it would hold.
+    pub alternatives: Vec<Commit>,
+}
+
+impl Blamed {
+    /// This commit, which the later state has, and no other.
+    pub fn one(commit: Commit) -> Self {
+        Self {
+            commit,
+            undone: false,
+            alternatives: Vec::new(),
+        }
     }
 }
 
@@ -144,13 +168,23 @@ impl Naming<'_> {
         for culprit in outcome.culprits {
             let commit = self.name(culprit.commit).await?;
             let prior = self.name(culprit.prior).await?;
-            let lost = self.lost(culprit.commit, &commit, &prior);
+            let mut blamed = self.source.blamed(&prior, &commit).await?;
+            if !blamed.undone
+                && let Some(lost) = self.lost(culprit.commit, &commit, &prior)
+            {
+                blamed = Blamed {
+                    undone: true,
+                    ..Blamed::one(lost)
+                };
+            }
+            let mut alternatives = Vec::new();
+            for commit in blamed.alternatives {
+                alternatives.push(self.source.describe(commit).await?);
+            }
             culprits.push(NamedCulprit {
-                undone: lost.is_some(),
-                blamed: match lost {
-                    Some(lost) => self.source.describe(lost).await?,
-                    None => self.source.blamed(&prior, &commit).await?,
-                },
+                undone: blamed.undone,
+                blamed: self.source.describe(blamed.commit).await?,
+                alternatives,
                 other_changes: self.not_followed(&prior, &commit),
                 reproduce: None,
                 commit,
@@ -201,6 +235,10 @@ impl Naming<'_> {
             });
         }
         let measured = self.measured();
+        let merge_base = match self.names().range(0).and_then(|range| range.merge_base) {
+            Some(offset) => Some(self.name(Position::Within { range: 0, offset }).await?),
+            None => None,
+        };
         Ok(BisectionResult {
             version: RESULT_VERSION,
             job_id: self.engine.job().id.clone(),
@@ -211,6 +249,7 @@ impl Naming<'_> {
             chart: measured.as_ref().and_then(|metric| metric.chart.clone()),
             unit: measured.as_ref().and_then(|metric| metric.unit.clone()),
             metric: measured,
+            merge_base,
             culprits,
             candidates,
             posterior,

@@ -38,6 +38,10 @@ pub struct BisectionResult {
     pub good: CombinedCommit,
     /// The higher end.
     pub bad: CombinedCommit,
+    /// Where neither end is part of the other's history: the state that both come from. The
+    /// range goes from the good end back to it, and from there to the bad end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_base: Option<CombinedCommit>,
     /// The metric that decided.
     pub chart: Option<String>,
     /// Its unit.
@@ -90,8 +94,13 @@ pub struct NamedCulprit {
     /// The commit to blame, as its repository has it: of the main repository, of
     /// a merged branch, or of a dependency.
     pub blamed: Commit,
-    /// It is to blame because a dependency was set back and lost it.
+    /// It is to blame because the culprit lacks it: a dependency was set back, or only the
+    /// good end ever had it.
     pub undone: bool,
+    /// The other commits that may be to blame, oldest first: they could not be measured one by
+    /// one, since they conflict with what else such a state would hold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<Commit>,
     /// The other differences between the two, which can't be bisected further.
     pub other_changes: Vec<DependencyChange>,
     /// The command that compares the two again, if there is one.

@@ -53,6 +53,7 @@ impl RecordVersion1 {
                         higher: nameless(),
                         count,
                         changes: Vec::new(),
+                        merge_base: None,
                     },
                 }),
             ),

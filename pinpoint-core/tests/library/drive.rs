@@ -136,6 +136,7 @@ impl InProcess for World {
             higher: request.higher.clone(),
             count,
             changes: Vec::new(),
+            merge_base: None,
         })
     }
 

@@ -60,6 +60,7 @@ impl Farm {
                 lower: request.lower.clone(),
                 higher: request.higher.clone(),
                 changes: Vec::new(),
+                merge_base: None,
             }),
             Request::Build(request) => Report::Built(BuildReport::built(match &request.commit {
                 Located::Commit(commit) => commit.clone(),

@@ -168,10 +168,14 @@ class Culprit(NamedTuple):
     effect : Effect
         By how much it changed the benchmark.
     undone : bool
-        A dependency was set back and lost the commit to blame.
+        The culprit lacks the commit to blame: a dependency was set back, or only the
+        good end has it.
     confirmation : PairwiseOutcome or None
         How it compares with ``prior`` in runs of its own; only :func:`culprit` makes
         them, and not when the search or its budget has ended.
+    alternatives : tuple of Commit
+        The other commits that may be to blame, oldest first: they conflict with one
+        another, so that they could not be measured one by one.
     """
 
     commit: CombinedCommit
@@ -181,6 +185,7 @@ class Culprit(NamedTuple):
     effect: Effect
     undone: bool = False
     confirmation: PairwiseOutcome | None = None
+    alternatives: tuple[Commit, ...] = ()
 
     def _repr_html_(self) -> str:
         return table(str(self.blamed), self._asdict().items())
@@ -301,6 +306,9 @@ class JobOutcome(NamedTuple):
         The metric in full; None in outcomes of earlier versions.
     warnings : tuple of str
         What is to be known of the metric and the runs, a sentence each.
+    merge_base : CombinedCommit or None
+        Where the good end is not part of the bad end's history: what both come from. The
+        search went back to it from the good end, and from there to the bad end.
     """
 
     job_id: str
@@ -322,6 +330,7 @@ class JobOutcome(NamedTuple):
     largest_change: LargestChange | None = None
     metric: MeasuredMetric | None = None
     warnings: tuple[str, ...] = ()
+    merge_base: CombinedCommit | None = None
 
     @classmethod
     def from_json(cls, text: str) -> JobOutcome:
@@ -357,6 +366,7 @@ class JobOutcome(NamedTuple):
                 # Older jobs have none of these.
                 found.get("undone", False),
                 _pairs(found.get("confirmation")),
+                tuple(Commit._of(commit) for commit in found.get("alternatives", ())),
             )
 
         posterior = document.get("posterior") or document
@@ -384,6 +394,7 @@ class JobOutcome(NamedTuple):
             largest and LargestChange(**largest),
             MeasuredMetric._of(document.get("metric")),
             tuple(document.get("warnings", ())),
+            state(document["merge_base"]) if document.get("merge_base") else None,
         )
 
     def _repr_html_(self) -> str:

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use pinpoint_backends::local::{CheckoutPair, LocalExecutor};
-use pinpoint_core::job::{ResultError, ResultSource};
+use pinpoint_core::job::{Blamed, ResultError, ResultSource};
 use pinpoint_core::{
     BuildReport, BuildRequest, CombinedCommit, Commit, ExecutorError, FindMetricRequest, InProcess,
     Key, ListRequest, Listing, Located, Metric, PairReport, RunPairRequest, RunReport, RunRequest,
@@ -393,10 +393,10 @@ impl ResultSource for PythonExecutor {
         &self,
         prior: &CombinedCommit,
         culprit: &CombinedCommit,
-    ) -> Result<Commit, ResultError> {
+    ) -> Result<Blamed, ResultError> {
         match &self.local {
             Some(local) => local.blamed(prior, culprit).await,
-            None => Ok(culprit.main.clone()),
+            None => Ok(Blamed::one(culprit.main.clone())),
         }
     }
 

@@ -6,8 +6,8 @@ use plotters::prelude::*;
 
 use super::shapes::{FEW, Path, dots};
 use super::{
-    CULPRIT, CULPRIT_MEDIAN, FAILURE, LEFT, MEDIAN, PictureError, RUN, TEXT, are_flat, framed,
-    label, mesh, names_below, places, span, svg_with,
+    CULPRIT, CULPRIT_MEDIAN, FAILURE, LEFT, MEDIAN, PictureError, RUN, TEXT, are_flat, fitted,
+    framed, label, mesh, names_below, places, room_below, span, svg_with,
 };
 use crate::foreign::{Foreign, clean};
 use crate::median_interval::median_interval;
@@ -88,8 +88,12 @@ fn drawn(columns: &[Column], unit: Option<&str>) -> Result<String, PictureError>
     };
     let (low, high) = span(values().filter_map(|(.., value)| value));
     let names: Vec<_> = columns.iter().map(|column| clean(&column.name)).collect();
+    let is_flat = are_flat(&names.iter().map(|name| &**name).collect::<Vec<_>>());
+    let names: Vec<_> = (names.iter())
+        .map(|name| if is_flat { name.clone() } else { fitted(name) })
+        .collect();
     let names: Vec<&str> = names.iter().map(|name| &**name).collect();
-    let below = if are_flat(&names) { 30 } else { 96 };
+    let below = room_below(&names);
     svg_with(310 + below, |area| {
         let mut chart = ChartBuilder::on(area)
             .margin_top(14)

@@ -36,6 +36,7 @@ mod histograms;
 mod posterior;
 mod shapes;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -223,7 +224,35 @@ fn label(value: f64, unit: Option<&str>) -> String {
 fn are_flat(names: &[&str]) -> bool {
     let longest = names.iter().map(|name| name.chars().count()).max();
     let each = f64::from(WIDTH - LEFT) / names.len().max(1) as f64;
-    each > 8.0 * longest.unwrap_or_default() as f64 + 8.0
+    each > CHARACTER * longest.unwrap_or_default() as f64 + 8.0
+}
+
+/// The width of a character of a name in pixels, with some to spare: names are mostly digits.
+const CHARACTER: f64 = 8.0;
+
+/// The most characters of a name that stands on end.
+const MOST_UPRIGHT: usize = 32;
+
+/// A name that is too long to stand on end, by its two ends: the second says which commit was
+/// merged last, or what is held elsewhere.
+fn fitted(name: &str) -> Cow<'_, str> {
+    let count = name.chars().count();
+    if count <= MOST_UPRIGHT {
+        return Cow::Borrowed(name);
+    }
+    let each = (MOST_UPRIGHT - 1) / 2;
+    let first: String = name.chars().take(each).collect();
+    let last: String = name.chars().skip(count - each).collect();
+    Cow::Owned(format!("{first}…{last}"))
+}
+
+/// The room that names below the axis need, in pixels.
+fn room_below(names: &[&str]) -> u32 {
+    if are_flat(names) {
+        return 30;
+    }
+    let longest = names.iter().map(|name| name.chars().count()).max();
+    (16.0 + CHARACTER * longest.unwrap_or_default() as f64).max(96.0) as u32
 }
 
 /// Names below the axis, on end where there is little room, and not all of them
@@ -327,6 +356,29 @@ mod tests {
             }
         }
         assert_eq!(figures(), figures());
+    }
+
+    #[test]
+    fn names_on_end_have_room_above_the_caption() {
+        let height_with = |name: &str| {
+            let column = || Column::new(name.into(), vec![Some(1.0)], false);
+            let columns: Vec<Column> = (0..20).map(|_| column()).collect();
+            let figure = by_commit(&columns, None, None).unwrap().into_string();
+            let height = figure.split("height=\"").nth(1).unwrap().split('"').next();
+            (height.unwrap().parse::<f64>().unwrap(), figure)
+        };
+        // A digit is a little more than 7 pixels wide.
+        for name in ["26f84ad04a", "aa919cf89a+26f84ad04a"] {
+            let (height, figure) = height_with(name);
+            assert!(figure.contains(name));
+            assert!(height - 310.0 >= 8.0 + 7.3 * name.len() as f64, "{height}");
+        }
+        let (height, figure) = height_with(&["1234567890"; 9].join("+"));
+        assert!(height < 600.0, "{height}");
+        assert!(
+            figure.contains("1234567890+1234…7890+1234567890"),
+            "{figure}"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use pinpoint_core::job::BisectionResult;
+use pinpoint_core::job::{BisectionResult, NamedCulprit};
 use pinpoint_core::{DependencyChange, Effect, EffectOf, Followed, LargestChange, Status, Stopped};
 
 use super::short;
@@ -50,6 +50,43 @@ pub fn further(document: &BisectionResult) -> Option<String> {
             why(&document.stopped)
         )
     })
+}
+
+/// How a search went from its good end to its bad end, where neither is part of the other's
+/// history.
+pub fn detour(document: &BisectionResult) -> Option<String> {
+    let base = document.merge_base.as_ref()?;
+    let [good, bad, base] = [&document.good, &document.bad, base].map(short);
+    Some(format!(
+        "{good} is not part of the history of {bad}: the search went back from {good} to their merge base {base}, and from there to {bad}"
+    ))
+}
+
+/// How the commit to blame was lost, where it is not one that was added.
+pub fn how_lost(document: &BisectionResult, culprit: &NamedCulprit) -> Option<&'static str> {
+    let is_ours = culprit.blamed.repository == document.good.main.repository;
+    culprit.undone.then_some(match is_ours {
+        true => "only the good end has it",
+        false => "a roll took it back",
+    })
+}
+
+/// The other commits that may be to blame.
+pub fn alternatives(culprit: &NamedCulprit) -> Option<String> {
+    /// More are counted.
+    const MOST: usize = 10;
+    let hashes: Vec<&str> = (culprit.alternatives.iter())
+        .map(|commit| commit.git_hash.get(..10).unwrap_or(&commit.git_hash))
+        .collect();
+    let others = match hashes.len() {
+        0 => return None,
+        count if count <= MOST => String::new(),
+        count => format!(" and {} more", count - MOST),
+    };
+    let shown = hashes[..hashes.len().min(MOST)].join(", ");
+    Some(format!(
+        "{shown}{others}: a state with some of these and without the others conflicts, so that they could not be measured one by one"
+    ))
 }
 
 /// The reason why a job ended.

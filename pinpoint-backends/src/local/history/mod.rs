@@ -335,6 +335,20 @@ impl History for LocalHistory {
         .await
     }
 
+    async fn merge_bases(&self, one: &str, other: &str) -> Result<Vec<String>, HistoryError> {
+        let (one, other) = (one.to_owned(), other.to_owned());
+        self.ask(move |inner| {
+            let ids = {
+                let mut walk = inner.commits.walk();
+                let mut id = |hash: &String| walk.number(hash).map(|number| walk.id(number));
+                [id(&one)?, id(&other)?].map(|id| id.to_string())
+            };
+            let found = inner.repository.merge_bases(&ids[0], &ids[1]);
+            found.map_err(|error| inner.commits.unreadable(error))
+        })
+        .await
+    }
+
     /// Only of regular files; a symbolic link counts as none.
     async fn file(
         &self,

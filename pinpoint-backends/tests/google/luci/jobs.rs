@@ -76,6 +76,7 @@ async fn a_commit_is_found_over_http() {
     assert!(fixture.is_culprit(commit), "{commit:?}");
     let prior = driven.engine.names().commit(culprit.prior).unwrap();
     let blamed = executor.blamed(prior, commit).await.unwrap();
+    let blamed = executor.describe_commit(blamed.commit).await.unwrap();
     assert_eq!(blamed.subject.as_deref(), Some("Change v8 4"));
 }
 

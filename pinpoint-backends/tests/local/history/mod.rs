@@ -4,6 +4,7 @@ mod merges;
 mod names;
 mod ranges;
 mod registry;
+mod searches;
 mod shapes;
 
 use std::collections::BTreeMap;
