@@ -170,6 +170,7 @@ async fn measure(directory: &Path, rounds: u64, trace: &Trace) -> Result<f64, Bo
         cache_size: 1 << 30,
         skip: Vec::new(),
         trace: false,
+        allow_outside_reads: false,
         profiling: None,
         paths: Vec::new(),
         urls: Default::default(),

@@ -177,6 +177,7 @@ fn pairs(directory: &Path) -> Result<NewJob, Box<dyn Error>> {
         cache_size: 0,
         skip: Vec::new(),
         trace: false,
+        allow_outside_reads: false,
         profiling: None,
         paths: Vec::new(),
     };

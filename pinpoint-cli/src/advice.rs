@@ -172,6 +172,7 @@ fn on_local(error: &LocalError) -> Option<String> {
         LocalError::Doubt(doubt) => on_doubt(doubt),
         LocalError::MeasureOfOutput => "--format and --results, or --measure".into(),
         LocalError::NoInstructionCounter { .. } => "`--measure user` needs neither".into(),
+        LocalError::OutsideRead(_) => "--allow-outside-reads, if that is meant".into(),
         LocalError::NotAvailable { repository } => clone_of(repository),
         LocalError::PatchAtGerrit { .. } => "--patch FILE".into(),
         LocalError::StateDirNotUnicode { .. } => STATE_DIR.into(),

@@ -225,6 +225,7 @@ fn is_wrong_for_local(error: &LocalError) -> bool {
             | LocalError::Doubt(_)
             | LocalError::GoodUnreadable { .. }
             | LocalError::NoSuchProcessor { .. }
+            | LocalError::OutsideRead(_)
     )
 }
 

@@ -126,6 +126,7 @@ impl Benchmark {
             cache_size: self.cache_size.as_u64(),
             skip: Vec::new(),
             trace: false,
+            allow_outside_reads: self.allow_outside_reads,
             profiling: None,
             paths: Vec::new(),
         };

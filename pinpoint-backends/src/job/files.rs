@@ -18,7 +18,7 @@ use crate::store::{JobFile, JobId, JobStore, KnownFile, Lease, StoreError};
 pub const PATCH: &str = "patch";
 
 /// Files that only grow: they are added to.
-const GROWING: [&str; 2] = ["runs/tails.jsonl", "sessions.jsonl"];
+const GROWING: [&str; 3] = ["runs/tails.jsonl", "sessions.jsonl", "remarks.jsonl"];
 
 /// Small files that are written anew.
 const CHANGING: [&str; 3] = ["waits.json", "memory_floor.json", "reported.json"];

@@ -392,6 +392,7 @@ impl<'a> Run<'a> {
             cache_size: CACHE_SIZE,
             skip: Vec::new(),
             trace: false,
+            allow_outside_reads: false,
             profiling: None,
             paths: Vec::new(),
         };

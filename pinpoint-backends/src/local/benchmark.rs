@@ -16,17 +16,22 @@ use super::builds::Builds;
 use super::config::LocalConfig;
 use super::environment::Environment;
 use super::error::LocalError;
+use super::error_line;
 use super::files;
 use super::instructions::{CallgrindCounts, InstructionCounter};
+use super::job_remarks::Remark;
 use super::machine_lock::RunHold;
 use super::measures;
 use super::metric::{Outputs, Reader, Values};
+use super::outside_reads;
 use super::process::{self, Ended, Launch, NotRun, Processes};
 use super::profiler::Recording;
 use super::results::{self, Results};
 use super::supervisor::check_program;
 use super::sync::blocking;
 use super::tails::OutputTail;
+use super::tracked_files::Restored;
+use super::uncommitted;
 use super::workspace;
 
 /// Larger results are not read: they would fill the memory.
@@ -120,6 +125,8 @@ pub(super) struct Benchmark {
     pub(super) config: Arc<LocalConfig>,
     pub(super) environment: Arc<Environment>,
     pub(super) builds: Arc<Builds>,
+    /// The work trees of the user.
+    pub(super) user_trees: Vec<PathBuf>,
     /// The directory for outputs.
     pub(super) runs: PathBuf,
 }
@@ -135,6 +142,7 @@ impl Benchmark {
         processes: &Arc<Processes>,
     ) -> Result<Result<Execution, NotBegun>, LocalError> {
         let tree = holds.0.tree.clone();
+        self.restore(holds).await?;
         if let Some(name) = self.config.results.clone() {
             let tree = tree.clone();
             let removed = blocking(Arc::clone(holds), move || {
@@ -219,9 +227,17 @@ impl Benchmark {
                 });
             }
         };
+        // What it left may have written before it was ended.
+        if ended.left.count > 0 {
+            for (file, length) in [&stdout, &stderr].into_iter().zip(ended.written) {
+                file.set_len(length)
+                    .map_err(LocalError::io("write to", &runs))?;
+            }
+        }
+        self.restore(holds).await?;
         let name = self.config.results.clone();
         let file = (name.as_ref()).map(|name| name.display().to_string());
-        let (stdout, stderr, tail, results, errors) = blocking(Arc::clone(holds), move || {
+        let read = move || {
             let unreadable = |error| LocalError::io("read", &runs)(error);
             let tail = OutputTail {
                 stdout: files::tail(&stdout).map_err(unreadable)?,
@@ -244,11 +260,12 @@ impl Benchmark {
                     files::read_at(&stderr, 0, LARGEST_RESULTS).map_err(unreadable)?
                 }
             };
-            Ok((stdout, stderr, tail, results, errors))
-        })
-        .await?;
-        let last_line = tail.stderr.lines().last().unwrap_or_default().trim();
-        let mut failure = ended.failure(last_line);
+            let last_line = error_line::last_line(&stderr).map_err(unreadable)?;
+            Ok((stdout, stderr, tail, results, errors, last_line))
+        };
+        let (stdout, stderr, tail, results, errors, last_line) =
+            blocking(Arc::clone(holds), read).await?;
+        let mut failure = ended.failure(&last_line);
         let mut profile = None;
         match above {
             Some(Above::Callgrind(counts)) => {
@@ -278,6 +295,52 @@ impl Benchmark {
             file,
             errors,
         }))
+    }
+
+    /// Restores the tracked files that the benchmark has changed, and notes that it did.
+    async fn restore(&self, holds: &Holds) -> Result<(), LocalError> {
+        let (build, results) = (Arc::clone(&holds.0), self.config.results.clone());
+        let restore = move || build.restore(results.as_deref());
+        let found = match blocking(Arc::clone(holds), restore).await {
+            Err(error @ LocalError::BuildDamaged { .. }) => {
+                self.builds.forget(&holds.0);
+                return Err(error);
+            }
+            other => other?,
+        };
+        if found.restored.is_nothing() {
+            return Ok(());
+        }
+        let Restored {
+            files,
+            other_commit,
+        } = &found.restored;
+        let job_dir = self.runs.parent().unwrap_or(&self.runs);
+        if found.is_first {
+            let what = match files.is_empty() {
+                true => "another commit was checked out there".to_owned(),
+                false => outside_reads::names(files),
+            };
+            let sentence = format!(
+                "a build that was kept had been changed since by a benchmark, and its tracked \
+                 files were restored: {what}"
+            );
+            return Remark::ChangedKept.note(job_dir, &sentence);
+        }
+        if *other_commit {
+            let sentence = "the benchmark checks out another commit in its work tree: what it \
+                measures may not be the commit under test; each run begins with that again";
+            Remark::OtherCommit.note(job_dir, sentence)?;
+        }
+        if !files.is_empty() {
+            let sentence = format!(
+                "the benchmark changes tracked files of its work tree, which are restored after \
+                 each run: {}",
+                outside_reads::names(files)
+            );
+            Remark::ChangedFiles.note(job_dir, &sentence)?;
+        }
+        Ok(())
     }
 
     /// Without its directory no program can be started. An earlier run, at least a
@@ -339,6 +402,11 @@ impl Benchmark {
         }
     }
 
+    /// Why the benchmark may not find a file that its user has.
+    pub(super) fn missing(&self, tree: &Path) -> Option<String> {
+        uncommitted::missing(&self.config.command, tree, &self.user_trees)
+    }
+
     /// Names the program that could not be started, with the reason.
     pub(super) fn cannot_run(
         &self,
@@ -353,6 +421,7 @@ impl Benchmark {
                 LocalError::InterpreterMissing { program, source }
             }
             io::ErrorKind::NotFound => LocalError::CommandMissing {
+                hint: self.missing(&build.tree),
                 program,
                 commit: self.builds.name(&variant.commit),
                 source,

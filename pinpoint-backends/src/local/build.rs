@@ -22,8 +22,10 @@ use super::build_store::{self, BuildStore, Taken};
 use super::config::LocalConfig;
 use super::environment::Environment;
 use super::error::LocalError;
+use super::error_line;
 use super::files::{self, Locked};
 use super::history::LocalHistory;
+use super::incomplete_checkout;
 use super::local_clones::LocalClones;
 use super::machine_lock::MachineLock;
 use super::process::{Ended, Processes};
@@ -31,6 +33,7 @@ use super::repository::Repository;
 use super::results;
 use super::sync::{blocking, locked};
 use super::trace::{self, Before, Reads, Traced, Tracer};
+use super::tracked_files::{Restored, TrackedFiles};
 use super::workspace::{
     self, BuildDir, Found, LaidOut, Marker, Whole, Workspace, hexadecimal, milliseconds,
 };
@@ -73,7 +76,16 @@ pub(super) struct Build {
 struct Ours {
     dir: BuildDir,
     marker: Marker,
+    /// Its tracked files, once they were restored; absent inside where nothing is recorded.
+    tracked: Mutex<Option<Option<TrackedFiles>>>,
     _in_use: Locked,
+}
+
+/// Tracked files of a build were restored.
+pub(super) struct RestoredBuild {
+    pub(super) restored: Restored,
+    /// The job has not run anything in it so far.
+    pub(super) is_first: bool,
 }
 
 impl Build {
@@ -87,6 +99,61 @@ impl Build {
             ours: None,
             traced: None,
             commit: None,
+        }
+    }
+
+    /// Restores the tracked files that have changed since it was made, or since the last call.
+    ///
+    /// Only for the holder of the machine: another job may run in the same build. A build
+    /// that can't be restored is made again by who needs it next.
+    ///
+    /// # Errors
+    ///
+    /// [`LocalError::BuildDamaged`] when it can't be restored.
+    pub(super) fn restore(&self, results: Option<&Path>) -> Result<RestoredBuild, LocalError> {
+        let nothing = |is_first| RestoredBuild {
+            restored: Restored::default(),
+            is_first,
+        };
+        let Some(Ours { dir, tracked, .. }) = self.ours.as_ref().filter(|_| self.tree.is_dir())
+        else {
+            return Ok(nothing(false));
+        };
+        let mut tracked = locked(tracked);
+        let restored = match &mut *tracked {
+            Some(None) => return Ok(nothing(false)),
+            Some(Some(tracked)) => tracked.restore().map(|restored| RestoredBuild {
+                restored,
+                is_first: false,
+            }),
+            unknown => TrackedFiles::open(dir, results).map(|opened| {
+                let (found, restored) =
+                    opened.map_or((None, Restored::default()), |(it, was)| (Some(it), was));
+                *unknown = Some(found);
+                RestoredBuild {
+                    restored,
+                    is_first: true,
+                }
+            }),
+        };
+        restored.or_else(|error| {
+            // Removed meanwhile, or git's data of it is damaged.
+            if let LocalError::Io { .. } = error {
+                return Err(error);
+            }
+            dir.discard()?;
+            Err(LocalError::BuildDamaged {
+                path: dir.path.clone(),
+                missing: format!("its tracked files ({error})"),
+            })
+        })
+    }
+
+    /// Leaves its tracked files as they will be: something else is built in it.
+    pub(super) fn forget_tracked(&self) -> Result<(), LocalError> {
+        match &self.ours {
+            Some(ours) => TrackedFiles::forget(&ours.dir),
+            None => Ok(()),
         }
     }
 
@@ -184,6 +251,10 @@ impl Builder {
         Some((self.store.clone()?, key))
     }
 
+    fn job_dir(&self) -> &Path {
+        self.logs.parent().unwrap_or(&self.logs)
+    }
+
     fn log(&self, key: &str) -> PathBuf {
         self.logs.join(format!("{key}.log"))
     }
@@ -223,7 +294,7 @@ impl Builder {
     }
 
     /// Makes the next user of a build look for it again.
-    fn forget(&self, damaged: &Arc<Build>) {
+    pub(super) fn forget(&self, damaged: &Arc<Build>) {
         locked(&self.builds).retain(|_, cell| match cell.get() {
             Some(Made::Ready(build)) => !Arc::ptr_eq(build, damaged),
             _ => true,
@@ -294,6 +365,9 @@ impl Builder {
             let (found, in_use) = dir.use_it(whole).await?;
             if let Some(marker) = self.usable(&found).await? {
                 let making = self.makings.fetch_add(1, Ordering::Relaxed);
+                for (remark, sentence) in &marker.remarks {
+                    remark.note(self.job_dir(), sentence)?;
+                }
                 let traced: Option<Traced> = match self.config.trace {
                     true => files::read_json(&dir.traced())?.map(Traced::if_still_true),
                     false => None,
@@ -312,6 +386,7 @@ impl Builder {
                     ours: Some(Ours {
                         marker: marker.clone(),
                         dir,
+                        tracked: Mutex::default(),
                         _in_use: in_use,
                     }),
                 })));
@@ -488,7 +563,7 @@ impl Builder {
             match taken.await? {
                 Taken::Whole => {
                     made.stored = true;
-                    return Ok(made);
+                    return Ok(self.examined(steps, made).await?);
                 }
                 Taken::Nothing => {}
                 Taken::Damaged(reason) => {
@@ -521,12 +596,21 @@ impl Builder {
             let ended = match tracer {
                 None => steps.step(command, self.config.timeout).await?,
                 Some(tracer) => {
-                    let (ended, read) = self.step_traced(tracer, steps, command).await?;
+                    let dir = steps.dir.clone();
+                    let before = move || Before::of(&dir.path);
+                    let before = blocking(Arc::clone(&steps.holds), before).await?;
+                    let (ended, mut read) = self.step_traced(tracer, steps, command).await?;
+                    if let Some(link) = before.changed_link(&steps.dir.path) {
+                        let link = link.display();
+                        (read.doubt).get_or_insert_with(|| {
+                            format!("it replaces or removes the link {link}")
+                        });
+                    }
                     reads = Some(read);
                     ended
                 }
             };
-            if let Some(reason) = ended.failure(&last_line(steps.log)?) {
+            if let Some(reason) = ended.failure(&error_line::of_build(steps.log)?) {
                 let traced = match tracer {
                     Some(_) => " (it was traced, and may build without that)",
                     None => "",
@@ -559,14 +643,46 @@ impl Builder {
                 Err(reason) => note(steps.log, reason)?,
             }
         }
+        made = self.examined(steps, made).await?;
         if let Some(tracer) = tracer
             && tree.is_dir()
         {
             made.contents = Some(steps.dir.contents()?);
             let traced = self.trace_benchmark(tracer, steps, reads).await?;
+            let (dir, results) = (steps.dir.clone(), self.config.results.clone());
+            let restore = move || TrackedFiles::open(&dir, results.as_deref());
+            blocking(Arc::clone(&steps.holds), restore).await?;
             files::write_json(&steps.dir.traced(), &traced)?;
         }
         Ok(made)
+    }
+
+    /// Records the tracked files as the build command left them, and looks what is missing.
+    async fn examined(
+        &self,
+        steps: &BuildSteps<'_>,
+        mut made: LaidOut,
+    ) -> Result<LaidOut, LocalError> {
+        let (dir, users, log) = (
+            steps.dir.clone(),
+            self.repository.clone(),
+            steps.log.to_owned(),
+        );
+        blocking(Arc::clone(&steps.holds), move || {
+            if !dir.tree.is_dir() {
+                return Ok(made);
+            }
+            made.tracked = TrackedFiles::record(&dir)?;
+            if !made.tracked {
+                note(
+                    &log,
+                    "what a run changes of tracked files will not be noticed",
+                )?;
+            }
+            made.remarks = incomplete_checkout::lacks(&dir.tree, &users)?;
+            Ok(made)
+        })
+        .await
     }
 
     /// Keeps what was wrong with a stored build.

@@ -43,7 +43,7 @@ pub(super) fn key(commit: &CombinedCommit, config: &LocalConfig, clones: &[Strin
     add(&clones.len().to_string());
     clones.iter().for_each(|name| add(name));
     if config.trace {
-        add("traced 2");
+        add("traced 3");
         add(&config.command.len().to_string());
         config.command.iter().for_each(|part| add(part));
         let results = config.results.as_deref().unwrap_or(Path::new(""));

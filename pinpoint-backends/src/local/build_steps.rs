@@ -14,7 +14,8 @@ use tracing::Instrument;
 
 use super::config::LocalConfig;
 use super::error::LocalError;
-use super::files::{self, Locked};
+use super::error_line;
+use super::files::Locked;
 use super::history::LocalHistory;
 use super::local_clones::LocalClones;
 use super::machine_lock::BuildHold;
@@ -245,13 +246,7 @@ pub(super) fn note(log: &Path, what: impl Display) -> Result<(), LocalError> {
 
 /// The last line of a file that is not empty.
 pub(super) fn last_line(path: &Path) -> Result<String, LocalError> {
-    let text = tail(path)?;
-    Ok(text.lines().last().unwrap_or_default().trim().to_owned())
-}
-
-/// The end of a file that may be long: no more than a screen shows.
-fn tail(path: &Path) -> Result<String, LocalError> {
     File::open(path)
-        .and_then(|file| files::tail(&file))
+        .and_then(|file| error_line::last_line(&file))
         .map_err(LocalError::io("read", path))
 }

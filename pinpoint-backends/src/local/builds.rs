@@ -48,6 +48,13 @@ impl Builds {
         }
     }
 
+    /// Makes the next user of a build look for it again.
+    pub(super) fn forget(&self, build: &Arc<Build>) {
+        if let Self::OfCommits(builder) = self {
+            builder.forget(build);
+        }
+    }
+
     /// The hash of a commit; absent for a build of which no commit is known.
     pub(super) fn hash<'a>(&self, commit: &'a CombinedCommit) -> Option<&'a str> {
         match self {

@@ -78,6 +78,7 @@ impl LocalExecutor {
         let Some(build) = self.lendable(key, commit).await? else {
             return Ok(None);
         };
+        build.forget_tracked()?;
         let slot = match &*self.builds {
             Builds::OfCommits(builder) => Some(builder.slot().await?),
             Builds::Prebuilt => None,

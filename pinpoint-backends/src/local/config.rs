@@ -109,6 +109,9 @@ pub struct LocalConfig {
     /// the same, and which commits need not be built.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trace: bool,
+    /// Runs may read tracked files of the user's checkout.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_outside_reads: bool,
     /// Runs that count are made under a profiler, and their profiles are kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profiling: Option<Profiling>,

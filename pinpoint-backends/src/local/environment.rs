@@ -38,6 +38,18 @@ impl Environment {
         }
     }
 
+    /// The variables that are text, those of the job last.
+    pub(super) fn readable(&self) -> Vec<(String, String)> {
+        let text = |text: &OsString| text.to_str().map(str::to_owned);
+        let inherited = self.inherited.iter();
+        let inherited = inherited.filter_map(|(name, value)| Some((text(name)?, text(value)?)));
+        let is_declared = |name: &String| self.declared.contains_key(name);
+        let declared = self.declared.clone();
+        (inherited.filter(|(name, _)| !is_declared(name)))
+            .chain(declared)
+            .collect()
+    }
+
     /// Gives it to a command for a commit, where the commit is known.
     pub(super) fn set(&self, command: &mut Command, hash: Option<&str>) {
         // By name, and not all at once, which `process::execute` could not see.

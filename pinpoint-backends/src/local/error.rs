@@ -9,6 +9,7 @@ use pinpoint_midpoint::{HistoryError, MidpointError};
 
 use super::cpus::CpuList;
 use super::mirrors::MirrorError;
+use super::outside_reads::OutsideRead;
 use super::profiler::ProfilerError;
 use super::repository::RepositoryError;
 
@@ -98,9 +99,12 @@ pub enum LocalError {
     },
     /// The benchmark's program does not exist.
     #[error(
-        "the benchmark command {program} does not exist at the good end {commit}; correct its path (one with a `/` is looked up in the work tree), or have the build make it"
+        "the benchmark command {program} does not exist at the good end {commit}; {}",
+        hint.as_deref().unwrap_or("correct its path (one with a `/` is looked up in the work tree), or have the build make it")
     )]
     CommandMissing {
+        /// What is known of a file of this name.
+        hint: Option<String>,
         /// The program.
         program: String,
         /// The good end.
@@ -164,6 +168,9 @@ pub enum LocalError {
     /// The profiler of the job can't be used.
     #[error(transparent)]
     Profiler(#[from] ProfilerError),
+    /// The benchmark or the build uses the user's checkout.
+    #[error(transparent)]
+    OutsideRead(#[from] OutsideRead),
     /// The good end does not build, so there is nothing to compare with.
     #[error(
         "the good end {commit} does not build: {reason}; choose a good commit that builds, or correct the build command"
@@ -175,7 +182,7 @@ pub enum LocalError {
         reason: String,
     },
     /// The good end failed in every try.
-    #[error("the benchmark fails at the good end {commit}, {attempts} of {attempts} times: {reason}; make it pass there, or choose another good commit{}", quoted(.tail))]
+    #[error("the benchmark fails at the good end {commit}, {attempts} of {attempts} times: {reason}; {}{}", hint.as_deref().unwrap_or("make it pass there, or choose another good commit"), quoted(.tail))]
     GoodFails {
         /// The good end.
         commit: String,
@@ -183,7 +190,9 @@ pub enum LocalError {
         attempts: u32,
         /// The reason for the last failure, in one line.
         reason: String,
-        /// The end of its standard error.
+        /// What is known of a file that the command names and that is not there.
+        hint: Option<String>,
+        /// The first and the last lines of its standard error.
         tail: String,
     },
     /// The output at the good end is not a valid measurement.
@@ -373,6 +382,6 @@ fn quoted(tail: &str) -> String {
     if tail.is_empty() {
         String::new()
     } else {
-        format!("\nit wrote last:\n{tail}")
+        format!("\nit wrote:\n{tail}")
     }
 }

@@ -23,6 +23,7 @@ use super::error::LocalError;
 use super::files;
 use super::local_clones::LocalClones;
 use super::machine_lock::MachineLock;
+use super::outside_reads;
 use super::process::{CancelGuard, Processes};
 use super::repository::Repository;
 use super::run::Runner;
@@ -124,9 +125,13 @@ impl LocalExecutor {
             }
         };
         let builds = Arc::new(builds);
+        let user_trees = (sources.as_ref())
+            .map(|sources| outside_reads::user_trees(&sources.repository))
+            .unwrap_or_default();
+        let of = Arc::clone(&builds);
         Ok(Self {
             sources,
-            runner: Runner::open(config, environment, job_dir, Arc::clone(&builds), machine)?,
+            runner: Runner::open(config, environment, job_dir, of, machine, user_trees)?,
             builds,
             works: Mutex::default(),
             bot: None,

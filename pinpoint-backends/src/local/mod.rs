@@ -15,7 +15,7 @@
 //! | --- | --- |
 //! | `STATE/repositories/<hash>` | our bare repository for one of the user's |
 //! | `STATE/mirrors/<hash>` | a mirror of a repository that was fetched by its URL |
-//! | `STATE/builds/<key>` | one build: its work tree, checkouts of modules beside it, and a marker written last, which names what is in them |
+//! | `STATE/builds/<key>` | one build: its work tree, checkouts of modules beside it, an index with the tracked files as they were built, and a marker written last, which names what is in them |
 //! | `STATE/locks/<key>` | held shared by the users of that build, alone by its maker |
 //! | `STATE/locks/making` | held shared by all who make builds, alone by a process that removes repositories |
 //! | `JOB/builds/<key>.log` | the output of a build |
@@ -30,6 +30,7 @@
 //! | `JOB/sessions.jsonl` | the processes that worked on the job, with machine and time |
 //! | `JOB/waits.json` | how long runs waited for a quiet machine |
 //! | `JOB/memory_floor.json` | the memory of pinpoint, when a run did not need more |
+//! | `JOB/remarks.jsonl` | remarks on the job for its user, one of a kind |
 //! | `JOB/metric.json` | the metric of a job of an earlier version; others have it in their journal |
 //! | `JOB/patch` | the patch, where another machine made the job |
 //! | `MACHINE/…` | the locks that all jobs on this machine share |
@@ -57,8 +58,11 @@
 //! Nothing is fetched but the repositories that a job names by URL, and those only where
 //! there are [`Mirrors`]: neither other dependencies without a local clone nor files kept
 //! by Git LFS. The build command can do that. `git` in a work tree sees the user's tags, as
-//! they are when something is built, and no branches. Outside of Linux a process that
-//! leaves its process group is not ended.
+//! they are when something is built, and no branches. The builds of one repository share
+//! what git keeps beside their commits: a benchmark that makes tags, branches or stashes makes
+//! them for the others, too. Commands get no variable whose name begins with `GIT_`. Outside
+//! of Linux a process that leaves its process group is not ended, and it is not seen whether
+//! runs open files of the user's checkout.
 mod benchmark;
 mod build;
 mod build_key;
@@ -67,6 +71,7 @@ mod build_steps;
 mod build_store;
 mod builds;
 mod checkout;
+mod checkout_watch;
 mod commit_diff;
 mod commit_lookup;
 mod config;
@@ -75,11 +80,14 @@ mod dependencies;
 pub mod doctor;
 mod environment;
 mod error;
+mod error_line;
 mod executor;
 mod files;
 mod history;
 mod host;
+mod incomplete_checkout;
 mod instructions;
+mod job_remarks;
 mod last_run;
 mod local_clones;
 mod machine_lock;
@@ -87,6 +95,7 @@ mod measures;
 mod memory_floor;
 mod metric;
 mod mirrors;
+mod outside_reads;
 mod process;
 mod profiler;
 mod range;
@@ -104,6 +113,8 @@ mod sync;
 mod tails;
 mod touched;
 mod trace;
+mod tracked_files;
+mod uncommitted;
 mod workspace;
 
 pub use build_manifest::{BuildManifest, BuildManifestError};
@@ -125,6 +136,7 @@ pub(crate) use machine_lock::check_machine_dir;
 pub use machine_lock::default_machine_dir;
 pub use measures::{MeasureChoice, RunMeasure};
 pub use mirrors::{MirrorError, Mirrors};
+pub use outside_reads::OutsideRead;
 pub use pinpoint_core::{Measure, Metric};
 pub use process::ignores_hangup;
 #[cfg(feature = "luci")]

@@ -52,6 +52,8 @@ pub(super) struct Ended {
     pub(super) uncounted: Option<io::Error>,
     /// The processes that it left, which were ended after it.
     pub(super) left: Left,
+    /// Bytes that its two outputs had when it ended: what it left may have written more.
+    pub(super) written: [u64; 2],
 }
 
 impl Ended {
@@ -286,6 +288,7 @@ impl Processes {
                     },
                     uncounted,
                     left: report.left,
+                    written: report.written,
                 })
             }
             Some(Err(error)) => Err(NotRun::Spawn(error)),
@@ -360,18 +363,27 @@ pub fn ignores_hangup() -> bool {
     }
 }
 
-/// Returns when the child has ended, and leaves it for [`reap`].
+/// Returns when the child has ended, and leaves it for [`reap`]. A supervisor that was
+/// stopped, as by a benchmark that stops its parent, goes on.
 fn wait_for_end(child: libc::pid_t) {
     loop {
-        // SAFETY: an all-zero siginfo_t is a valid one to be written to.
+        // SAFETY: an all-zero siginfo_t is a valid one to be written to, and the number is
+        // that of a child which is not reaped.
         let result = unsafe {
             let mut information: libc::siginfo_t = mem::zeroed();
-            libc::waitid(
-                libc::P_PID,
-                child.cast_unsigned(),
-                &raw mut information,
-                libc::WEXITED | libc::WNOWAIT,
-            )
+            let wait = |information: &mut libc::siginfo_t, options| {
+                let child = child.cast_unsigned();
+                libc::waitid(libc::P_PID, child, information, options)
+            };
+            let options = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT;
+            let result = wait(&mut information, options);
+            if result == 0 && information.si_code == libc::CLD_STOPPED {
+                // It is reported once.
+                wait(&mut information, libc::WSTOPPED | libc::WNOHANG);
+                libc::kill(child, libc::SIGCONT);
+                continue;
+            }
+            result
         };
         // Where something else waits for all children of this process, the child is
         // already gone.

@@ -16,21 +16,26 @@ use tokio::sync::watch;
 use super::benchmark::{Benchmark, Execution, Holds, NotBegun, Purpose};
 use super::build::{Build, Made};
 use super::builds::Builds;
+use super::checkout_watch::CheckoutWatch;
 use super::config::LocalConfig;
 use super::environment::Environment;
 use super::error::LocalError;
+use super::error_line;
 use super::files;
 use super::instructions;
+use super::job_remarks::Remark;
 use super::last_run::{LastRun, Ran};
 use super::machine_lock::{MachineLock, RunHold};
 use super::measures::{self, Samples};
 use super::memory_floor;
 use super::metric::{self, Outputs, Reader};
+use super::outside_reads::{self, Surroundings};
 use super::process::Processes;
 use super::profiler::{self, Kept, Profiling};
 use super::settle::{SettleWait, Settling};
 use super::sync::{blocking, locked};
 use super::tails::{OutputTail, Tails, run_warnings};
+use super::uncommitted;
 
 /// The number of times that the good end may fail before its first success.
 const ATTEMPTS: u32 = 3;
@@ -53,6 +58,9 @@ struct One<'a> {
     name: String,
     ready: Result<Holds, String>,
 }
+
+/// What may lead a benchmark out of its work tree, and a watch over where that leads.
+type Watched = (Arc<Surroundings>, CheckoutWatch);
 
 /// The number of times that each build was warmed up.
 pub(super) type WarmedUp = HashMap<String, u32>;
@@ -88,6 +96,7 @@ impl Runner {
         job_dir: PathBuf,
         builds: Arc<Builds>,
         machine: Arc<MachineLock>,
+        user_trees: Vec<PathBuf>,
     ) -> Result<Self, LocalError> {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH);
         let runs = job_dir.join("runs");
@@ -108,6 +117,7 @@ impl Runner {
                 config: Arc::clone(&config),
                 environment,
                 builds: Arc::clone(&builds),
+                user_trees,
                 runs,
             },
             config,
@@ -313,6 +323,7 @@ impl Runner {
             env: self.config.good_env.clone(),
             ..Variant::from(commit.clone())
         };
+        let mut outside = self.look_outside().await?;
         let build = match self.builds.get(commit, processes).await? {
             Made::Ready(build) => build,
             Made::Failed(failure) => {
@@ -334,6 +345,10 @@ impl Runner {
         let holds: Holds = Arc::new((build, Arc::clone(&machine)));
         let (mut reason, mut wrote) = (String::new(), String::new());
         for _ in 0..ATTEMPTS {
+            if let Some((_, watch)) = &mut outside {
+                // What was opened before this run is none of its.
+                watch.opened();
+            }
             let purpose = Purpose::FindMetric;
             let outputs = Outputs::to_find(&self.config);
             match (self.benchmark)
@@ -346,6 +361,8 @@ impl Runner {
                     self.note_left("preparation", &execution)?;
                     match self.metric_of(&execution, commit, *aggregate)? {
                         Ok(metric) => {
+                            self.check_opened(&mut outside, good, &holds, processes)
+                                .await?;
                             self.check_name(&metric, good, &holds, processes).await?;
                             *warmed.entry(key).or_default() += 1;
                             let Some((choice, Made::Ready(build))) = choice else {
@@ -363,7 +380,8 @@ impl Runner {
                         }
                         Err(failure) => reason = failure,
                     }
-                    wrote = execution.tail.stderr;
+                    wrote = error_line::excerpt(&execution.stderr)
+                        .map_err(LocalError::io("read", &self.job_dir))?;
                 }
                 Err(NotBegun::Program(error)) => {
                     return Err(self.benchmark.cannot_run(error, good, &holds.0));
@@ -377,8 +395,79 @@ impl Runner {
             commit: self.builds.name(commit),
             attempts: ATTEMPTS,
             reason,
+            hint: self.benchmark.missing(&holds.0.tree),
             tail: wrote,
         })
+    }
+
+    /// Looks whether the command or the build is led into the user's checkout, and prepares
+    /// to see whether runs open its files. Absent where that is allowed or can't be seen.
+    async fn look_outside(&self) -> Result<Option<Watched>, LocalError> {
+        let trees = self.benchmark.user_trees.clone();
+        if trees.is_empty() {
+            return Ok(None);
+        }
+        let (config, job_dir) = (Arc::clone(&self.config), self.job_dir.clone());
+        let surroundings = Surroundings::of(&trees, &self.benchmark.environment, &config);
+        blocking((), move || {
+            let changed = uncommitted::changed(&config.command, &trees);
+            if !changed.is_empty() {
+                let sentence = format!(
+                    "your checkout has changes of what the command names that are not committed, \
+                     and were not run: {}; each commit was run with its own",
+                    outside_reads::names(&changed)
+                );
+                Remark::Uncommitted.note(&job_dir, &sentence)?;
+            }
+            if config.allow_outside_reads {
+                return Ok(None);
+            }
+            let named = surroundings.check()?;
+            if !named.is_empty() {
+                let sentence = format!(
+                    "the command names a file of your checkout, which was the same for all \
+                     commits: {}",
+                    outside_reads::names(&named)
+                );
+                Remark::NamedFile.note(&job_dir, &sentence)?;
+            }
+            let watch = surroundings.watch();
+            Ok(watch.map(|watch| (Arc::new(surroundings), watch)))
+        })
+        .await
+    }
+
+    /// Checks whether the run that just ended opened tracked files of the user's checkout.
+    /// Others may have opened them meanwhile, as an editor, so that it is run once more: what
+    /// is opened again is opened by it.
+    async fn check_opened(
+        &self,
+        outside: &mut Option<Watched>,
+        good: &Variant,
+        holds: &Holds,
+        processes: &Arc<Processes>,
+    ) -> Result<(), LocalError> {
+        let Some((surroundings, watch)) = outside else {
+            return Ok(());
+        };
+        let opened = watch.opened();
+        if surroundings.judge(&opened).is_ok() {
+            return Ok(());
+        }
+        let (purpose, format) = (Purpose::FindMetric, &Format::Time);
+        // Python may have made directories for what it compiled, which it reads from now on.
+        let anew = Arc::clone(surroundings);
+        let Some(mut watch) = blocking((), move || Ok(anew.watch())).await? else {
+            return Ok(());
+        };
+        let again = (self.benchmark)
+            .execute(good, purpose, format, holds, processes)
+            .await?;
+        if again.is_err() {
+            return Ok(());
+        }
+        let both = watch.opened().intersection(&opened).cloned().collect();
+        Ok(surroundings.judge(&both)?)
     }
 
     /// The values of some runs of both ends, by which a measure is chosen. Runs that fail

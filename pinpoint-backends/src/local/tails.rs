@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::LocalError;
+use super::job_remarks::remarks;
 use super::memory_floor;
 use super::settle;
 
@@ -149,6 +150,7 @@ pub fn run_warnings(job_dir: &Path) -> Result<Vec<String>, LocalError> {
             MOST_KEPT >> 20
         )),
     }
+    warnings.extend(remarks(job_dir)?);
     warnings.extend(settle::warnings(job_dir)?);
     warnings.extend(memory_floor::warning(job_dir)?);
     Ok(warnings)

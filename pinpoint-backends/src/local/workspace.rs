@@ -12,6 +12,9 @@
 //! files were removed by a cleanup tool, by hand or by a benchmark, and the build is made
 //! again.
 //!
+//! Tracked files that a benchmark changed are restored from an index beside the work tree:
+//! see `tracked_files`.
+//!
 //! A build that is damaged while other jobs use it, or whose remains can't be
 //! removed, stays where it is: the next one is made in a further place.
 
@@ -28,6 +31,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::LocalError;
 use super::files::{self, Locked, Mode};
+use super::job_remarks::Remark;
 use super::profiler;
 use super::repository::{self, Repository};
 use crate::create_state_dir;
@@ -52,6 +56,13 @@ pub(super) struct Marker {
     /// the revision: URLs and revisions.
     #[serde(default)]
     pub(super) left_out: BTreeSet<(String, String)>,
+    /// Are its tracked files recorded? Absent for a build of an earlier version, of which it
+    /// is not known what a benchmark has done to it since: it is made again.
+    #[serde(default)]
+    tracked: Option<bool>,
+    /// What its work tree lacks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) remarks: Vec<(Remark, String)>,
 }
 
 /// The state directory.
@@ -322,6 +333,9 @@ impl BuildDir {
         let Whole::But(results) = whole else {
             return Ok(None);
         };
+        if marker.tracked.is_none() {
+            return Ok(Some("the list of its tracked files".into()));
+        }
         let results = results.map(|path| format!("tree/{}", path.display()));
         let now = self.contents()?;
         let mut gone = marker.contents.difference(&now);
@@ -395,6 +409,11 @@ impl BuildDir {
         self.path.join("traced.json")
     }
 
+    /// Has the build made again by who needs it next.
+    pub(super) fn discard(&self) -> Result<(), LocalError> {
+        files::remove(&self.marker)
+    }
+
     /// Declares the build whole.
     pub(super) fn finish(&self, made: LaidOut, began: Instant) -> Result<(), LocalError> {
         let size = size(&self.path)?;
@@ -409,6 +428,8 @@ impl BuildDir {
             duration: milliseconds(began.elapsed()),
             contents,
             left_out: made.left_out,
+            tracked: Some(made.tracked),
+            remarks: made.remarks,
         };
         files::write_json(&self.marker, &marker)
     }
@@ -434,6 +455,10 @@ pub(super) struct LaidOut {
     pub(super) contents: Option<BTreeSet<String>>,
     /// The build was in the store.
     pub(super) stored: bool,
+    /// Are its tracked files recorded?
+    pub(super) tracked: bool,
+    /// What the work tree lacks.
+    pub(super) remarks: Vec<(Remark, String)>,
 }
 
 /// Has everything made in a directory written to the disk.

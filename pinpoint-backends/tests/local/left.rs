@@ -97,3 +97,28 @@ async fn a_script_without_an_interpreter_is_one_for_the_shell() {
     let report = run(&executor, 1, &world.combined(&first), 0).await;
     assert_eq!(report.charts["v"].values, [7.0]);
 }
+
+#[tokio::test]
+async fn output_that_a_left_process_writes_after_the_end_does_not_count() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    // It writes when its parent is gone, and goes on.
+    let script =
+        "parent=$$; (while kill -0 $parent; do :; done; echo v: 3 x; sleep 1000) 2>/dev/null &
+        echo v: 1 x";
+    let executor = world.open(world.config(&first, script), "job");
+    for index in 0..3 {
+        let report = run(&executor, u64::from(index), &world.combined(&first), index).await;
+        assert_eq!(report.charts["v"].values, [1.0]);
+    }
+}
+
+#[tokio::test]
+async fn a_benchmark_that_stops_its_parent_is_waited_for_no_longer_than_it_lasts() {
+    let world = World::new();
+    let first = world.commit("file", "1");
+    let script = "kill -STOP $PPID; echo v: 1 x";
+    let executor = world.open(world.config(&first, script), "job");
+    let report = run(&executor, 1, &world.combined(&first), 0).await;
+    assert_eq!(report.charts["v"].values, [1.0]);
+}

@@ -27,7 +27,11 @@ mod pairs;
 #[cfg(target_os = "linux")]
 mod pinned;
 mod runs;
+mod seen;
 mod spans;
 mod stored;
 mod touched;
+#[cfg(target_os = "linux")]
+mod traced;
+mod tracked;
 mod world;

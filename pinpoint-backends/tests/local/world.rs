@@ -100,6 +100,7 @@ impl World {
             cache_size: u64::MAX,
             skip: Vec::new(),
             trace: false,
+            allow_outside_reads: false,
             profiling: None,
             paths: Vec::new(),
             urls: Default::default(),

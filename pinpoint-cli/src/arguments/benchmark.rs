@@ -67,6 +67,10 @@ pub(crate) struct Benchmark {
     /// given value is stored with the job, and never shown.
     #[arg(long, value_name = "NAME[=VALUE]", help_heading = BENCHMARK)]
     pub(crate) env: Vec<Variable>,
+    /// Let the benchmark and the build use files of your own checkout, which are the same
+    /// for all commits. Without this, a benchmark that reads tracked files there is refused.
+    #[arg(long, help_heading = BENCHMARK)]
+    pub(crate) allow_outside_reads: bool,
     /// The time limit of one build or one run.
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, help_heading = BUDGET)]
     pub(crate) timeout: Option<Duration>,

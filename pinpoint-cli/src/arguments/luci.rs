@@ -25,6 +25,7 @@ pub(crate) struct Luci {
         conflicts_with_all = [
             "repo", "repository", "build", "format", "measure", "results", "warmup", "env",
             "timeout", "cpu", "settle", "cache_size", "build_jobs", "detach", "trace_reads",
+            "allow_outside_reads",
         ]
     )]
     pub(crate) executor: Option<ExecutorArgument>,

@@ -20,12 +20,14 @@ T = TypeVar("T")
 # itself, and, when a job is resumed, all but what that needs.
 _NOT_WITH_EXECUTOR = {
     "run", "build", "format", "measure", "results", "aggregate", "paths", "warmup", "env",
-    "cpu", "settle", "trace_reads", "build_jobs", "repositories", "cache_size",
+    "cpu", "settle", "trace_reads", "allow_outside_reads", "build_jobs", "repositories",
+    "cache_size",
 }
 # What says how a command is run and read, and what commands are given: a function has
 # none of it.
 _OF_RUN_COMMAND = {
     "format", "measure", "results", "aggregate", "warmup", "cpu", "trace_reads",
+    "allow_outside_reads",
 }
 WITH_RESUME = {"run", "build", "executor", "resume", "timeout", "state_dir", "progress", "bar"}
 # What not every function of this module asks.
@@ -245,6 +247,7 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
     "cpu": _optional(text),
     "settle": _optional(_milliseconds),
     "trace_reads": lambda name, value: bool(value),
+    "allow_outside_reads": lambda name, value: bool(value),
     "timeout": _optional(_milliseconds),
     "build_jobs": _count_32,
     "cache_size": _count,

@@ -88,6 +88,7 @@ async def bisect_async(
     cpu: str | None = None,
     settle: float | None = None,
     trace_reads: bool = False,
+    allow_outside_reads: bool = False,
     timeout: float | None = None,
     build_jobs: int = 1,
     repositories: Mapping[str, str | os.PathLike[str]] | None = None,
@@ -170,6 +171,9 @@ async def bisect_async(
     trace_reads : bool
         Only with commands: trace with ``strace`` what they read. Commits that change nothing
         of that are not built, and commits between two equal builds are excluded.
+    allow_outside_reads : bool
+        Only with commands: let them use files of your own checkout, which are the same for
+        all commits. Without this, a benchmark that reads tracked files there is refused.
     timeout : float, optional
         The most seconds for one build or run; one that takes longer has failed. A
         command is ended with all its processes, a coroutine is cancelled. A plain
@@ -249,6 +253,7 @@ async def culprit_async(
     cpu: str | None = None,
     settle: float | None = None,
     trace_reads: bool = False,
+    allow_outside_reads: bool = False,
     timeout: float | None = None,
     build_jobs: int = 1,
     repositories: Mapping[str, str | os.PathLike[str]] | None = None,
@@ -307,6 +312,7 @@ async def pairwise_async(
     cpu: str | None = None,
     settle: float | None = None,
     trace_reads: bool = False,
+    allow_outside_reads: bool = False,
     timeout: float | None = None,
     build_jobs: int = 1,
     repositories: Mapping[str, str | os.PathLike[str]] | None = None,

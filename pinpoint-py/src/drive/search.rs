@@ -72,6 +72,7 @@ pub(super) struct Search {
     /// Milliseconds.
     settle: Option<u64>,
     trace_reads: bool,
+    allow_outside_reads: bool,
     /// Milliseconds.
     timeout: Option<u64>,
     build_jobs: u32,
@@ -255,6 +256,7 @@ impl Search {
             cache_size: self.cache_size,
             skip,
             trace: self.trace_reads,
+            allow_outside_reads: self.allow_outside_reads,
             profiling: None,
         };
         // Before a job is made of it.

@@ -198,8 +198,8 @@ unsafe fn read_file(path: &CStr, buffer: &mut [u8]) -> usize {
     }
 }
 
-/// Closes all files but one: among them are locks that would stay taken, and pipes
-/// whose readers would wait.
+/// Closes all files but one and the outputs: among them are locks that would stay taken, and
+/// pipes whose readers would wait.
 ///
 /// # Safety
 ///
@@ -207,19 +207,25 @@ unsafe fn read_file(path: &CStr, buffer: &mut [u8]) -> usize {
 unsafe fn close_others(kept: c_int) {
     /// The most files to close where they can't be closed all at once.
     const MOST: c_int = 65_536;
+    /// The first beyond the standard streams.
+    const FIRST: c_int = 3;
     // SAFETY: nothing here uses any of these files later.
     unsafe {
+        libc::close(0);
         #[cfg(any(target_os = "linux", target_os = "android"))]
         {
+            let first = u32::try_from(FIRST).unwrap_or(0);
             let below = u32::try_from(kept - 1).unwrap_or(0);
             let above = u32::try_from(kept + 1).unwrap_or(0);
-            let close = |from: u32, to: u32| libc::syscall(libc::SYS_close_range, from, to, 0);
-            if close(0, below) == 0 && close(above, u32::MAX) == 0 {
+            let close = |from: u32, to: u32| {
+                from > to || libc::syscall(libc::SYS_close_range, from, to, 0) == 0
+            };
+            if close(first, below) && close(above, u32::MAX) {
                 return;
             }
         }
         let most = c_int::try_from(libc::sysconf(libc::_SC_OPEN_MAX)).unwrap_or(MOST);
-        for file in 0..most.min(MOST) {
+        for file in FIRST..most.min(MOST) {
             if file != kept {
                 libc::close(file);
             }
@@ -242,10 +248,13 @@ unsafe fn accompany(
     // SAFETY: as for this function.
     unsafe {
         let mut deadline = None;
-        let (ended, status, used) = loop {
+        let (ended, status, used, written) = loop {
             let time = now();
+            // What others write from now on is not the command's, if they have to be ended.
+            // They may wait for its number to be free.
+            let written = has_ended(leader).then(|| lengths());
             if let Reaped::Leader(status, used) = reap(leader) {
-                break (time, status, used);
+                break (time, status, used, written.unwrap_or_else(|| lengths()));
             }
             let asked = ASKED_TO_END.load(Ordering::Relaxed) || libc::getppid() != parent;
             match deadline {
@@ -273,13 +282,56 @@ unsafe fn accompany(
             |time: libc::timeval| (time.tv_sec as f64 * 1e6 + time.tv_usec as f64) as u64;
         let _ = writeln!(
             told,
-            "0 {status} {} {} {} {} {count} {survived}",
+            "0 {status} {} {} {} {} {count} {survived} {} {}",
             ended.saturating_sub(began).as_nanos(),
             microseconds(used.ru_utime),
             microseconds(used.ru_stime),
             used.ru_maxrss,
+            written[0],
+            written[1],
         );
         told.push(names.bytes());
+    }
+}
+
+/// Has the command ended, and is not reaped yet?
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn has_ended(leader: pid_t) -> bool {
+    // SAFETY: an all-zero siginfo_t is a valid one to be written to.
+    unsafe {
+        let mut about: libc::siginfo_t = mem::zeroed();
+        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        libc::waitid(libc::P_PID, leader.cast_unsigned(), &raw mut about, options) == 0
+            && about.si_pid() == leader
+    }
+}
+
+/// The lengths of both outputs.
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn lengths() -> [u64; 2] {
+    // SAFETY: as for this function.
+    unsafe { [length(1), length(2)] }
+}
+
+/// The length of an open file.
+///
+/// # Safety
+///
+/// As for [`supervise`].
+unsafe fn length(file: c_int) -> u64 {
+    // SAFETY: an all-zero stat is a valid one to be written to.
+    unsafe {
+        let mut about: libc::stat = mem::zeroed();
+        match libc::fstat(file, &raw mut about) {
+            0 => u64::try_from(about.st_size).unwrap_or(0),
+            _ => 0,
+        }
     }
 }
 

@@ -23,6 +23,8 @@ pub(in super::super) struct Report {
     /// In the system's unit.
     pub(in super::super) peak_memory: u64,
     pub(in super::super) left: Left,
+    /// Bytes that its two outputs had when the command ended.
+    pub(in super::super) written: [u64; 2],
 }
 
 /// Processes that were still running when the command had ended.
@@ -120,6 +122,7 @@ pub(super) fn parse(report: &str) -> Option<io::Result<Report>> {
     let peak_memory = unsigned()?;
     let count = usize::try_from(unsigned()?).ok()?;
     let survived = usize::try_from(unsigned()?).ok()?;
+    let written = [unsigned()?, unsigned()?];
     let names = lines.filter_map(|line| {
         let (process, name) = line.split_once(' ')?;
         let name = name.replace(char::is_control, "\u{fffd}");
@@ -136,6 +139,7 @@ pub(super) fn parse(report: &str) -> Option<io::Result<Report>> {
             survived,
             names: names.collect(),
         },
+        written,
     }))
 }
 
@@ -145,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_report_is_read_as_it_is_written() {
-        let text = "0 256 1500 20 30 4096 2 1\n12 a b\n13 c\u{1b}[2J\n";
+        let text = "0 256 1500 20 30 4096 2 1 70 0\n12 a b\n13 c\u{1b}[2J\n";
         let report = parse(text).unwrap().unwrap();
         assert_eq!(
             report,
@@ -160,6 +164,7 @@ mod tests {
                     survived: 1,
                     names: vec!["a b (pid 12)".into(), "c\u{fffd}[2J (pid 13)".into()],
                 },
+                written: [70, 0],
             }
         );
         let error = parse("2").unwrap().unwrap_err();

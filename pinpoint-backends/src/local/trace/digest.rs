@@ -1,6 +1,6 @@
 //! The digest of what a run of the benchmark read of a build.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -13,6 +13,8 @@ use sha2::{Digest, Sha256};
 
 use super::super::error::LocalError;
 use super::super::files;
+#[cfg(test)]
+use super::super::repository;
 use super::super::workspace::hexadecimal;
 use super::elf::Elf;
 use super::reads::Reads;
@@ -92,6 +94,37 @@ impl Before {
         self.0.values().all(|stamp| stamp.changed < other)
     }
 
+    /// The first link that was replaced or removed since.
+    pub(in super::super) fn changed_link(&self, directory: &Path) -> Option<PathBuf> {
+        let mut links = (self.0.iter()).filter(|(_, stamp)| stamp.kind() == LINK);
+        let is_changed = |(place, stamp): &(&PathBuf, &Stamp)| {
+            let now = fs::symlink_metadata(directory.join(place));
+            !now.is_ok_and(|now| Stamp::of(&now) == **stamp)
+        };
+        links.find(is_changed).map(|(place, _)| place.clone())
+    }
+
+    /// A file of the build that was looked at by a name elsewhere, as by a hard link or
+    /// through a mounted directory.
+    fn other_name(&self, directory: &Path, reads: &Reads) -> io::Result<Option<String>> {
+        let device = fs::metadata(directory)?.dev();
+        let files: HashMap<u64, &PathBuf> = (self.0.iter())
+            .map(|(place, stamp)| (stamp.inode, place))
+            .collect();
+        for outside in &reads.seen {
+            let Ok(found) = fs::metadata(outside) else {
+                continue;
+            };
+            if found.dev() == device
+                && let Some(place) = files.get(&found.ino())
+            {
+                let (outside, place) = (outside.display(), place.display());
+                return Ok(Some(format!("{outside} is another name of {place}")));
+            }
+        }
+        Ok(None)
+    }
+
     /// The digest of what a run since then read, or why there is none.
     ///
     /// Cost: that of reading those files.
@@ -100,7 +133,11 @@ impl Before {
         directory: &Path,
         reads: &Reads,
     ) -> Result<Result<String, String>, LocalError> {
-        let mut digest = Sha256::new_with_prefix("what a benchmark reads, 1");
+        let other_name = self.other_name(directory, reads);
+        if let Some(doubt) = other_name.map_err(LocalError::io("read", directory))? {
+            return Ok(Err(doubt));
+        }
+        let mut digest = Sha256::new_with_prefix("what a benchmark reads, 2");
         let names = self.names();
         for (place, access) in &reads.places {
             let path = directory.join(place);
@@ -135,7 +172,14 @@ impl Before {
                 let content = hash(bytes, directory).map_err(unreadable)?;
                 part(&mut digest, &content);
             } else if before.kind() == FILE && access.read {
-                part(&mut digest, &content(&path, directory)?);
+                let content = match access.whole {
+                    true => File::open(&path).and_then(|file| hash(file, directory)),
+                    false => Ok(content(&path, directory)?),
+                };
+                part(&mut digest, &content.map_err(unreadable)?);
+                if access.sized {
+                    part(&mut digest, &before.size.to_le_bytes());
+                }
             } else {
                 part(&mut digest, &before.size.to_le_bytes());
             }
@@ -317,6 +361,73 @@ mod tests {
             fs::set_permissions(tree.join("program"), mode).unwrap();
         };
         assert_ne!(digest(mode, nothing), Ok(same));
+    }
+
+    #[test]
+    fn another_name_of_a_file_and_a_link_that_is_replaced_are_seen() {
+        let temporary = tempfile::tempdir().unwrap();
+        let root = temporary.path();
+        let directory = build(root, "one");
+        let found = Before::of(&directory).unwrap();
+        assert_eq!(found.changed_link(&directory), None);
+        let mut reads = reads();
+        let elsewhere = root.join("elsewhere");
+        fs::write(&elsewhere, "1").unwrap();
+        reads.seen = [elsewhere.clone(), root.join("absent")].into();
+        found.digest(&directory, &reads).unwrap().unwrap();
+        fs::remove_file(&elsewhere).unwrap();
+        fs::hard_link(directory.join("tree/program"), &elsewhere).unwrap();
+        let found = Before::of(&directory).unwrap();
+        let doubt = found.digest(&directory, &reads).unwrap().unwrap_err();
+        assert!(
+            doubt.ends_with("is another name of tree/program"),
+            "{doubt}"
+        );
+
+        let link = directory.join("tree/link");
+        fs::remove_file(&link).unwrap();
+        symlink("program", &link).unwrap();
+        assert_eq!(found.changed_link(&directory), Some("tree/link".into()));
+    }
+
+    #[test]
+    fn what_is_not_loaded_of_an_executable_counts_where_it_is_read_or_its_size_is_asked_for() {
+        let compile = |directory: &Path, name: &str| {
+            let source = directory.join("source.c");
+            let code = format!(
+                "static __attribute__((noinline)) int {name}(void) {{ return 0; }}\n\
+                 int main(void) {{ return {name}(); }}\n"
+            );
+            fs::write(&source, code).unwrap();
+            let cc = repository::run(
+                Command::new("cc")
+                    .arg(&source)
+                    .arg("-o")
+                    .arg(directory.join("tree/bench")),
+            );
+            assert!(cc.unwrap().status.success());
+            fs::remove_file(&source).unwrap();
+        };
+        let with = |name: &str, access: Access| {
+            let temporary = tempfile::tempdir().unwrap();
+            let directory = build(temporary.path(), "one");
+            compile(&directory, name);
+            let found = Before::of(&directory).unwrap();
+            let reads = Reads {
+                places: [("tree/bench".to_owned(), access)].into(),
+                ..Reads::default()
+            };
+            found.digest(&directory, &reads).unwrap().unwrap()
+        };
+        let is_alike = |access| {
+            let (one, other) = ("helper", "helper_with_a_name_of_another_length");
+            with(one, access) == with(other, access)
+        };
+        assert!(is_alike(Access::LOADED));
+        assert!(!is_alike(Access::READ));
+        let mut sized = Access::LOADED;
+        sized.add(Access::SIZED);
+        assert!(!is_alike(sized));
     }
 
     #[test]

@@ -20,8 +20,9 @@
 //! # What does not count
 //!
 //! - The path of the work tree: its name is blanked out of what is read.
-//! - What of an executable is not loaded: symbols, debug information, the build id. That
-//!   needs `objcopy`; without it such files are compared as they are.
+//! - What of an executable is not loaded: symbols, debug information, the build id; unless
+//!   it is read in another way than to load it (`nm`, `wc -c`), or its size is asked for.
+//!   That needs `objcopy`; without it such files are compared as they are.
 //! - Times of files. `SOURCE_DATE_EPOCH` is set for builds that ask for it.
 //! - The hash of the commit, which commands of such a job are not given: what they do
 //!   with it could not be seen.
@@ -30,8 +31,9 @@
 //!
 //! A command that reads git's data (`git describe`), asks another process (a compiler
 //! cache, a container daemon, anything in the network), gives files that it did not make
-//! other names, removes symbolic links that it made, changes a file of the build that it
-//! read, brings its own loader, enters another root, or reads by `io_uring`: its builds are
+//! other names, removes symbolic links that it made or replaces those of the commit, looks at
+//! a build through a link, a hard link or a mount outside of it, or at what its build command
+//! put elsewhere, changes a file of the build that it read, brings its own loader, enters another root, or reads by `io_uring`: its builds are
 //! compared by their sources alone, and the reason is reported.
 //!
 //! # Limits
@@ -178,9 +180,17 @@ impl Traced {
     /// digest.
     pub(super) fn new(
         build: Option<Reads>,
-        benchmark: Reads,
+        mut benchmark: Reads,
         digest: Result<String, String>,
     ) -> Self {
+        let mut placed = build.iter().flat_map(|build| &build.placed);
+        if let Some(place) = placed.find(|place| benchmark.seen.contains(*place)) {
+            let doubt = format!(
+                "it looks at {}, which the build command put outside of the work tree",
+                place.display()
+            );
+            benchmark.doubt.get_or_insert(doubt);
+        }
         let tree = |reads: &Reads| -> Vec<(String, Access)> {
             (reads.places.iter())
                 .filter_map(|(path, access)| Some((path.strip_prefix("tree")?, *access)))

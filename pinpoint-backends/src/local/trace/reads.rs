@@ -1,6 +1,6 @@
 //! The places of a build at which a command looked.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::io::Read;
@@ -25,6 +25,10 @@ pub(in super::super) struct Reads {
     pub(super) places: BTreeMap<String, Access>,
     /// The files elsewhere that it read and did not make.
     pub(super) outside: BTreeMap<String, Outside>,
+    /// The places elsewhere at which it looked, behind all links.
+    pub(super) seen: BTreeSet<PathBuf>,
+    /// The places elsewhere at which it put files or links.
+    pub(super) placed: BTreeSet<PathBuf>,
     /// The reason why these may not be all.
     pub(in super::super) doubt: Option<String>,
 }
@@ -50,6 +54,14 @@ impl Reads {
                 ));
             }
         }
+        for path in &trace.placed {
+            let name = path.file_name().unwrap_or_default();
+            let directory_of = path.parent().and_then(|above| above.canonicalize().ok());
+            let place = directory_of.map_or_else(|| path.clone(), |above| above.join(name));
+            if !place.starts_with(directory) && !is_of_system(&place) {
+                reads.placed.insert(place);
+            }
+        }
         let mut open: VecDeque<(PathBuf, Access, bool)> = (trace.paths.into_iter())
             .map(|(path, access)| {
                 let is_executed = trace.executed.contains(&path);
@@ -58,6 +70,10 @@ impl Reads {
             .collect();
         while let Some((path, access, is_executed)) = open.pop_front() {
             let at = reads.follow(&path, access, &state);
+            let is_inside = at.starts_with(directory);
+            if !is_inside && !is_of_system(&at) {
+                reads.seen.insert(at.clone());
+            }
             if !access.read {
                 continue;
             }
@@ -69,7 +85,6 @@ impl Reads {
                     at.display()
                 ));
             }
-            let is_inside = at.starts_with(directory);
             if !is_inside && !has_made && !is_of_system(&at) {
                 let outside = metadata.filter(|it| it.is_file());
                 reads.note_outside(&at, outside.as_ref());
@@ -86,7 +101,8 @@ impl Reads {
                     ));
                 } else if interpreter.is_absolute() && !reads.has(&interpreter, directory) {
                     let is_executed = is_executed && interpreter.starts_with(directory);
-                    open.push_back((interpreter, Access::READ, is_executed));
+                    // The kernel loads it: one that is a script is read by its own.
+                    open.push_back((interpreter, Access::LOADED, is_executed));
                 }
             }
             if let Some(loader) = is_executed.then(|| loader(&at)).flatten() {
@@ -94,7 +110,7 @@ impl Reads {
                 if loader.is_relative() || behind.starts_with(directory) {
                     reads.doubt(format!("{} brings its own loader", at.display()));
                 } else {
-                    open.push_back((loader, Access::READ, false));
+                    open.push_back((loader, Access::LOADED, false));
                 }
             }
         }
@@ -116,31 +132,48 @@ impl Reads {
         }
     }
 
-    /// Follows a path as the kernel does, and notes each link and directory on the way.
+    /// Follows a path as the kernel does, and notes each link and directory on the way. A
+    /// link elsewhere that leads into a build is a doubt: another build may set it anew.
     fn follow(&mut self, path: &Path, access: Access, state: &State<'_>) -> PathBuf {
         let mut at = PathBuf::from("/");
         let mut left: VecDeque<OsString> = parts(path).collect();
         let mut links = 0;
+        let mut elsewhere: Option<PathBuf> = None;
         while let Some(part) = left.pop_front() {
             if part == ".." {
                 at.pop();
                 continue;
             }
             at.push(part);
-            if !at.starts_with(state.directory) {
+            let is_inside = at.starts_with(state.directory);
+            if let Some(link) = &elsewhere
+                && at.starts_with(state.builds)
+                && state.is_in_a_build(&at)
+            {
+                self.doubt(format!(
+                    "it looks at files of a build through {}, a link outside of the work tree",
+                    link.display()
+                ));
+            }
+            if !is_inside && is_of_system(&at) {
                 continue;
             }
             match fs::read_link(&at) {
                 Ok(target) if links < MOST_LINKS => {
                     links += 1;
-                    self.note(&at, Access::READ, state);
+                    match is_inside {
+                        true => self.note(&at, Access::READ, state),
+                        false => {
+                            elsewhere.get_or_insert_with(|| at.clone());
+                        }
+                    }
                     at.pop();
                     if target.is_absolute() {
                         at = PathBuf::from("/");
                     }
                     parts(&target).rev().for_each(|part| left.push_front(part));
                 }
-                _ if left.is_empty() => {}
+                _ if left.is_empty() || !is_inside => {}
                 _ => self.note(&at, Access::LOOKED_UP, state),
             }
         }
@@ -149,7 +182,7 @@ impl Reads {
     }
 
     fn note(&mut self, at: &Path, access: Access, state: &State<'_>) {
-        let looks_inside = access != Access::LOOKED_UP;
+        let looks_inside = access.read || access.listed;
         if let Ok(place) = at.strip_prefix(state.directory) {
             if place.file_name().is_some_and(|name| name == ".git") && looks_inside {
                 self.doubt_git();
@@ -165,7 +198,7 @@ impl Reads {
             }
         } else if looks_inside && at.starts_with(state.repositories) {
             self.doubt_git();
-        } else if looks_inside && state.is_in_other_build(at) {
+        } else if looks_inside && state.is_in_a_build(at) {
             self.doubt("it reads another build".into());
         }
     }
@@ -188,7 +221,7 @@ struct State<'a> {
 
 impl State<'_> {
     /// Programs look for their configuration in the directories above, too.
-    fn is_in_other_build(&self, at: &Path) -> bool {
+    fn is_in_a_build(&self, at: &Path) -> bool {
         let name = at.strip_prefix(self.builds).ok();
         let name = name.and_then(|rest| rest.components().next());
         name.is_some_and(|name| self.builds.join(name).is_dir())
@@ -326,6 +359,40 @@ mod tests {
                 .len(),
             0
         );
+    }
+
+    #[test]
+    fn a_link_elsewhere_that_leads_into_a_build_is_in_doubt() {
+        let temporary = tempfile::tempdir().unwrap();
+        let root = temporary.path().canonicalize().unwrap();
+        let tree = build(&root).join("tree");
+        symlink(&tree, root.join("current")).unwrap();
+        symlink(tree.join("real/data"), root.join("data")).unwrap();
+        symlink(root.join("current"), root.join("again")).unwrap();
+        symlink(root.join("builds/other"), root.join("other")).unwrap();
+        symlink("/usr", root.join("usr")).unwrap();
+        for path in [
+            "current/real/data",
+            "current",
+            "data",
+            "again/missing",
+            "other/tree/x",
+        ] {
+            for access in [
+                Access::LOOKED_UP,
+                Access::SIZED,
+                Access::LOADED,
+                Access::READ,
+            ] {
+                let doubt = reads(&root, &[(root.join(path), access)]).doubt;
+                let doubt = doubt.unwrap_or_default();
+                assert!(doubt.contains("a link outside"), "{path}: {doubt}");
+            }
+        }
+        let found = reads(&root, &[(root.join("usr/bin/env"), Access::LOOKED_UP)]);
+        assert_eq!(found.doubt, None);
+        let real = Path::new("/usr/bin/env").canonicalize().unwrap();
+        assert!(found.seen.contains(&real), "{:?}", found.seen);
     }
 
     #[test]

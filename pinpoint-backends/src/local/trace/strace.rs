@@ -24,7 +24,8 @@ use super::call::{Call, changed_process, described, find, path_of, process_of};
 /// The system calls to trace, as `strace` takes them. Those with a question mark do not
 /// exist everywhere.
 pub(super) const CALLS: &str = "trace=%file,?getdents,?getdents64,fchdir,?fork,?vfork,?clone,\
-    ?clone3,connect,bind,sendto,sendmsg,?sendmmsg,?io_uring_setup,?open_by_handle_at,?setns";
+    ?clone3,connect,bind,sendto,sendmsg,?sendmmsg,?io_uring_setup,?open_by_handle_at,?setns,\
+    ?mmap,?mmap2";
 
 /// What was done with a path, beside looking it up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +33,13 @@ pub(in super::super) struct Access {
     /// Its content was read, or may have been.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) read: bool,
+    /// It was read by other means than to execute it or to map it as code, which leaves out
+    /// what is not loaded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) whole: bool,
+    /// Its size was asked for by its name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) sized: bool,
     /// The names in the directory were listed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) listed: bool,
@@ -40,19 +48,32 @@ pub(in super::super) struct Access {
 impl Access {
     pub(super) const LOOKED_UP: Self = Self {
         read: false,
+        whole: false,
+        sized: false,
         listed: false,
     };
     pub(super) const READ: Self = Self {
         read: true,
-        listed: false,
+        whole: true,
+        ..Self::LOOKED_UP
+    };
+    pub(super) const LOADED: Self = Self {
+        read: true,
+        ..Self::LOOKED_UP
+    };
+    pub(super) const SIZED: Self = Self {
+        sized: true,
+        ..Self::LOOKED_UP
     };
     const LISTED: Self = Self {
-        read: false,
         listed: true,
+        ..Self::LOOKED_UP
     };
 
     pub(super) fn add(&mut self, other: Self) {
         self.read |= other.read;
+        self.whole |= other.whole;
+        self.sized |= other.sized;
         self.listed |= other.listed;
     }
 }
@@ -65,6 +86,8 @@ pub(super) struct Trace {
     pub(super) executed: BTreeSet<PathBuf>,
     /// Files that were made, or opened so that they would be made, and new directories.
     pub(super) made: BTreeSet<PathBuf>,
+    /// The places at which files were put, or links: with a content of the command's own.
+    pub(super) placed: BTreeSet<PathBuf>,
     /// The symbolic links that were made, where they are at the end.
     pub(super) links: BTreeSet<PathBuf>,
     /// The reason why these may not be all.
@@ -85,6 +108,9 @@ pub(super) struct Reader {
     unfinished: HashMap<u32, Vec<u8>>,
     /// The lines of processes whose parent is not known yet.
     waiting: BTreeMap<u32, Vec<Vec<u8>>>,
+    /// The files that a process opened and did not map as code so far: where each is, and by
+    /// which names it was opened.
+    opened: HashMap<u32, Vec<(PathBuf, Vec<PathBuf>)>>,
     /// The addresses that were connected to.
     connected: BTreeSet<String>,
     /// The addresses at which the traced processes answer themselves.
@@ -102,6 +128,7 @@ impl Reader {
             alive: BTreeSet::new(),
             unfinished: HashMap::new(),
             waiting: BTreeMap::new(),
+            opened: HashMap::new(),
             connected: BTreeSet::new(),
             bound: BTreeSet::new(),
         }
@@ -132,6 +159,10 @@ impl Reader {
     pub(super) fn finish(mut self) -> Trace {
         if !self.has_begun {
             self.doubt("the trace is empty".into());
+        }
+        let processes: Vec<u32> = self.opened.keys().copied().collect();
+        for process in processes {
+            self.read_opened(process);
         }
         if let Some(process) = self.waiting.keys().next() {
             let process = *process;
@@ -169,6 +200,7 @@ impl Reader {
             self.alive.remove(&process);
             self.unfinished.remove(&process);
             self.directory_of.remove(&process);
+            self.read_opened(process);
         } else if line.starts_with(b"--- ") {
             // A signal.
         } else if let Some(rest) = line.strip_prefix(b"<... ") {
@@ -239,16 +271,47 @@ impl Reader {
                     "it calls {name}, after which a trace shows no files"
                 ));
             }
-            _ => self.look_up(place, &call),
+            b"mmap" | b"mmap2" => {
+                if !call.failed && call.mentions(b"PROT_EXEC") {
+                    let mut files = call.arguments.iter().filter_map(|it| described(it));
+                    self.mapped(process, files.next());
+                }
+            }
+            _ => self.look_up(process, place, &call),
+        }
+    }
+
+    /// A process mapped a file as code.
+    fn mapped(&mut self, process: u32, file: Option<PathBuf>) {
+        if let (Some(file), Some(opened)) = (file, self.opened.get_mut(&process))
+            && let Some(place) = opened.iter().position(|(it, _)| *it == file)
+        {
+            opened.swap_remove(place);
+        }
+    }
+
+    /// What a process opened and did not map as code was read in another way.
+    fn read_opened(&mut self, process: u32) {
+        for (file, names) in self.opened.remove(&process).unwrap_or_default() {
+            self.add(file, Access::READ);
+            for name in names {
+                self.add(name, Access::READ);
+            }
         }
     }
 
     /// Every path among the arguments. Text that is none, such as the target of a new
     /// link, is taken for one: a path too many does no harm.
-    fn look_up(&mut self, place: usize, call: &Call<'_>) {
+    fn look_up(&mut self, process: u32, place: usize, call: &Call<'_>) {
+        let opened = described(call.result);
         let access = match call.name {
-            b"open" | b"openat" | b"openat2" | b"creat" | b"execve" | b"execveat" | b"readlink"
-            | b"readlinkat" | b"uselib" => Access::READ,
+            // Until it is known whether it is mapped as code.
+            b"open" | b"openat" | b"openat2" if opened.is_some() => Access::LOADED,
+            b"open" | b"openat" | b"openat2" | b"creat" | b"readlink" | b"readlinkat"
+            | b"uselib" => Access::READ,
+            b"execve" | b"execveat" => Access::LOADED,
+            b"stat" | b"lstat" | b"stat64" | b"lstat64" | b"oldstat" | b"newfstatat"
+            | b"fstatat64" | b"statx" => Access::SIZED,
             _ => Access::LOOKED_UP,
         };
         let mut base = None;
@@ -270,15 +333,16 @@ impl Reader {
                 let base = base
                     .take()
                     .unwrap_or_else(|| self.directories[place].clone());
-                let path = if path.as_os_str().is_empty() {
-                    base
-                } else {
-                    base.join(path)
+                // What is open was opened by a name.
+                let (path, access) = match path.as_os_str().is_empty() {
+                    true if access == Access::SIZED => (base, Access::LOOKED_UP),
+                    true => (base, access),
+                    false => (base.join(path), access),
                 };
                 if call.name == b"chdir" && !call.failed {
                     self.directories[place].clone_from(&path);
                 }
-                if leads_through_process(&path) {
+                if leads_through_process(&path, access) {
                     self.doubt(format!(
                         "it looks at {}, which a process may turn into anything",
                         path.display()
@@ -289,9 +353,16 @@ impl Reader {
             }
         }
         // Where a call opens a file, strace says which it is, behind all links.
-        let opened = described(call.result);
         if let Some(opened) = &opened {
             self.add(opened.clone(), access);
+            if access == Access::LOADED {
+                let names = (opened.clone(), named.clone());
+                self.opened.entry(process).or_default().push(names);
+            }
+        }
+        if access == Access::LOADED && opened.is_none() && !call.failed {
+            // Another program has none of the files that this one read.
+            self.read_opened(process);
         }
         if !call.failed {
             self.note_changes(call, named, opened);
@@ -303,14 +374,26 @@ impl Reader {
         let last = named.last().cloned();
         match call.name {
             b"execve" | b"execveat" => self.trace.executed.extend(named.into_iter().next()),
-            b"mkdir" | b"mkdirat" | b"mknod" | b"mknodat" | b"creat" => {
+            b"mkdir" | b"mkdirat" | b"mknod" | b"mknodat" => {
                 self.trace.made.extend(named.into_iter().chain(opened));
             }
-            b"open" | b"openat" | b"openat2" if call.mentions(b"O_CREAT") => {
-                self.trace.made.extend(named.into_iter().chain(opened));
+            b"open" | b"openat" | b"openat2" | b"creat" => {
+                let is_new = call.name == b"creat" || call.mentions(b"O_CREAT");
+                let has_own_content = call.name == b"creat"
+                    || call.mentions(b"O_TRUNC")
+                    || (is_new && call.mentions(b"O_EXCL"));
+                for path in named.into_iter().chain(opened) {
+                    if has_own_content {
+                        self.trace.placed.insert(path.clone());
+                    }
+                    if is_new {
+                        self.trace.made.insert(path);
+                    }
+                }
             }
             b"symlink" | b"symlinkat" => {
                 if let Some(link) = last {
+                    self.trace.placed.insert(link.clone());
                     self.add_link(link);
                 }
             }
@@ -328,6 +411,7 @@ impl Reader {
                         ));
                     }
                 }
+                self.trace.placed.insert(to.clone());
                 self.moved(from, to, call.name.starts_with(b"rename"));
             }
             _ => {}
@@ -403,8 +487,9 @@ fn below(paths: &BTreeSet<PathBuf>, path: &Path) -> Vec<PathBuf> {
 }
 
 /// Does a path lead through the working directory, the root or an open directory of a
-/// process? What is open was seen when it was opened.
-fn leads_through_process(path: &Path) -> bool {
+/// process, or is the size of its program asked for in this way? What is open was seen when
+/// it was opened.
+fn leads_through_process(path: &Path, access: Access) -> bool {
     let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
     match &parts[..] {
         ["/", "dev", "fd", _, rest @ ..] => !rest.is_empty(),
@@ -414,7 +499,8 @@ fn leads_through_process(path: &Path) -> bool {
                 rest => rest,
             };
             match rest {
-                ["cwd" | "root", ..] => true,
+                ["cwd" | "root" | "map_files", ..] => true,
+                ["exe"] => access.sized,
                 ["fd", _] => !matches!(*process, "self" | "thread-self"),
                 ["fd", _, _, ..] => true,
                 _ => false,
@@ -653,6 +739,54 @@ mod tests {
         }
     }
 
+    /// The paths inside of the tree that were read otherwise than as code, and those whose
+    /// size was asked for.
+    #[track_caller]
+    fn expect_whole_and_sized(text: &str, whole: &[&str], sized: &[&str]) {
+        let found = trace(text.trim_start());
+        assert_eq!(found.doubt, None, "{text}");
+        let names = |is: fn(&Access) -> bool| -> Vec<String> {
+            (found.paths.iter())
+                .filter(|(_, access)| is(access))
+                .filter_map(|(path, _)| path.strip_prefix("/tree").ok())
+                .map(|path| path.display().to_string())
+                .collect()
+        };
+        assert_eq!(names(|access| access.whole), whole, "{text}");
+        assert_eq!(names(|access| access.sized), sized, "{text}");
+    }
+
+    #[test]
+    fn what_is_executed_or_mapped_as_code_is_not_read_whole() {
+        let load = r#"
+1 execve("./bench", ["./bench"], 0x7ffd /* 39 vars */) = 0
+1 openat(AT_FDCWD</tree>, "lib.so", O_RDONLY|O_CLOEXEC) = 3</tree/lib.so>
+1 newfstatat(3</tree/lib.so>, "", {st_mode=S_IFREG|0755, st_size=9, ...}, AT_EMPTY_PATH) = 0
+1 mmap(NULL, 16, PROT_READ, MAP_PRIVATE|MAP_DENYWRITE, 3</tree/lib.so>, 0) = 0x7f0000000000
+1 mmap(0x7f0000001000, 8, PROT_READ|PROT_EXEC, MAP_PRIVATE|MAP_FIXED, 3</tree/lib.so>, 0x1000) = 0x7f0000001000
+1 mmap(NULL, 8192, PROT_READ|PROT_EXEC, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f0000002000
+1 access("bench", X_OK) = 0
+"#;
+        let end = "1 +++ exited with 0 +++";
+        expect_whole_and_sized(&format!("{load}{end}"), &[], &[]);
+        let open = r#"1 openat(AT_FDCWD</tree>, "lib.so", O_RDONLY|O_CLOEXEC) = 4</tree/lib.so>"#;
+        expect_whole_and_sized(&format!("{load}{open}\n{end}"), &["lib.so"], &[]);
+        // Opened once to be read, and once to be mapped.
+        let text = format!("{open}{load}{end}");
+        expect_whole_and_sized(&text, &["lib.so"], &[]);
+        // Another program maps it.
+        let text =
+            format!("{load}{open}\n1 execve(\"./x\", [\"./x\"], 0x7f /* 9 vars */) = 0\n{end}");
+        expect_whole_and_sized(&text, &["lib.so"], &[]);
+        for call in [
+            r#"stat("bench", {st_mode=S_IFREG|0755, st_size=7, ...}) = 0"#,
+            r#"newfstatat(AT_FDCWD</tree>, "bench", {st_mode=S_IFREG|0755, st_size=7, ...}, 0) = 0"#,
+            r#"statx(AT_FDCWD</tree>, "bench", AT_STATX_SYNC_AS_STAT, STATX_ALL, {stx_size=7, ...}) = 0"#,
+        ] {
+            expect_whole_and_sized(&format!("{load}1 {call}\n{end}"), &[], &["bench"]);
+        }
+    }
+
     #[test]
     fn links_that_are_replaced_and_those_of_processes_are_in_doubt() {
         for calls in [
@@ -665,6 +799,7 @@ mod tests {
             &[r#"open("/proc/41/root/n.txt", O_RDONLY) = 3</n.txt>"#],
             &[r#"access("/proc/self/task/7/fd/3/n.txt", F_OK) = 0"#],
             &[r#"access("/dev/fd/3/n.txt", F_OK) = 0"#],
+            &[r#"stat("/proc/self/exe", {st_mode=S_IFREG|0755, st_size=7, ...}) = 0"#],
         ] {
             assert!(doubt_of(calls).is_some(), "{calls:?}");
         }
