@@ -24,8 +24,8 @@ fn write(text: &mut Text, comparison: &ResultsComparison) -> std::fmt::Result {
     let is_adjusted = tested(comparison) > 1;
     let mut header = vec![
         "metric".to_owned(),
-        "control".into(),
-        "treatment".into(),
+        "control median".into(),
+        "treatment median".into(),
         "change".into(),
         format!("{} interval", level(comparison.confidence)),
         "p".into(),

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use anstyle::Style;
-use pinpoint_core::PairwiseStatus;
+use pinpoint_core::{PairwiseStatus, Verdict};
 use pinpoint_report::quantity::{count, duration};
 use pinpoint_report::text::name;
-use pinpoint_report::words::{described, failures, reason, row, why};
+use pinpoint_report::words::{described, failures, reason, row, undecided, why};
 
 use crate::arguments::Display;
 use crate::storage::resume_command;
@@ -35,7 +35,9 @@ fn write(text: &mut Text, document: &PairwiseResult, display: &Display) -> std::
     if let Some(functional) = &document.functional
         && functional.control_rate + functional.treatment_rate > 0.0
     {
-        writeln!(text, "  {}", failures(functional))?;
+        let reasons = [&document.base_failure, &document.experiment_failure];
+        let line = failures(functional, reasons.map(Option::as_ref));
+        writeln!(text, "  {line}")?;
     }
     write_charts(text, document)?;
     for (charts, side) in [
@@ -72,7 +74,10 @@ fn write(text: &mut Text, document: &PairwiseResult, display: &Display) -> std::
 
 fn headline(text: &mut Text, document: &PairwiseResult, display: &Display) -> std::fmt::Result {
     let charts = document.charts.len();
+    let fails = (document.functional.as_ref())
+        .is_some_and(|functional| functional.verdict == Verdict::Different);
     let moved = match (document.moved, document.improved) {
+        (0, 0) if fails => ": runs of the experiment fail more often".to_owned(),
         (0, 0) if charts == 1 => String::new(),
         (0, 0) => format!(": none of {charts} metrics moved"),
         (moved, 0) => format!(": {moved} of {} moved", count(charts as u64, "metric")),
@@ -97,7 +102,7 @@ fn headline(text: &mut Text, document: &PairwiseResult, display: &Display) -> st
         PairwiseStatus::Same => writeln!(text, "{GOOD}no difference{GOOD:#}{moved}"),
         PairwiseStatus::Unknown => {
             let reason = match document.stopped {
-                pinpoint_core::Stopped::Decided => "there was too little to compare".into(),
+                pinpoint_core::Stopped::Decided => undecided(document.pairs_needed, charts),
                 ref stopped => why(stopped),
             };
             writeln!(text, "{FOUND}not decided{FOUND:#}: {reason}")
@@ -138,9 +143,9 @@ fn write_charts(text: &mut Text, document: &PairwiseResult) -> std::fmt::Result 
     let mut rows = vec![
         [
             "metric",
-            "base",
-            "experiment",
-            "change",
+            "base median",
+            "experiment median",
+            "change in pairs",
             "95 % interval",
             "p",
             "adjusted",

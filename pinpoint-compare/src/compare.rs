@@ -1,6 +1,4 @@
-//! The decisions: performance, functional and pairwise comparisons.
-
-use libm::{expm1, log};
+//! The decisions on two samples: performance and functional comparisons.
 
 use crate::error::CompareError;
 use crate::kolmogorov_smirnov::pinpoint_p as ks_p;
@@ -12,8 +10,7 @@ use crate::sorted::{
     check_finite, check_not_empty, mean, median_of_keys, nth_of_union, sort_into, value,
 };
 use crate::thresholds::{LOW_THRESHOLD, high_threshold_functional, high_threshold_performance};
-use crate::types::{Alternative, Direction, Interval, Verdict};
-use crate::wilcoxon::{Wilcoxon, check_lengths, signed_rank};
+use crate::types::{Direction, Verdict};
 
 /// Result of [`compare_performance`], with everything the verdict rests on.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,47 +89,6 @@ impl FunctionalComparison {
     pub fn tested(&self) -> bool {
         self.p_value.is_some()
     }
-}
-
-/// The scale on which a pairwise comparison tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
-pub enum Transform {
-    /// Differences of logarithms.
-    Log,
-    /// Differences in percent of the control's median; taken when a value is 1e-6 or less.
-    Normalized,
-    /// Plain differences; taken when the control's median is 0, too, so that
-    /// there are no percentages.
-    Difference,
-}
-
-/// Result of [`compare_pairwise`].
-#[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct PairwiseComparison {
-    /// The decision; never nil or unknown.
-    pub verdict: Verdict,
-    /// p of the Wilcoxon signed-rank test; 1 when no pair differs.
-    pub p_value: f64,
-    /// The change in percent of control; absent when the control's median is 0.
-    pub estimate: Option<f64>,
-    /// The 95 % interval of the change in percent of control.
-    pub interval: Option<Interval>,
-    /// Median of the control.
-    pub control_median: f64,
-    /// Median of the treatment.
-    pub treatment_median: f64,
-    /// The change is significant, but an improvement, so the verdict is same.
-    pub is_improvement: bool,
-    /// The scale of `original`.
-    pub transform: Transform,
-    /// The test as run, on its own scale: differences of logarithms, percentages
-    /// or plain differences.
-    pub original: Wilcoxon,
-    /// Number of pairs.
-    pub pairs: usize,
 }
 
 /// Compares two samples of a measurement, as Pinpoint decides.
@@ -397,167 +353,4 @@ fn binary_pooled(n1: usize, ones1: usize, n2: usize, ones2: usize) -> Pooled {
         ties: cube(zeros) + cube(ones),
         distance: (zeros1 * n2w).abs_diff(zeros2 * n1w),
     }
-}
-
-/// Compares paired measurements: values at the same index belong together.
-///
-/// # The rule
-///
-/// Wilcoxon's signed-rank test ([`wilcoxon`](crate::wilcoxon), 95 %) of the
-/// differences of logarithms; where a value is 1e-6 or less, of the differences in
-/// percent of the control's median; where that is 0, of the plain differences.
-/// Different when p < 0.05 and the interval leaves out 0, unless all of it lies in
-/// the `direction` of improvement. Estimate and interval are in percent of control;
-/// the test on its own scale is in `original`.
-///
-/// When all differences are equal the interval is that point. Samples whose
-/// logarithms are equal although the values are not have no interval.
-///
-/// # Errors
-///
-/// [`CompareError::Empty`], [`CompareError::NotFinite`], [`CompareError::Negative`],
-/// [`CompareError::LengthsDiffer`], and [`CompareError::Overflow`] when a
-/// percentage leaves the range of `f64`.
-///
-/// # Cost
-///
-/// O(n log n); about 4 µs for 30 pairs.
-///
-/// # Example
-///
-/// ```
-/// use pinpoint_compare::{Direction, Verdict, compare_pairwise};
-///
-/// let control: Vec<f64> = (0..30).map(|i| 100.0 + f64::from(i % 7)).collect();
-/// let treatment: Vec<f64> = control.iter().enumerate().map(|(i, c)| c * (1.02 + 1e-4 * i as f64)).collect();
-/// let got = compare_pairwise(&control, &treatment, Direction::Down)?;
-/// assert_eq!(got.verdict, Verdict::Different);
-/// assert!((got.estimate.unwrap() - 2.145).abs() < 1e-3);
-/// assert_eq!(got.control_median, 103.0);
-/// # Ok::<(), pinpoint_compare::CompareError>(())
-/// ```
-pub fn compare_pairwise(
-    control: &[f64],
-    treatment: &[f64],
-    direction: Direction,
-) -> Result<PairwiseComparison, CompareError> {
-    compare_pairwise_with(control, treatment, direction, &mut Scratch::new())
-}
-
-/// [`compare_pairwise`] with memory to reuse.
-pub fn compare_pairwise_with(
-    control: &[f64],
-    treatment: &[f64],
-    direction: Direction,
-    scratch: &mut Scratch,
-) -> Result<PairwiseComparison, CompareError> {
-    let (transform, medians) = differences_into(control, treatment, scratch)?;
-    let [control_median, treatment_median] = medians;
-    let differences = &scratch.a;
-    let one_value = differences.iter().all(|d| *d == differences[0]);
-    let identical = control == treatment;
-    let original = signed_rank(Alternative::TwoSided, 0.95, scratch);
-    let percent = |v: f64| match transform {
-        Transform::Log => 100.0 * expm1(v),
-        Transform::Normalized | Transform::Difference => v,
-    };
-    // Without a pair that differs there is no test: nothing indicates a change.
-    let p_value = original.p_value.unwrap_or(1.0);
-    let shift = original.estimate.unwrap_or(0.0);
-    // Pairs that all differ by the same (or not at all) leave no interval to
-    // estimate: it is that one point.
-    let interval = match original.interval {
-        Some(interval) => Some(interval),
-        None if one_value && (original.nonzero > 0 || identical) => Some(Interval {
-            low: shift,
-            high: shift,
-        }),
-        None => None,
-    };
-    let excludes_zero = interval.is_some_and(|i| !i.contains(0.0));
-    let significant = p_value < LOW_THRESHOLD && excludes_zero;
-    let is_improvement = significant
-        && interval
-            .is_some_and(|i| direction.is_improvement(i.low) && direction.is_improvement(i.high));
-    let (estimate, interval) = if transform == Transform::Difference {
-        (None, None)
-    } else {
-        (
-            Some(percent(shift)),
-            interval.map(|i| Interval {
-                low: percent(i.low),
-                high: percent(i.high),
-            }),
-        )
-    };
-    let unbounded = |i: Interval| !(i.low.is_finite() && i.high.is_finite());
-    if estimate.is_some_and(|e| !e.is_finite()) || interval.is_some_and(unbounded) {
-        return Err(overflow("treatment", treatment));
-    }
-    Ok(PairwiseComparison {
-        verdict: if significant && !is_improvement {
-            Verdict::Different
-        } else {
-            Verdict::Same
-        },
-        p_value,
-        estimate,
-        interval,
-        control_median,
-        treatment_median,
-        is_improvement,
-        transform,
-        original,
-        pairs: control.len(),
-    })
-}
-
-/// Puts the transformed differences of the pairs into `scratch.a`, and gives the
-/// transform and the medians of both sides.
-fn differences_into(
-    control: &[f64],
-    treatment: &[f64],
-    scratch: &mut Scratch,
-) -> Result<(Transform, [f64; 2]), CompareError> {
-    for (argument, values) in [("control", control), ("treatment", treatment)] {
-        check_not_empty(argument, values)?;
-        check_finite(argument, values)?;
-        if let Some((index, &value)) = values.iter().enumerate().find(|&(_, &v)| v < 0.0) {
-            return Err(CompareError::Negative {
-                argument,
-                index,
-                value,
-            });
-        }
-    }
-    check_lengths("control", control, "treatment", treatment)?;
-    sort_into(&mut scratch.first, control);
-    sort_into(&mut scratch.second, treatment);
-    let control_median = median_of_keys(&scratch.first);
-    let treatment_median = median_of_keys(&scratch.second);
-    let smallest = value(scratch.first[0].min(scratch.second[0]));
-    let transform = if smallest > 1e-6 {
-        Transform::Log
-    } else if control_median > 0.0 {
-        Transform::Normalized
-    } else {
-        Transform::Difference
-    };
-    let pairs = control.iter().zip(treatment);
-    let differences = &mut scratch.a;
-    differences.clear();
-    match transform {
-        Transform::Log => differences.extend(pairs.map(|(c, t)| log(*t) - log(*c))),
-        Transform::Normalized => {
-            differences.extend(pairs.map(|(c, t)| (t - c) / control_median * 100.0));
-        }
-        Transform::Difference => differences.extend(pairs.map(|(c, t)| t - c)),
-    }
-    if let Some(index) = differences.iter().position(|d| !d.is_finite()) {
-        return Err(CompareError::Overflow {
-            argument: "treatment",
-            index,
-        });
-    }
-    Ok((transform, [control_median, treatment_median]))
 }

@@ -23,6 +23,7 @@
 //! | by how much do they differ? | [`hodges_lehmann`], [`wilcoxon`] |
 //! | do machines differ that ran the same builds? | [`compare_machines`] |
 //! | a single test | [`mann_whitney_u`], [`ks_2samp`], [`wilcoxon`] |
+//! | pairs as Pinpoint publishes its decisions | [`compare_pairwise_pinpoint`], [`wilcoxon_pinpoint`] |
 //!
 //! # Why two tests in one decision
 //!
@@ -64,6 +65,7 @@ mod kolmogorov_smirnov;
 mod machines;
 mod mann_whitney;
 mod normal;
+mod pairwise;
 mod pooled;
 mod pseudomedian;
 mod rates;
@@ -73,24 +75,31 @@ mod sequential;
 mod sequential_pairs;
 mod shift;
 mod sign_flips;
+mod signed_ranks;
 mod sorted;
 mod thresholds;
 mod thresholds_table;
+mod tied;
 mod types;
 mod wilcoxon;
+mod wilcoxon_pinpoint;
 
 pub use adjust::{benjamini_hochberg, benjamini_hochberg_discrete};
 #[cfg(feature = "rayon")]
 pub use batch::compare_many;
 pub use compare::{
-    FunctionalComparison, PairwiseComparison, PerformanceComparison, Transform, compare_functional,
-    compare_pairwise, compare_pairwise_with, compare_performance, compare_performance_with,
+    FunctionalComparison, PerformanceComparison, compare_functional, compare_performance,
+    compare_performance_with,
 };
 pub use error::CompareError;
 pub use kolmogorov_smirnov::{KolmogorovSmirnov, ks_2samp, ks_2samp_with};
 pub use machines::{MachineNoise, MachineOffset, SameBuild, compare_machines};
 pub use mann_whitney::{MannWhitney, MannWhitneyOptions, mann_whitney_u, mann_whitney_u_with};
 pub use normal::upper_quantile as normal_upper_quantile;
+pub use pairwise::{
+    PairwiseComparison, Transform, compare_pairwise, compare_pairwise_pinpoint,
+    compare_pairwise_pinpoint_with, compare_pairwise_with, least_p_value,
+};
 pub use pseudomedian::pseudomedian;
 pub use rates::{RateDifference, difference_of_rates};
 pub use scratch::Scratch;
@@ -104,3 +113,4 @@ pub use thresholds::{
 };
 pub use types::{Alternative, Direction, Interval, Method, Verdict};
 pub use wilcoxon::{Wilcoxon, wilcoxon, wilcoxon_with};
+pub use wilcoxon_pinpoint::wilcoxon_pinpoint;

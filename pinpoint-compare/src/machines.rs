@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::compare::compare_pairwise_with;
 use crate::error::CompareError;
+use crate::pairwise::compare_pairwise_with;
 use crate::scratch::Scratch;
 use crate::shift::median;
 use crate::types::{Direction, Interval};

@@ -1,16 +1,14 @@
 //! The pseudomedian of paired differences, zeros and ties and all.
 //!
-//! [`wilcoxon`](crate::wilcoxon) gives the same for differences without zeros and ties. With
-//! them it follows R, which leaves out the zeros and takes the interval of a normal
-//! approximation; of eight differences, three of which are equal, that leaves none at 95 %.
+//! [`wilcoxon`](crate::wilcoxon) gives the same estimate, and the same interval but where ties
+//! make that a point. Here a point stays one, for values that are exact: counts of profiles.
 
 use crate::error::CompareError;
-use crate::normal::upper_quantile;
 use crate::select::Sums;
 use crate::shift::Shift;
+use crate::signed_ranks::interval_rank;
 use crate::sorted::{check_finite, check_level, check_not_empty, midpoint};
 use crate::types::Interval;
-use crate::wilcoxon::rank_below;
 
 /// The pseudomedian of differences with its confidence interval.
 ///
@@ -55,7 +53,7 @@ pub fn pseudomedian(differences: &[f64], confidence: f64) -> Result<Shift, Compa
     halves.sort_unstable_by(f64::total_cmp);
     let averages = Sums::within(&halves);
     let count = averages.len();
-    let rank = interval_rank(halves.len(), (1.0 - confidence) / 2.0);
+    let rank = Some(interval_rank(halves.len(), (1.0 - confidence) / 2.0)).filter(|rank| *rank > 0);
     let (low, high) = (rank.unwrap_or(1), count + 1 - rank.unwrap_or(1));
     let middle = (count.div_ceil(2), count / 2 + 1);
     let mut scratch = Vec::new();
@@ -69,18 +67,6 @@ pub fn pseudomedian(differences: &[f64], confidence: f64) -> Result<Shift, Compa
         }),
         confidence,
     })
-}
-
-/// The rank of the interval's lower end among the Walsh averages; none where even the smallest
-/// leaves out too much.
-fn interval_rank(n: usize, tail: f64) -> Option<u64> {
-    let rank = rank_below(n, tail).unwrap_or_else(|| {
-        let n = n as f64;
-        let deviation = (n * (n + 1.0) * (2.0 * n + 1.0) / 24.0).sqrt();
-        // P(V <= k - 1) is taken as Φ((k - 1/2 - n(n+1)/4) / sd).
-        (n * (n + 1.0) / 4.0 + 0.5 - upper_quantile(tail) * deviation).floor() as u64
-    });
-    (rank >= 1).then_some(rank)
 }
 
 #[cfg(test)]

@@ -206,6 +206,18 @@ impl<'a> Sums<'a> {
         (below, above)
     }
 
+    /// The largest sum below `v` and the smallest above it.
+    pub(crate) fn neighbors(&self, v: f64) -> (Option<f64>, Option<f64>) {
+        let finite = |sum: f64| sum.is_finite().then_some(sum);
+        // No float lies between the next one down and `v`; -0.0 equals 0.0.
+        let below = if v == 0.0 {
+            -f64::from_bits(1)
+        } else {
+            v.next_down()
+        };
+        (finite(self.around(below).0), finite(self.around(v).1))
+    }
+
     /// A guess at the median of the sums, and at the distance between their quartiles.
     fn middle(&self) -> (f64, f64) {
         let quartiles = |v: &[f64]| (v[v.len() / 4], v[v.len() / 2], v[3 * (v.len() / 4)]);

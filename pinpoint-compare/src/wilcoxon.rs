@@ -1,13 +1,14 @@
 //! The Wilcoxon signed-rank test, paired and for one sample.
 
-use std::sync::OnceLock;
-
 use crate::error::CompareError;
-use crate::normal::{two_sided, upper_quantile, upper_tail};
 use crate::pooled::Pooled;
 use crate::scratch::Scratch;
 use crate::select::Sums;
+use crate::signed_ranks::{
+    COUNTED_BELOW, asymptotic_p, cumulative, distribution, exact_p, interval_rank, share_up_to,
+};
 use crate::sorted::{check_finite, check_level, check_not_empty, key, midpoint, value};
+use crate::tied::{last_place, rounding_half_width, tie_magnitudes};
 use crate::types::{Alternative, Interval, Method};
 
 /// Result of [`wilcoxon`].
@@ -16,21 +17,22 @@ use crate::types::{Alternative, Interval, Method};
 pub struct Wilcoxon {
     /// V: the sum of the ranks of the positive differences.
     pub statistic: f64,
-    /// The p-value; absent in the two-sided test when every difference is zero.
+    /// The p-value; 1 when every difference is zero. Absent only then, and only as
+    /// [`wilcoxon_pinpoint`](crate::wilcoxon_pinpoint) gives it.
     pub p_value: Option<f64>,
     /// [`Method::Exact`] or [`Method::Asymptotic`], as taken.
     pub method: Method,
-    /// The pseudomedian: the median of the Walsh averages of the differences
-    /// other than zero. Absent when all are zero.
+    /// The pseudomedian: the median of the Walsh averages of the differences. As
+    /// [`wilcoxon_pinpoint`](crate::wilcoxon_pinpoint) gives it, of those other than zero, and
+    /// absent when all are zero.
     pub estimate: Option<f64>,
-    /// The confidence interval of the pseudomedian; absent when the differences
-    /// other than zero are all equal, or none.
+    /// The confidence interval of the pseudomedian; absent when the differences are too few to
+    /// bound it at all.
     pub interval: Option<Interval>,
     /// The level asked for.
     pub confidence: f64,
-    /// The level of the interval: 1 minus its nominal error rate, which is raised
-    /// where the sample is too small for the level asked for (0: the interval
-    /// is only a point). Absent without an interval.
+    /// The level of the interval, which is lower than the one asked for where no interval of so
+    /// few differences reaches that: 0.75 for three. Absent without an interval.
     pub achieved_confidence: Option<f64>,
     /// The number of differences that are not zero.
     pub nonzero: usize,
@@ -46,25 +48,36 @@ pub struct Wilcoxon {
 ///
 /// # Assumptions
 ///
-/// Independent differences with a symmetric distribution.
+/// Independent differences with a symmetric distribution, which need not be continuous: whole
+/// milliseconds and counts tie, and everything below holds for them, too.
 ///
 /// # Formula
 ///
-/// Zeros drop out, leaving n differences. V is the sum of the ranks of |d| (mean
-/// ranks for ties) over d > 0. For n < 50 without ties or zeros p is exact:
-/// V is distributed as the sum of a random subset of 1..=n. Otherwise
-/// z = (V - n(n+1)/4 ± 1/2) / sqrt(n(n+1)(2n+1)/24 - Σ(t³-t)/48) is taken as
-/// normal, as in R's `wilcox.test`.
+/// *p-value.* Zeros drop out, leaving n differences. V is the sum of the ranks of |d| (mean
+/// ranks for ties) over d > 0. For n < 50 p is exact: given the magnitudes, all 2ⁿ signs are
+/// equally likely, and those are counted. Beyond,
+/// z = (V - n(n+1)/4 ± 1/2) / sqrt(n(n+1)(2n+1)/24 - Σ(t³-t)/48) is taken as normal.
 ///
-/// The estimate is the pseudomedian, the median of the n(n+1)/2 Walsh averages
-/// (dᵢ + dⱼ)/2, and the ends of its interval are Walsh averages, too: those
-/// whose ranks are quantiles of V. For the asymptotic case R looks for the root of
-/// a step function; here the step is found by counting, exactly. A level out of
-/// reach of a tiny sample is lowered as R does, and the one reached is reported.
-/// With two or three tied values the interval can leave out the estimate, as R's.
+/// *Estimate.* The pseudomedian, the median of the N(N+1)/2 Walsh averages (dᵢ + dⱼ)/2 of all N
+/// differences, zeros included.
+///
+/// *Interval.* From the k-th smallest to the k-th largest Walsh average, where k is the largest
+/// rank with P(V <= k - 1) <= (1 - confidence)/2 and V the sum of a random subset of 1..=N (for
+/// N >= 50 by the normal approximation). It covers the center of symmetry with at least that
+/// confidence, and ties only make it wider than it need be (Noether 1967). Where even k = 1
+/// leaves out more, it is the widest there is, with its own level in
+/// [`achieved_confidence`](Wilcoxon::achieved_confidence).
+///
+/// *Ties.* Where ties make both ends one value, the interval is no point. It reaches at least
+/// halfway to the neighboring Walsh averages and to 0, and has at least the
+/// width that rounding leaves: values are known to half a unit in the last decimal place that
+/// any of them has, and the sum of two such errors has a triangular distribution. It leaves out
+/// 0 as the point did. Differences
+/// of paired values that are equal but for the rounding of floats are ties.
 ///
 /// Source: Wilcoxon 1945; Hollander & Wolfe, *Nonparametric Statistical Methods*,
-/// 1999, 3.1-3.3; Bauer 1972 for the interval.
+/// 1999, 3.1-3.3; Pratt & Gibbons, *Concepts of Nonparametric Theory*, 1981, 3.7; Streitberg &
+/// Röhmel 1986 for counting with ties.
 ///
 /// # Errors
 ///
@@ -74,19 +87,25 @@ pub struct Wilcoxon {
 ///
 /// # Cost
 ///
-/// O(n log n) time, O(n) memory. The exact distribution for each n is
-/// computed once per process.
+/// O(N log N) time, O(N) memory; with ties, and fewer than 50 differences, O(N³) additions. The
+/// distribution without ties is computed once per process for each N.
 ///
 /// # Example
 ///
 /// ```
-/// use pinpoint_compare::{Alternative, Method, wilcoxon};
+/// use pinpoint_compare::{Alternative, Interval, Method, wilcoxon};
 ///
 /// let after = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30];
 /// let before = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
 /// let result = wilcoxon(&after, Some(&before), Alternative::Greater, 0.95)?;
 /// assert_eq!((result.statistic, result.method), (40.0, Method::Exact));
 /// assert!((result.p_value.unwrap() - 0.01953125).abs() < 1e-12);
+///
+/// // Three pairs can't reach 95 %.
+/// let few = wilcoxon(&[3.0, 1.0, 2.0], Some(&[1.0, 2.0, 3.0]), Alternative::TwoSided, 0.95)?;
+/// assert_eq!(few.estimate, Some(-0.25));
+/// assert_eq!(few.interval, Some(Interval { low: -1.0, high: 2.0 }));
+/// assert_eq!(few.achieved_confidence, Some(0.75));
 /// # Ok::<(), pinpoint_compare::CompareError>(())
 /// ```
 ///
@@ -108,25 +127,45 @@ pub fn wilcoxon_with(
     confidence: f64,
     scratch: &mut Scratch,
 ) -> Result<Wilcoxon, CompareError> {
+    differences_of(x, y, confidence, &mut scratch.a)?;
+    let second = y.unwrap_or_default();
+    let rounding = Rounding {
+        // One sample is taken as it is.
+        of_floats: if second.is_empty() {
+            0.0
+        } else {
+            rounding_of_floats(largest(x).max(largest(second)))
+        },
+        half_unit: &|confidence| rounding_half_width(last_place(&[x, second]), confidence),
+    };
+    Ok(signed_rank(alternative, confidence, rounding, scratch))
+}
+
+/// Puts x - y, or x, into `differences`.
+pub(crate) fn differences_of(
+    x: &[f64],
+    y: Option<&[f64]>,
+    confidence: f64,
+    differences: &mut Vec<f64>,
+) -> Result<(), CompareError> {
     check_not_empty("x", x)?;
     check_finite("x", x)?;
     check_level("confidence", confidence)?;
-    scratch.a.clear();
-    match y {
-        None => scratch.a.extend_from_slice(x),
-        Some(y) => {
-            check_finite("y", y)?;
-            check_lengths("x", x, "y", y)?;
-            scratch.a.extend(x.iter().zip(y).map(|(x, y)| x - y));
-            if let Some(index) = scratch.a.iter().position(|d| !d.is_finite()) {
-                return Err(CompareError::Overflow {
-                    argument: "x",
-                    index,
-                });
-            }
-        }
+    differences.clear();
+    let Some(y) = y else {
+        differences.extend_from_slice(x);
+        return Ok(());
+    };
+    check_finite("y", y)?;
+    check_lengths("x", x, "y", y)?;
+    differences.extend(x.iter().zip(y).map(|(x, y)| x - y));
+    match differences.iter().position(|d| !d.is_finite()) {
+        Some(index) => Err(CompareError::Overflow {
+            argument: "x",
+            index,
+        }),
+        None => Ok(()),
     }
-    Ok(signed_rank(alternative, confidence, scratch))
 }
 
 pub(crate) fn check_lengths(
@@ -148,10 +187,31 @@ pub(crate) fn check_lengths(
     })
 }
 
+/// The largest magnitude.
+pub(crate) fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |most: f64, v| most.max(v.abs()))
+}
+
+/// By how much differences of values up to `magnitude` may differ though, on paper, they are
+/// equal: both values are rounded, and so is their difference.
+pub(crate) fn rounding_of_floats(magnitude: f64) -> f64 {
+    8.0 * f64::EPSILON * magnitude
+}
+
+/// How exactly differences are known.
+pub(crate) struct Rounding<'a> {
+    /// Magnitudes no farther apart are ties.
+    pub(crate) of_floats: f64,
+    /// By how much the difference of two values may be off because they are written with so many
+    /// decimals, with a confidence.
+    pub(crate) half_unit: &'a dyn Fn(f64) -> f64,
+}
+
 /// The test of the differences in `scratch.a`, which are finite.
 pub(crate) fn signed_rank(
     alternative: Alternative,
     confidence: f64,
+    rounding: Rounding<'_>,
     scratch: &mut Scratch,
 ) -> Wilcoxon {
     let Scratch {
@@ -159,6 +219,7 @@ pub(crate) fn signed_rank(
         second,
         a,
         sums,
+        counts,
         ..
     } = scratch;
     let all = a.len();
@@ -176,362 +237,168 @@ pub(crate) fn signed_rank(
     }
     first.sort_unstable();
     second.sort_unstable();
+    tie_magnitudes(first, second, rounding.of_floats);
     let (negative, positive) = (&first[..], &second[..]);
     let n = negative.len() + positive.len();
-    if n == 0 {
-        return Wilcoxon {
-            statistic: 0.0,
-            p_value: (alternative != Alternative::TwoSided).then_some(1.0),
-            method: Method::Asymptotic,
-            estimate: None,
-            interval: None,
-            confidence,
-            achieved_confidence: None,
-            nonzero: 0,
-        };
-    }
     let pooled = Pooled::merge(positive, negative);
     let m = positive.len() as u128;
     // Ranks among the positive magnitudes themselves, and one for every
     // negative magnitude below.
-    let statistic = (m * (m + 1) + pooled.twice_u1) as f64 / 2.0;
-    let exact = n < 50 && n == all && pooled.ties == 0;
-
-    a.clear();
-    a.extend(negative.iter().rev().map(|&k| -value(k)));
-    a.extend(positive.iter().map(|&k| value(k)));
-
-    let (p_value, method) = if exact {
-        (exact_p(statistic as usize, n, alternative), Method::Exact)
-    } else {
+    let twice_v = m * (m + 1) + pooled.twice_u1;
+    let statistic = twice_v as f64 / 2.0;
+    let (p_value, method) = if n >= COUNTED_BELOW {
         (
             asymptotic_p(statistic, n, pooled.ties, alternative),
             Method::Asymptotic,
         )
+    } else if pooled.ties == 0 {
+        (exact_p(statistic as usize, n, alternative), Method::Exact)
+    } else {
+        let ranks = twice_ranks(positive, negative);
+        let p = tied_p(twice_v as usize, n, ranks, alternative, counts);
+        (p, Method::Exact)
     };
-    let (estimate, interval, achieved_confidence) =
-        shift_with_interval(a, sums, exact, alternative, confidence);
+
+    a.clear();
+    a.extend(negative.iter().rev().map(|&k| -value(k)));
+    a.extend(std::iter::repeat_n(0.0, all - n));
+    a.extend(positive.iter().map(|&k| value(k)));
+    let (estimate, interval) = pseudomedian_of(a, alternative, confidence, rounding, sums);
     Wilcoxon {
         statistic,
         p_value: Some(p_value),
         method,
         estimate: Some(estimate),
-        interval,
+        interval: interval.map(|(interval, _)| interval),
         confidence,
-        achieved_confidence,
+        achieved_confidence: interval.map(|(_, achieved)| achieved),
         nonzero: n,
     }
 }
 
-/// The Hodges-Lehmann estimate from sorted differences, none of which is 0, with its
-/// interval and the confidence of that.
-fn shift_with_interval(
+/// Twice the rank of each magnitude of two sorted lists among all of them; the mean rank for ties.
+fn twice_ranks(one: &[u64], other: &[u64]) -> impl Iterator<Item = usize> {
+    let (mut i, mut j) = (0, 0);
+    let (mut rank, mut left) = (0, 0);
+    std::iter::from_fn(move || {
+        if left == 0 {
+            let magnitude = match (one.get(i), other.get(j)) {
+                (Some(a), Some(b)) => a.min(b),
+                (Some(a), None) => a,
+                (None, Some(b)) => b,
+                (None, None) => return None,
+            };
+            let equal = |list: &[u64]| list.iter().take_while(|it| *it == magnitude).count();
+            let (from_one, from_other) = (equal(&one[i..]), equal(&other[j..]));
+            let below = i + j;
+            left = from_one + from_other;
+            rank = 2 * below + left + 1;
+            (i, j) = (i + from_one, j + from_other);
+        }
+        left -= 1;
+        Some(rank)
+    })
+}
+
+/// The p-value by counting the signs of n magnitudes with ties.
+fn tied_p(
+    twice_v: usize,
+    n: usize,
+    ranks: impl Iterator<Item = usize>,
+    alternative: Alternative,
+    counts: &mut Vec<u128>,
+) -> f64 {
+    // V and top - V have the same distribution.
+    let top = n * (n + 1);
+    match alternative {
+        Alternative::Less => share_up_to(ranks, twice_v, counts),
+        Alternative::Greater => share_up_to(ranks, top - twice_v, counts),
+        Alternative::TwoSided => {
+            let smaller = twice_v.min(top - twice_v);
+            (2.0 * share_up_to(ranks, smaller, counts)).min(1.0)
+        }
+    }
+}
+
+/// The pseudomedian of sorted differences, and its interval with the confidence that it reaches.
+fn pseudomedian_of(
     a: &mut [f64],
-    sums: &mut Vec<f64>,
-    exact: bool,
     alternative: Alternative,
     confidence: f64,
-) -> (f64, Option<Interval>, Option<f64>) {
+    rounding: Rounding<'_>,
+    sums: &mut Vec<f64>,
+) -> (f64, Option<(Interval, f64)>) {
     let n = a.len();
     // Where sums of two would overflow, everything works at half scale.
     let halved = a[0] < -f64::MAX / 2.0 || a[n - 1] > f64::MAX / 2.0;
     if halved {
         a.iter_mut().for_each(|d| *d /= 2.0);
     }
-    let walsh = WalshAverages::new(a, if halved { 1.0 } else { 2.0 });
-    let limits = if exact {
-        exact_limits(n, alternative, confidence)
+    let divisor = if halved { 1.0 } else { 2.0 };
+    let sides = if alternative == Alternative::TwoSided {
+        2.0
     } else {
-        asymptotic_limits(a, alternative, confidence)
-    };
-    let count = walsh.sums.len();
-    let rank = |end: Option<End>| match end {
-        Some(End::Walsh(rank)) => rank.clamp(1, count),
-        // Not needed: the middle is looked for in any case.
-        Some(End::Median) | None => count.div_ceil(2),
-    };
-    let ends = limits.map_or((None, None), |l| (l.low, l.high));
-    let (low_rank, high_rank) = (rank(ends.0), rank(ends.1));
-    let middle = (count.div_ceil(2), count / 2 + 1);
-    let [low, (lower, upper), high] = walsh
-        .sums
-        .nth([(low_rank, low_rank), middle, (high_rank, high_rank)], sums);
-    let estimate = midpoint(lower / walsh.divisor, upper / walsh.divisor);
-    let resolve = |end: Option<End>, found: (f64, f64), open: f64| match end {
-        None => open,
-        Some(End::Walsh(_)) => found.0 / walsh.divisor,
-        Some(End::Median) => median_of_sorted(a) * (2.0 / walsh.divisor),
-    };
-    let interval = limits.map(|_| Interval {
-        low: resolve(ends.0, low, f64::NEG_INFINITY),
-        high: resolve(ends.1, high, f64::INFINITY),
-    });
-    (estimate, interval, limits.map(|l| l.confidence))
-}
-
-/// The Walsh averages (a[i] + a[j]) / 2, i <= j, of ascending values.
-struct WalshAverages<'a> {
-    sums: Sums<'a>,
-    /// The divisor of a sum: 2, or 1 when the values were halved before.
-    divisor: f64,
-}
-
-impl<'a> WalshAverages<'a> {
-    fn new(a: &'a [f64], divisor: f64) -> Self {
-        // Values so large that their sums overflow come in halved.
-        Self {
-            sums: Sums::within(a),
-            divisor,
-        }
-    }
-}
-
-/// An end of an interval: a Walsh average of some rank, or the sample median.
-#[derive(Debug, Clone, Copy)]
-enum End {
-    Walsh(u64),
-    Median,
-}
-
-fn median_of_sorted(a: &[f64]) -> f64 {
-    let middle = a.len() / 2;
-    if a.len() % 2 == 1 {
-        a[middle]
-    } else {
-        midpoint(a[middle - 1], a[middle])
-    }
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Limits {
-    low: Option<End>,
-    high: Option<End>,
-    confidence: f64,
-}
-
-/// The distribution of V for n < 50: entry v is P(V <= v), up to half the range.
-fn distribution(n: usize) -> &'static [f64] {
-    static TABLES: [OnceLock<Box<[f64]>>; 50] = [const { OnceLock::new() }; 50];
-    TABLES[n].get_or_init(|| {
-        let top = n * (n + 1) / 2;
-        // V is the sum of a random subset of 1..=n: count the subsets of each
-        // sum. There are 2^n < 2^50 in all, so that every count is exact.
-        let mut counts = vec![0_u64; top / 2 + 1];
-        counts[0] = 1;
-        for rank in 1..=n {
-            for v in (rank..counts.len()).rev() {
-                counts[v] += counts[v - rank];
-            }
-        }
-        let all = (1_u64 << n) as f64;
-        let mut sum = 0;
-        counts
-            .into_iter()
-            .map(|c| {
-                sum += c;
-                sum as f64 / all
-            })
-            .collect()
-    })
-}
-
-/// P(V <= v) for any v.
-fn cumulative(table: &[f64], top: usize, v: usize) -> f64 {
-    if v >= top {
         1.0
-    } else if v < table.len() {
-        table[v]
+    };
+    let wanted = interval_rank(n, (1.0 - confidence) / sides);
+    let rank = wanted.max(1);
+    let achieved = if n < COUNTED_BELOW {
+        let outside = cumulative(distribution(n), n * (n + 1) / 2, rank as usize - 1);
+        1.0 - sides * outside
     } else {
-        // V and top - V have the same distribution.
-        1.0 - table[top - v - 1]
-    }
-}
-
-/// P(V >= v) for any v.
-fn at_least(table: &[f64], top: usize, v: usize) -> f64 {
-    if v > top {
-        0.0
-    } else {
-        cumulative(table, top, top - v)
-    }
-}
-
-fn exact_p(v: usize, n: usize, alternative: Alternative) -> f64 {
-    let (table, top) = (distribution(n), n * (n + 1) / 2);
-    match alternative {
-        Alternative::Less => cumulative(table, top, v),
-        Alternative::Greater => at_least(table, top, v),
+        // The first Walsh average leaves out two sides of 2⁻ⁿ, whatever the approximation says.
+        confidence.min(1.0 - sides * libm::exp2(-(n as f64)))
+    };
+    let walsh = Sums::within(a);
+    let count = walsh.len();
+    let middle = (count.div_ceil(2), count / 2 + 1);
+    let opposite = count + 1 - rank;
+    let [low, (lower, upper), high] = walsh.nth([(rank, rank), middle, (opposite, opposite)], sums);
+    let estimate = midpoint(lower / divisor, upper / divisor) + 0.0;
+    let closed = Interval {
+        low: low.0 / divisor,
+        high: high.0 / divisor,
+    };
+    let interval = match alternative {
+        Alternative::Less => Interval {
+            low: f64::NEG_INFINITY,
+            ..closed
+        },
+        Alternative::Greater => Interval {
+            high: f64::INFINITY,
+            ..closed
+        },
+        Alternative::TwoSided if closed.low < closed.high => closed,
+        // So few differences, all of them equal, bound nothing.
+        Alternative::TwoSided if wanted == 0 => return (estimate, None),
         Alternative::TwoSided => {
-            let tail = if 2 * v > top {
-                at_least(table, top, v)
-            } else {
-                cumulative(table, top, v)
-            };
-            (2.0 * tail).min(1.0)
+            let (below, above) = walsh.neighbors(low.0);
+            widened(
+                closed.low,
+                below.map(|sum| sum / divisor),
+                above.map(|sum| sum / divisor),
+                (rounding.half_unit)(achieved),
+            )
         }
+    };
+    (estimate, Some((interval, achieved)))
+}
+
+/// The interval about a point, given its neighbors among the Walsh averages, where values are known
+/// to `half`. It is as wide as both ask for, and does not reach 0 if the point is not 0.
+fn widened(point: f64, below: Option<f64>, above: Option<f64>, half: f64) -> Interval {
+    Interval {
+        low: low_end(point, below, half),
+        high: -low_end(-point, above.map(|above| -above), half),
     }
 }
 
-fn asymptotic_p(v: f64, n: usize, ties: u128, alternative: Alternative) -> f64 {
-    let centre = (n as u128 * (n as u128 + 1)) as f64 / 4.0;
-    let deviation = signed_rank_deviation(n, ties);
-    let distance = v - centre;
-    match alternative {
-        Alternative::Less => upper_tail(-(distance + 0.5) / deviation),
-        Alternative::Greater => upper_tail((distance - 0.5) / deviation),
-        Alternative::TwoSided => {
-            let corrected = if distance == 0.0 {
-                0.0
-            } else {
-                distance.abs() - 0.5
-            };
-            // |distance| can be 0.25 with ties: the correction then overshoots,
-            // and 2·min(tails) takes the distance again.
-            two_sided(corrected / deviation)
-        }
-    }
-}
-
-/// sqrt(n(n+1)(2n+1)/24 - Σ(t³-t)/48)
-fn signed_rank_deviation(n: usize, ties: u128) -> f64 {
-    let n = n as u128;
-    let twice = 2 * n * (n + 1) * (2 * n + 1) - ties;
-    (twice as f64 / 48.0).sqrt()
-}
-
-/// The largest k with P(V <= k - 1) <= tail, or 0; none where there is no table for n.
-pub(crate) fn rank_below(n: usize, tail: f64) -> Option<u64> {
-    (n < 50).then(|| quantile(distribution(n), n * (n + 1) / 2, tail) as u64)
-}
-
-fn exact_limits(n: usize, alternative: Alternative, confidence: f64) -> Option<Limits> {
-    let (table, top) = (distribution(n), n * (n + 1) / 2);
-    let alpha = 1.0 - confidence;
-    let tail = if alternative == Alternative::TwoSided {
-        alpha / 2.0
+fn low_end(point: f64, below: Option<f64>, half: f64) -> f64 {
+    let toward = |below: f64| midpoint(below.max(if point > 0.0 { 0.0 } else { below }), point);
+    let rounded = point - half;
+    if point > 0.0 && rounded <= 0.0 {
+        toward(below.unwrap_or(0.0))
     } else {
-        alpha
-    };
-    let rank = quantile(table, top, tail).max(1);
-    let outside = cumulative(table, top, rank - 1);
-    let error = if alternative == Alternative::TwoSided {
-        2.0 * outside
-    } else {
-        outside
-    };
-    let low = End::Walsh(rank as u64);
-    let high = End::Walsh((top - rank + 1) as u64);
-    Some(Limits {
-        low: (alternative != Alternative::Less).then_some(low),
-        high: (alternative != Alternative::Greater).then_some(high),
-        confidence: (1.0 - error).max(0.0),
-    })
-}
-
-/// The smallest q with P(V <= q) >= p, forgiving p ten rounding errors.
-fn quantile(table: &[f64], top: usize, p: f64) -> usize {
-    let slack = 10.0 * f64::EPSILON;
-    if p <= 0.5 {
-        table.partition_point(|&below| below < p - slack)
-    } else {
-        let rest = 1.0 - p + slack;
-        top - table.partition_point(|&below| below <= rest)
+        rounded.min(below.map_or(point, toward))
     }
-}
-
-/// The result of R's root search for the asymptotic interval, solved exactly.
-///
-/// Between Walsh averages, W(d) = (V(d) - n(n+1)/4 ∓ 1/2) / sd, the corrected
-/// z-score of the differences less d, is constant: V(d) is the number of Walsh
-/// averages above d, and the ties are those of the differences themselves. Its
-/// crossing of the normal quantile is therefore a Walsh average, and its rank
-/// follows from the count alone.
-fn asymptotic_limits(a: &[f64], alternative: Alternative, confidence: f64) -> Option<Limits> {
-    let n = a.len();
-    let w_at_min = end_score(a, alternative, true)?;
-    let w_at_max = end_score(a, alternative, false)?;
-    let deviation = signed_rank_deviation(n, tie_sum(a.iter().copied()));
-    let count = (n as u128 * (n as u128 + 1) / 2) as f64;
-    let two = alternative == Alternative::TwoSided;
-    let mut alpha = 1.0 - confidence;
-    let z_of = |alpha: f64| upper_quantile(if two { alpha / 2.0 } else { alpha });
-    // A level that the ends of the sample cannot reach is lowered by doubling
-    // the error rate.
-    loop {
-        let fails = match alternative {
-            Alternative::TwoSided => w_at_min < z_of(alpha) || w_at_max > -z_of(alpha),
-            Alternative::Greater => w_at_min < z_of(alpha),
-            // R halves the error rate here although only one side is asked
-            // for; results for tiny samples follow it.
-            Alternative::Less => w_at_max > -upper_quantile(alpha / 2.0),
-        };
-        if !fails || alpha >= 1.0 {
-            break;
-        }
-        alpha *= 2.0;
-    }
-    if alpha >= 1.0 {
-        return Some(Limits {
-            low: (alternative != Alternative::Less).then_some(End::Median),
-            high: (alternative != Alternative::Greater).then_some(End::Median),
-            confidence: 0.0,
-        });
-    }
-    let z = z_of(alpha);
-    // The lower end: where V falls from above to below `level`.
-    let rank_at = |level: f64| {
-        let rank = (count - level).floor() + 1.0;
-        End::Walsh(rank.clamp(1.0, count) as u64)
-    };
-    let (low_correction, high_correction) = match alternative {
-        Alternative::TwoSided => (0.5 * sign(z), -0.5 * sign(z)),
-        Alternative::Greater => (0.5, 0.0),
-        Alternative::Less => (0.0, -0.5),
-    };
-    Some(Limits {
-        low: (alternative != Alternative::Less)
-            .then(|| rank_at(count / 2.0 + low_correction + z * deviation)),
-        high: (alternative != Alternative::Greater)
-            .then(|| rank_at(count / 2.0 + high_correction - z * deviation)),
-        confidence: 1.0 - alpha,
-    })
-}
-
-fn sign(v: f64) -> f64 {
-    if v == 0.0 { 0.0 } else { v.signum() }
-}
-
-fn tie_sum(ascending: impl Iterator<Item = f64>) -> u128 {
-    let (mut sum, mut run, mut last) = (0_u128, 0_u128, f64::NAN);
-    for v in ascending {
-        if v == last {
-            run += 1;
-        } else {
-            sum += run * run * run - run;
-            run = 1;
-            last = v;
-        }
-    }
-    sum + (run * run * run - run)
-}
-
-/// The corrected z-score of the values less the smallest (or the largest):
-/// those equal to it become zero and drop out. `None` when none are left.
-fn end_score(a: &[f64], alternative: Alternative, smallest: bool) -> Option<f64> {
-    let end = if smallest { a[0] } else { a[a.len() - 1] };
-    let rest = a.iter().copied().filter(|&v| v != end);
-    let n = rest.clone().count();
-    if n == 0 {
-        return None;
-    }
-    // Subtracting rounds; equal magnitudes after rounding are ties.
-    let deviation = signed_rank_deviation(n, tie_sum(rest.map(|v| v - end)));
-    let centre = (n as u128 * (n as u128 + 1)) as f64 / 4.0;
-    let distance = if smallest { centre } else { -centre };
-    let correction = match alternative {
-        Alternative::TwoSided => 0.5 * sign(distance),
-        Alternative::Greater => 0.5,
-        Alternative::Less => -0.5,
-    };
-    Some((distance - correction) / deviation)
 }

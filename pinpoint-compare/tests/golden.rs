@@ -199,7 +199,7 @@ fn wilcoxon_agrees_in_both_orders() {
         let x = case.x();
         let y = case.sample("y");
         let level = number(case.option("conf_level"));
-        let there = wilcoxon(&x, y.as_deref(), case.alternative(), level).unwrap();
+        let there = wilcoxon_pinpoint(&x, y.as_deref(), case.alternative(), level).unwrap();
         let open = |bound: f64| {
             move |i: Interval| {
                 if i.low == -bound && i.high == bound {
@@ -236,10 +236,10 @@ fn wilcoxon_agrees_in_both_orders() {
 
         // The other order: differences change sign.
         let back = match &y {
-            Some(y) => wilcoxon(y, Some(&x), case.alternative().mirrored(), level),
+            Some(y) => wilcoxon_pinpoint(y, Some(&x), case.alternative().mirrored(), level),
             None => {
                 let negated: Vec<f64> = x.iter().map(|v| -v).collect();
-                wilcoxon(&negated, None, case.alternative().mirrored(), level)
+                wilcoxon_pinpoint(&negated, None, case.alternative().mirrored(), level)
             }
         }
         .unwrap();
@@ -403,7 +403,7 @@ fn compare_functional_agrees() {
 fn compare_pairwise_agrees() {
     let mut report = Report::default();
     for case in cases(COMPARE, "compare_pairwise") {
-        let got = compare_pairwise(&case.x(), &case.y(), case.direction()).unwrap();
+        let got = compare_pairwise_pinpoint(&case.x(), &case.y(), case.direction()).unwrap();
         if case.id() == "pub-pair-0031" {
             // 35 pairs of 7.3 and 7.05: 35 equal differences, so that the tie
             // correction is 35³ - 35. The reference has p = 5.52e-9, the value
@@ -443,7 +443,8 @@ fn invalid_input_is_refused() {
         let y = y.as_deref();
         let error = match case.0["test"].as_str().unwrap() {
             "wilcoxon_signed_rank" => {
-                wilcoxon(&x, y, case.alternative(), number(case.option("conf_level"))).map(drop)
+                wilcoxon_pinpoint(&x, y, case.alternative(), number(case.option("conf_level")))
+                    .map(drop)
             }
             "mann_whitney" => {
                 mann_whitney_u(&x, y.unwrap(), case.alternative(), case.method()).map(drop)
@@ -461,7 +462,9 @@ fn invalid_input_is_refused() {
                 compare_functional(&x, y.unwrap(), number(case.option("expected_error_rate")))
                     .map(drop)
             }
-            "compare_pairwise" => compare_pairwise(&x, y.unwrap(), case.direction()).map(drop),
+            "compare_pairwise" => {
+                compare_pairwise_pinpoint(&x, y.unwrap(), case.direction()).map(drop)
+            }
             other => panic!("{other}"),
         };
         assert!(error.is_err(), "{} was accepted", case.id());

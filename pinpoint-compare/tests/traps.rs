@@ -96,7 +96,7 @@ fn identical_samples_are_the_same() {
         (got.verdict, got.p_value, got.estimate),
         (Verdict::Same, 1.0, Some(0.0))
     );
-    assert_eq!(got.original.p_value, None);
+    assert_eq!(got.original.p_value, Some(1.0));
     assert_eq!(got.original.interval, None);
 }
 
@@ -105,10 +105,18 @@ fn an_interval_that_does_not_exist_is_absent() {
     let zeros = wilcoxon(&[0.0; 5], None, Alternative::TwoSided, 0.95).unwrap();
     assert_eq!(
         (zeros.interval, zeros.estimate, zeros.p_value),
-        (None, None, None)
+        (None, Some(0.0), Some(1.0))
     );
     let tied = wilcoxon(&[2.5; 5], None, Alternative::TwoSided, 0.95).unwrap();
     assert_eq!((tied.interval, tied.estimate), (None, Some(2.5)));
+    assert_eq!(tied.p_value, Some(0.0625));
+    let one = wilcoxon(&[2.5], None, Alternative::TwoSided, 0.95).unwrap();
+    assert_eq!((one.interval, one.achieved_confidence), (None, None));
+    let published = wilcoxon_pinpoint(&[0.0; 5], None, Alternative::TwoSided, 0.95).unwrap();
+    assert_eq!(
+        (published.interval, published.estimate, published.p_value),
+        (None, None, None)
+    );
     let tiny = hodges_lehmann(&[1.0], &[2.0], 0.95).unwrap();
     assert_eq!((tiny.interval, tiny.estimate), (None, 1.0));
 }
@@ -258,6 +266,51 @@ fn counts_with_a_median_of_zero_are_compared_without_percentages() {
     assert!(got.original.interval.is_some());
     let got = compare_pairwise(&control, &treatment, Direction::Up).unwrap();
     assert_eq!((got.verdict, got.is_improvement), (Verdict::Same, true));
+}
+
+/// Percentages of the magnitude where all values have one sign, and else plain differences.
+#[test]
+fn negative_values_are_compared() {
+    let control: Vec<f64> = (0..20).map(|i| -100.0 - f64::from(i % 5)).collect();
+    let worse: Vec<f64> = control.iter().map(|v| v - 10.0).collect();
+    let got = compare_pairwise(&control, &worse, Direction::Up).unwrap();
+    assert_eq!(
+        (got.verdict, got.transform),
+        (Verdict::Different, Transform::Normalized)
+    );
+    assert!(
+        (got.estimate.unwrap() + 10.0 / 1.02).abs() < 1e-9,
+        "{got:?}"
+    );
+    let got = compare_pairwise(&control, &worse, Direction::Down).unwrap();
+    assert!(got.is_improvement);
+    let scores: Vec<f64> = (0..20).map(|i| f64::from(i % 5) - 2.0).collect();
+    let higher: Vec<f64> = scores.iter().map(|v| v + 1.5).collect();
+    let got = compare_pairwise(&scores, &higher, Direction::Unknown).unwrap();
+    assert_eq!(
+        (got.verdict, got.transform, got.estimate, got.interval),
+        (Verdict::Different, Transform::Difference, None, None)
+    );
+    assert_eq!(got.original.estimate, Some(1.5));
+    assert!(compare_pairwise_pinpoint(&scores, &higher, Direction::Unknown).is_err());
+}
+
+#[test]
+fn too_few_pairs_are_unknown_unless_none_differs() {
+    for pairs in 1..9 {
+        let control = vec![20.0; pairs];
+        let treatment = vec![21.0; pairs];
+        let got = compare_pairwise(&control, &treatment, Direction::Down).unwrap();
+        let expected = match pairs {
+            ..6 => Verdict::Unknown,
+            _ => Verdict::Different,
+        };
+        assert_eq!(got.verdict, expected, "{pairs}");
+        assert_eq!(got.p_value, least_p_value(pairs));
+        assert_eq!(got.interval.is_some(), pairs >= 6);
+        let got = compare_pairwise(&control, &control, Direction::Down).unwrap();
+        assert_eq!(got.verdict, Verdict::Same);
+    }
 }
 
 #[test]

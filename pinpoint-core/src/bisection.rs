@@ -5,7 +5,8 @@ use crate::aggregate::Aggregate;
 use crate::budget::Exhausted;
 use crate::machine::{Charts, Machine, MachineError};
 use crate::outcome::{
-    Comparison, OUTCOME_VERSION, Outcome, Posterior, Skipped, Status, Stopped, Unmeasured,
+    Comparison, Culprit, EffectOf, OUTCOME_VERSION, Outcome, Posterior, Skipped, Status, Stopped,
+    Unmeasured,
 };
 use crate::pinpoint::PinpointSearch;
 use crate::search_state::{BuildState, Measured, SearchState};
@@ -276,11 +277,29 @@ impl Bisection {
             && (self.strategy.get().culprits(&self.state)).is_ok_and(|culprits| culprits.is_empty())
     }
 
+    /// Adds the reasons of failing runs: of the commit next to the change, or of the end if
+    /// none of its runs failed.
+    fn say_why(&self, culprit: &mut Culprit) {
+        let why = |rate: f64, commits: [Position; 2]| {
+            (commits.iter().filter(|_| rate > 0.0))
+                .find_map(|commit| self.state.get(*commit)?.common_failure())
+        };
+        let effect = &mut culprit.effect;
+        // Outcomes of earlier versions stay as they were.
+        if effect.of == EffectOf::Failures && self.spec.version >= 5 {
+            effect.before_failure = why(effect.before, [culprit.prior, Position::Lower]);
+            effect.after_failure = why(effect.after, [culprit.commit, Position::Higher]);
+        }
+    }
+
     fn summarise(&self, stopped: Stopped) -> Outcome {
-        let (culprits, stopped) = match self.strategy.get().culprits(&self.state) {
+        let (mut culprits, stopped) = match self.strategy.get().culprits(&self.state) {
             Ok(culprits) => (culprits, stopped),
             Err(error) => (Vec::new(), Stopped::failed(error)),
         };
+        for culprit in &mut culprits {
+            self.say_why(culprit);
+        }
         // Of a search that ends before its commits are listed, each of them is one.
         let is_listed = !self.state.is_being_listed(0);
         let candidates = match is_listed {

@@ -179,12 +179,12 @@ pub use journal::{
 pub use machine::{Charts, Machine, MachineError};
 pub use metric::{ChartChoice, Measure, Metric, MetricSource, NoMetric, OtherUnit, metric_of};
 pub use outcome::{
-    Comparison, Culprit, Effect, EffectOf, LargestChange, OUTCOME_VERSION, Outcome, Posterior,
-    Skipped, Span, Status, Stopped, Unchanged, Unmeasured,
+    CommonFailure, Comparison, Culprit, Effect, EffectOf, LargestChange, OUTCOME_VERSION, Outcome,
+    Posterior, Skipped, Span, Status, Stopped, Unchanged, Unmeasured,
 };
 pub use pairwise::{
     ChartComparison, PAIRWISE_OUTCOME_VERSION, PAIRWISE_SPEC_VERSION, Pairwise, PairwiseOutcome,
-    PairwiseSpec, PairwiseStatus, Sides,
+    PairwiseSpec, PairwiseStatus, Sides, fewest_pairs,
 };
 pub use pinpoint_compare::{
     Direction, FunctionalComparison, Interval, PairwiseComparison, PerformanceComparison, Verdict,

@@ -3,6 +3,8 @@
 //! Its parts refer to a commit by its place `C`: by its position in an outcome, by its name in
 //! a [result](crate::job::BisectionResult).
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use pinpoint_compare::{
@@ -228,6 +230,43 @@ pub struct Effect {
     pub before: f64,
     /// The newer commit's median, or its rate of failures.
     pub after: f64,
+    /// Of failures: the commonest reason of the older commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before_failure: Option<CommonFailure>,
+    /// Of failures: the commonest reason of the newer commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_failure: Option<CommonFailure>,
+}
+
+/// The commonest reason why runs of a commit failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommonFailure {
+    /// The reason, in the words of what carried out the run.
+    pub reason: String,
+    /// The number of runs that failed for it.
+    pub runs: u64,
+    /// The number of runs that failed, for whatever reason.
+    pub failed: u64,
+}
+
+impl CommonFailure {
+    /// The commonest of these reasons, one for each failed run; of equally common ones the
+    /// first. None without a failed run.
+    pub(crate) fn of<'a>(reasons: impl IntoIterator<Item = &'a str>) -> Option<Self> {
+        let mut counted: BTreeMap<&str, (u64, Reverse<u64>)> = BTreeMap::new();
+        let mut failed = 0;
+        for reason in reasons {
+            let count = counted.entry(reason).or_insert((0, Reverse(failed)));
+            count.0 += 1;
+            failed += 1;
+        }
+        let (reason, (runs, _)) = counted.into_iter().max_by_key(|(_, count)| *count)?;
+        Some(Self {
+            reason: reason.to_owned(),
+            runs,
+            failed,
+        })
+    }
 }
 
 impl Effect {
@@ -250,6 +289,8 @@ impl Effect {
             confidence,
             before: median(before).unwrap_or_default(),
             after: median(after).unwrap_or_default(),
+            before_failure: None,
+            after_failure: None,
         })
     }
 
@@ -267,6 +308,9 @@ impl Effect {
             confidence,
             before: change.control_rate,
             after: change.treatment_rate,
+            // Those who have the runs know the reasons.
+            before_failure: None,
+            after_failure: None,
         })
     }
 }

@@ -5,12 +5,13 @@
 //! repetition of lost answers. `budget.rs` keeps the budgets.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::budget::{BudgetedActions, Exhausted};
 use crate::machine::MachineError;
 use crate::random::SplitMix64;
 use crate::rotation::Rotation;
-use crate::{Action, BisectionSpec, Event, Position, SpecError, Task};
+use crate::{Action, BisectionSpec, CommonFailure, Event, Position, SpecError, Task};
 
 /// A commit is skipped when its answers were lost this many times in a row.
 pub(crate) const LOST_IN_A_ROW: u32 = 3;
@@ -61,8 +62,8 @@ pub(crate) struct Measured {
     next_index: u32,
     pub(crate) pending: u32,
     lost_in_a_row: u32,
-    /// The failed run with the lowest index: that index, and the reason.
-    failure: Option<(u32, String)>,
+    /// The reasons of the failed runs, by the index of the run.
+    reasons: BTreeMap<u32, Arc<str>>,
     /// The digest of its build, when known.
     digest: Option<String>,
 }
@@ -106,7 +107,12 @@ impl Measured {
 
     /// The reason in the first of its failed runs.
     pub(crate) fn failure(&self) -> Option<&str> {
-        self.failure.as_ref().map(|(_, reason)| reason.as_str())
+        self.reasons.values().next().map(|reason| &**reason)
+    }
+
+    /// The commonest reason of its failed runs.
+    pub(crate) fn common_failure(&self) -> Option<CommonFailure> {
+        CommonFailure::of(self.reasons.values().map(|reason| &**reason))
     }
 
     pub(crate) fn is_skipped(&self) -> bool {
@@ -310,7 +316,7 @@ impl SearchState {
             next_index: 0,
             pending: 0,
             lost_in_a_row: 0,
-            failure: None,
+            reasons: BTreeMap::new(),
             digest: None,
         });
         Ok(())
@@ -443,13 +449,11 @@ impl SearchState {
             ) => {
                 self.ran(commit, index, Vec::new(), bot, started);
                 self.failing.last.clone_from(&reason);
-                if let Some(measured) = self.commits.get_mut(&commit)
-                    && measured
-                        .failure
-                        .as_ref()
-                        .is_none_or(|(first, _)| index < *first)
-                {
-                    measured.failure = Some((index, reason));
+                if let Some(measured) = self.commits.get_mut(&commit) {
+                    // Most runs that fail do so for the same reason.
+                    let known = measured.reasons.values().find(|known| ***known == *reason);
+                    let reason = known.cloned().unwrap_or_else(|| reason.into());
+                    measured.reasons.insert(index, reason);
                 }
             }
             (Task::Cancel { .. }, Event::Cancelled { .. } | Event::GaveUp { .. }) => {}

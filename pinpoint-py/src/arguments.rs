@@ -1,7 +1,7 @@
 //! Arguments that several functions take.
 
 use pinpoint_compare::{Alternative, Method};
-use pinpoint_core::{Direction, Strategy};
+use pinpoint_core::{Direction, Magnitude, Strategy};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -17,6 +17,11 @@ pub(crate) fn strategy(name: &str) -> PyResult<Strategy> {
         ("pinpoint", Strategy::Pinpoint),
     ];
     named("strategy", name, all)
+}
+
+/// Is a test of pairs to be the one that Pinpoint publishes?
+pub(crate) fn is_published(method: &str) -> PyResult<bool> {
+    named("method", method, [("auto", false), ("pinpoint", true)])
 }
 
 pub(crate) fn alternative(name: &str) -> PyResult<Alternative> {
@@ -83,6 +88,31 @@ pub(crate) fn magnitude(value: Option<f64>) -> PyResult<Option<f64>> {
         ))),
         _ => Ok(value),
     }
+}
+
+/// The smallest change that counts: a number in the unit of the values, or a percentage of the
+/// level before the change, as in "5%".
+pub(crate) fn magnitude_or_percent(
+    value: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Magnitude>> {
+    let Some(value) = value else {
+        return Ok(None);
+    };
+    if let Ok(text) = value.cast::<PyString>() {
+        let text = text.to_cow()?;
+        let percent = text.trim().strip_suffix('%');
+        let percent = percent.and_then(|number| number.trim_end().parse::<f64>().ok());
+        return match percent.filter(|percent| percent.is_finite()) {
+            Some(percent) => Ok(Some(Magnitude::Percent(percent))),
+            None => Err(PyValueError::new_err(format!(
+                "`magnitude` is {text:?}: it must be a number, or a percentage as in '5%'"
+            ))),
+        };
+    }
+    let size = value.extract().map_err(|_| {
+        PyTypeError::new_err("`magnitude` must be a number, or a percentage as in '5%'")
+    })?;
+    Ok(magnitude(Some(size))?.map(Magnitude::Absolute))
 }
 
 /// A time in seconds, as milliseconds.

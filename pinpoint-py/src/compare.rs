@@ -91,23 +91,37 @@ pub(crate) fn ks_2samp<'py>(
 
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/wilcoxon"))]
 #[pyfunction]
-#[pyo3(signature = (x, y=None, alternative="two-sided", confidence=0.95))]
+#[pyo3(signature = (x, y=None, alternative="two-sided", confidence=0.95, method="auto"))]
 pub(crate) fn wilcoxon<'py>(
     py: Python<'py>,
     x: &Bound<'py, PyAny>,
     y: Option<&Bound<'py, PyAny>>,
     alternative: &str,
     confidence: f64,
+    method: &str,
 ) -> Found<'py> {
+    let published = arguments::is_published(method)?;
     let alternative = arguments::alternative(alternative)?;
     // Without a second sample, the first one stands in its place, unread.
     let paired = y.is_some();
     let found = Two::read(["x", "y"], [x, y.unwrap_or(x)])?.ask(py, |first, second| {
         let second = paired.then_some(second);
-        statistics::wilcoxon(first, second, alternative, confidence)
+        let test = match published {
+            true => statistics::wilcoxon_pinpoint,
+            false => statistics::wilcoxon,
+        };
+        test(first, second, alternative, confidence)
     })?;
     let (low, high) = ends(found.interval);
-    let fields = (found.statistic, found.p_value, found.estimate, low, high);
+    let fields = (
+        found.statistic,
+        found.p_value.unwrap_or(f64::NAN),
+        found.estimate,
+        low,
+        high,
+        found.achieved_confidence,
+        found.method.as_str(),
+    );
     make(py, "WilcoxonResult", fields)
 }
 
@@ -146,17 +160,23 @@ pub(crate) fn compare_functional<'py>(
 
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/compare_pairwise"))]
 #[pyfunction]
-#[pyo3(signature = (control, treatment, direction="unknown"))]
+#[pyo3(signature = (control, treatment, direction="unknown", method="auto"))]
 pub(crate) fn compare_pairwise<'py>(
     py: Python<'py>,
     control: &Bound<'py, PyAny>,
     treatment: &Bound<'py, PyAny>,
     direction: &str,
+    method: &str,
 ) -> Found<'py> {
+    let published = arguments::is_published(method)?;
     let direction = arguments::direction(direction)?;
     let two = Two::read(["control", "treatment"], [control, treatment])?;
     let found = two.ask(py, |control, treatment| {
-        statistics::compare_pairwise(control, treatment, direction)
+        let compare = match published {
+            true => statistics::compare_pairwise_pinpoint,
+            false => statistics::compare_pairwise,
+        };
+        compare(control, treatment, direction)
     })?;
     pairwise(py, &found)
 }

@@ -33,7 +33,7 @@ def bisect(repo: Any, tmp_path: Any) -> Any:
 
 
 @pytest.mark.parametrize("run", [COMMAND, ["sh", "-c", COMMAND]])
-def test_a_command_is_run(bisect: Any, run: Any) -> None:
+def test_a_command_is_run(bisect: Any, repo: Any, run: Any) -> None:
     outcome = bisect(run=run)
     assert found(outcome) == ["Change 6"]
     assert (outcome.chart, outcome.unit) == ("time", "s")
@@ -42,7 +42,18 @@ def test_a_command_is_run(bisect: Any, run: Any) -> None:
     assert culprit.prior.main.subject == "Change 5"
     assert culprit.commit.main.author == "A U Thor <author@example.org>"
     assert sum(len(it.values) + it.failures for it in outcome.measurements) == outcome.runs
+    # In the order of the commits.
+    order = git(repo, "rev-list", "--reverse", "HEAD").split()
+    places = [order.index(it.commit.main.git_hash) for it in outcome.measurements]
+    assert places == sorted(places) and outcome.posterior is not None
     assert "Change 6" in outcome._repr_html_()
+
+
+def test_an_argument_that_does_not_exist_is_blamed_on_the_function_that_was_called() -> None:
+    misspelt: dict[str, Any] = {"magnitud": 1.0}
+    for function in (pinpoint.bisect, pinpoint.pairwise, pinpoint.culprit):
+        with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) got an unexpected keyword argument 'magnitud'"):
+            function("repo", "good", "bad", **misspelt)
 
 
 def test_commits_that_touch_only_documents_are_suspected_less(bisect: Any, repo: Any, tmp_path: Any) -> None:

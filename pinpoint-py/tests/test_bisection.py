@@ -321,3 +321,27 @@ def test_a_finished_search_takes_no_answer() -> None:
     with pytest.raises(ValueError):
         search.record(0, [1.0])
     assert repr(search) == "<Bisection of 2 commits: no_regression>"
+
+
+def test_the_magnitude_may_be_a_percentage() -> None:
+    found = pinpoint.Bisection(8, magnitude="5 %")
+    assert '"percent":5.0' in found.to_json()
+    for magnitude in ("5", "much", object()):
+        unfit: Any = magnitude
+        with pytest.raises((TypeError, ValueError), match="`magnitude`"):
+            pinpoint.Bisection(8, magnitude=unfit)
+        with pytest.raises((TypeError, ValueError), match="`magnitude`"):
+            pinpoint.CulpritFinder(8, magnitude=unfit)
+
+
+def test_failing_culprits_say_why() -> None:
+    """A caller's failures have no reasons but that the runs gave no value."""
+    search = pinpoint.Bisection(8)
+    while batch := search.next():
+        for index, runs in batch:
+            broken = index >= 5
+            search.record(index, [] if broken else [1.0] * runs, failures=runs if broken else 0)
+    outcome: Any = search.outcome
+    (effect,) = outcome.effects
+    assert (effect.of, effect.before_failure) == ("failures", None)
+    assert isinstance(effect.after_failure, str)

@@ -48,6 +48,36 @@ def test_an_improvement_is_no_regression() -> None:
     assert pinpoint.compare_performance(STEADY, shifted(2.0), direction="down").verdict == "different"
 
 
+def test_a_comparison_is_true_if_its_sides_differ() -> None:
+    for compare in (pinpoint.compare_performance, pinpoint.compare_pairwise):
+        assert compare(STEADY, shifted(2.0)) and not compare(STEADY, STEADY)
+    assert pinpoint.compare_functional([0] * 10, [1] * 10)
+    assert not pinpoint.compare_functional([0] * 10, [0] * 10)
+    assert not pinpoint.compare_performance([], STEADY)
+
+
+def test_tests_unpack_as_scipys() -> None:
+    for found in (
+        pinpoint.mann_whitney_u(STEADY, shifted(2.0)),
+        pinpoint.ks_2samp(STEADY, shifted(2.0)),
+        pinpoint.wilcoxon(STEADY, shifted(2.0)),
+    ):
+        statistic, pvalue = found
+        assert (statistic, pvalue) == (found.statistic, found.pvalue)
+
+
+def test_pairs_that_tie_are_compared_exactly() -> None:
+    assert pinpoint.wilcoxon([0, 0, 0]).pvalue == 1.0
+    assert pinpoint.wilcoxon([1] * 5).pvalue == 0.0625
+    assert pinpoint.wilcoxon([1] * 5, method="pinpoint").pvalue < 0.04
+    found = pinpoint.wilcoxon([3, 1, 2], [1, 2, 3])
+    assert (found.estimate, found.ci_low, found.ci_high, found.confidence) == (-0.25, -1.0, 2.0, 0.75)
+    few: Any = pinpoint.compare_pairwise([20, 21, 22], [21, 22, 23])
+    assert (few.verdict, few.ci_low) == ("unknown", None)
+    below: Any = pinpoint.compare_pairwise([-value for value in STEADY], [-2 * value for value in STEADY])
+    assert (below.verdict, round(below.estimate)) == ("different", -100)
+
+
 def test_no_values_on_a_side_is_nil() -> None:
     found: Any = pinpoint.compare_performance([], STEADY)
     assert (found.verdict, found.mean_diff, found.p_value) == ("nil", None, None)

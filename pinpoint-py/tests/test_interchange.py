@@ -274,5 +274,5 @@ def test_jobs_of_earlier_versions_are_read_and_go_on(world: World) -> None:
     with closing(sqlite3.connect(world.state / "pinpoint.db")) as database, database:
         database.execute("UPDATE jobs SET outcome = ?", (json.dumps(document),))
     read = pinpoint.job_outcome(job.id, state_dir=world.state)
-    assert read == outcome._replace(measurements=())
+    assert read == outcome._replace(measurements=(), posterior=None)
     assert world.python(resume=job.id) == read

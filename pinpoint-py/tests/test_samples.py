@@ -1,6 +1,7 @@
 """What counts as a sample, and what is refused."""
 
 import array
+import copy
 import decimal
 import fractions
 import math
@@ -166,7 +167,10 @@ def test_bad_values_are_refused(values: Any, message: Any) -> None:
     [
         (lambda: pinpoint.wilcoxon([1.0, 2.0], [1.0]), "equal lengths, these have 2 and 1"),
         (lambda: pinpoint.compare_pairwise([1.0], [1.0, 2.0]), "equal lengths, these have 1 and 2"),
-        (lambda: pinpoint.compare_pairwise([1.0, -1.0], [1.0, 2.0]), r"`control\[1\]` is -1"),
+        (
+            lambda: pinpoint.compare_pairwise([1.0, -1.0], [1.0, 2.0], method="pinpoint"),
+            r"`control\[1\]` is -1",
+        ),
         (lambda: pinpoint.wilcoxon([1.0, 2.0], confidence=1.0), "`confidence` is 1"),
         (lambda: pinpoint.wilcoxon([1.0, math.nan]), r"`x\[1\]` is NaN"),
         (lambda: pinpoint.wilcoxon([1.0], [math.nan]), r"`y\[0\]` is NaN"),
@@ -193,8 +197,13 @@ def test_bad_arguments_are_refused(call: Any, message: Any) -> None:
 
 def test_a_result_is_a_frozen_tuple() -> None:
     found = EXPECTED
-    statistic, pvalue, method = found
-    assert found == (statistic, pvalue, method)
+    # As SciPy's, with the method as an attribute.
+    statistic, pvalue = found
+    method = found.method
+    assert found == (statistic, pvalue) and method == "asymptotic"
+    again = pickle.loads(pickle.dumps(found))
+    assert (again, again.method, type(again)) == (found, method, type(found))
+    assert copy.deepcopy(found).method == method
     assert found._asdict() == {"statistic": statistic, "pvalue": pvalue, "method": method}
     assert repr(found) == f"MannWhitneyResult(statistic={statistic}, pvalue={pvalue}, method='asymptotic')"
     assert "<table>" in found._repr_html_() and "statistic" in found._repr_html_()

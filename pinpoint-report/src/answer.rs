@@ -9,7 +9,7 @@ use super::foreign::Foreign;
 use super::model::Report;
 use super::search::commit_name;
 use crate::quantity::{count, level, probability, quantity};
-use crate::words::{detour, further, only_failures, short, size, why};
+use crate::words::{detour, further, only_failures, short, size, undecided, why};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::job::PairwiseResult;
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
@@ -209,14 +209,16 @@ fn did(document: &BisectionResult, culprit: &NamedCulprit) -> Markup {
                 "changed " (chart(document)) " from " strong { (Foreign(&both[0])) }
                 " to " strong { (Foreign(&both[1])) }
                 @if let Some(percent) = crate::words::percent(effect) {
-                    " (" (format!("{percent:+.1} %")) ")"
-                }
+                    " (medians; estimated change " (format!("{percent:+.1} %")) ")"
+                } @else { " (medians)" }
             }
         }
         EffectOf::Failures => html! {
             @if culprit.undone { "was lost, which " }
             "changed how often runs fail from " strong { (format!("{:.0} %", 100.0 * effect.before)) }
             " to " strong { (format!("{:.0} %", 100.0 * effect.after)) }
+            @let reasons = [&effect.before_failure, &effect.after_failure].map(Option::as_ref);
+            (Foreign(&crate::words::because(reasons)))
         },
     }
 }
@@ -231,14 +233,20 @@ fn of_pairs(document: &PairwiseResult) -> Answer {
             "found",
             html! {
                 @match (document.moved, document.charts.iter().find(|chart| chart.comparison.moved())) {
-                    (0, _) | (_, None) => { "Runs fail at different rates: " (sides) "." }
+                    (0, _) | (_, None) => {
+                        "Runs fail at different rates, " (sides)
+                        @let reasons = [&document.base_failure, &document.experiment_failure];
+                        (Foreign(&crate::words::because(reasons.map(Option::as_ref)))) "."
+                    }
                     (1, Some(moved)) => {
                         @let compared = moved.comparison.comparison.as_ref();
                         strong { (Foreign(&moved.comparison.chart)) } " moved"
                         @if let Some(compared) = compared {
                             " from " strong { (Foreign(&quantity(compared.control_median, moved.unit.as_deref()))) }
                             " to " strong { (Foreign(&quantity(compared.treatment_median, moved.unit.as_deref()))) }
-                            @if let Some(estimate) = compared.estimate { " (" (format!("{estimate:+.2} %")) ")" }
+                            @if let Some(estimate) = compared.estimate {
+                                " (medians; change in pairs " (format!("{estimate:+.2} %")) ")"
+                            } @else { " (medians)" }
                         }
                         ", " (sides) "."
                     }
@@ -267,7 +275,7 @@ fn of_pairs(document: &PairwiseResult) -> Answer {
             html! {
                 "It is not decided whether they differ, " (sides) ": "
                 @match &document.stopped {
-                    Stopped::Decided => { "there was too little to compare" }
+                    Stopped::Decided => { (undecided(document.pairs_needed, document.charts.len())) }
                     stopped => { (Foreign(&why(stopped))) }
                 }
                 "."

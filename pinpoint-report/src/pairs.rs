@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 use pinpoint_compare::{Transform, median};
-use pinpoint_core::{ChartComparison, CombinedCommit, PairwiseOutcome, Position};
+use pinpoint_core::{ChartComparison, CombinedCommit, CommonFailure, PairwiseOutcome, Position};
 
 use super::foreign::Foreign;
 use super::measurements::{Measurements, Pair};
@@ -29,6 +29,7 @@ struct Part<'a> {
     pairs: Vec<Pair>,
     charts: Vec<NamedChart>,
     functional: Option<&'a pinpoint_core::FunctionalComparison>,
+    reasons: [Option<&'a CommonFailure>; 2],
     only: [&'a [String]; 2],
 }
 
@@ -57,6 +58,7 @@ fn of_job<'a>(report: &Report, document: &'a PairwiseResult) -> Part<'a> {
         pairs: report.measured.pairs.clone(),
         charts: document.charts.clone(),
         functional: document.functional.as_ref(),
+        reasons: [&document.base_failure, &document.experiment_failure].map(Option::as_ref),
         only: [&document.only_base, &document.only_experiment],
     }
 }
@@ -106,6 +108,7 @@ fn part<'a>(
         pairs,
         charts: outcome.charts.iter().map(named).collect(),
         functional: outcome.functional.as_ref(),
+        reasons: [&outcome.base_failure, &outcome.experiment_failure].map(Option::as_ref),
         only: [&outcome.only_base, &outcome.only_experiment],
     }
 }
@@ -150,7 +153,7 @@ fn section(report: &Report, part: &Part<'_>, room: &mut usize) -> Result<Markup,
             (part.title)
             @if let Some(functional) = part.functional {
                 @if functional.control_rate + functional.treatment_rate > 0.0 {
-                    p { (Foreign(&failures(functional))) }
+                    p { (Foreign(&failures(functional, part.reasons))) }
                 }
             }
             @if !charts.is_empty() { (table(&charts)) }
@@ -175,7 +178,7 @@ fn table(charts: &[&NamedChart]) -> Markup {
         div.wide { table {
             thead { tr {
                 th scope="col" { "Metric" }
-                @for name in ["Base", "Experiment", "Change", "95 % interval", "p", "Adjusted p"] {
+                @for name in ["Median of base", "Median of experiment", "Change in pairs", "95 % interval", "p", "Adjusted p"] {
                     th.number scope="col" { (name) }
                 }
                 th scope="col" { "Verdict" }
@@ -238,7 +241,7 @@ fn differences_of(
     let middle = median(&base)?;
     let percent = |base: f64, experiment: f64| match transform? {
         Transform::Log => Some(100.0 * (experiment / base - 1.0)),
-        Transform::Normalized => Some(100.0 * (experiment - base) / middle),
+        Transform::Normalized => Some(100.0 * (experiment - base) / middle.abs()),
         Transform::Difference => None,
     };
     (values.iter())

@@ -196,6 +196,9 @@ fn change(effect: &Effect, unit: Option<&str>) -> String {
                 " ({level} interval of the difference: {low} to {high})"
             );
         }
+        if let Some(failure) = &effect.after_failure {
+            let _ = write!(text, ": {}", plain(&failure.reason));
+        }
         return text + ".";
     }
     let unit = unit
@@ -207,7 +210,7 @@ fn change(effect: &Effect, unit: Option<&str>) -> String {
         digits(after)
     );
     if let Some(estimate) = effect.estimate {
-        let _ = write!(text, ": {}{unit}", signed(estimate));
+        let _ = write!(text, "; estimated change {}{unit}", signed(estimate));
         if before != 0.0 {
             let _ = write!(text, ", {} %", signed(100.0 * estimate / before.abs()));
         }

@@ -46,6 +46,8 @@ fn effect(of: EffectOf, low: f64, high: f64) -> Effect {
         confidence: 0.95,
         before: 100.0,
         after: 112.25,
+        before_failure: None,
+        after_failure: None,
     }
 }
 

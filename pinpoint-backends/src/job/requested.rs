@@ -239,6 +239,8 @@ fn pairwise(valid: &ValidPairwise, bots: &Bots) -> Result<NewJob, RequestError> 
         aggregate: Some(run.aggregate()),
         direction: valid.direction,
         pairs: valid.attempts,
+        // Its callers know Pinpoint's decisions.
+        published: true,
         limits: limits(BUILD_JOBS),
         ..PairwiseSpec::new(base.clone(), experiment)
     };

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use pinpoint_backends::local::RunMeasure;
 use pinpoint_core::simulation::{Cost, Estimate, Plan, Scatter, ScatterUnit};
-use pinpoint_core::{BisectionSpec, JobKind, JobSpec};
+use pinpoint_core::{BisectionSpec, JobKind, JobSpec, fewest_pairs};
 use pinpoint_report::quantity::{change, count, digits, duration, quantity};
 use serde_json::{Value, json};
 
@@ -15,6 +15,9 @@ use crate::text::{BOLD, DIM, Text};
 
 /// The version of the document.
 const VERSION: u32 = 1;
+
+/// More metrics than this limit no number of pairs that is worth a remark.
+const MANY_METRICS: usize = 100;
 
 /// A plan, with what it was made of.
 #[derive(Clone, Copy)]
@@ -189,6 +192,10 @@ fn document(answer: Answer<'_>) -> Value {
         "version": VERSION,
         "kind": plan.spec().kind().to_string(),
         "pairs": pairs(plan.spec()),
+        "most_metrics": match plan.spec() {
+            JobSpec::Pairwise(spec) => most_metrics(spec.pairs),
+            _ => None,
+        },
         "commits": plan.commits(),
         "prior": groups.collect::<Vec<_>>(),
         "strategy": search(plan.spec()).map(|search| search.strategy),
@@ -209,6 +216,26 @@ fn unit(scatter: &Scatter) -> Option<&str> {
         ScatterUnit::Percent => Some("%"),
         ScatterUnit::Metric(unit) => unit.as_deref(),
     }
+}
+
+/// That few pairs can't show a change of one among several metrics.
+fn write_most_metrics(text: &mut Text, pairs: u32) -> std::fmt::Result {
+    let Some(most) = most_metrics(pairs) else {
+        return Ok(());
+    };
+    writeln!(
+        text,
+        "so few pairs can show a change of one among {} at most; among {} it takes {} pairs",
+        count(most as u64, "metric"),
+        most + 1,
+        fewest_pairs(most + 1)
+    )
+}
+
+/// The most metrics that can be compared in so many pairs such that a change of one of them can be
+/// found; absent where it is more than [`MANY_METRICS`].
+fn most_metrics(pairs: u32) -> Option<usize> {
+    (1..MANY_METRICS).find(|metrics| fewest_pairs(metrics + 1) > pairs)
 }
 
 /// How many commits are suspected how much, and why.
@@ -265,6 +292,9 @@ fn write(text: &mut Text, answer: Answer<'_>) -> std::fmt::Result {
             String::new()
         }
     )?;
+    if let JobSpec::Pairwise(spec) = plan.spec() {
+        write_most_metrics(text, spec.pairs)?;
+    }
     write_prior(text, prior)?;
     if scatter.failure_rate > 0.0 {
         writeln!(

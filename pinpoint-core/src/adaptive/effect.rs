@@ -63,6 +63,8 @@ pub(crate) fn of_values(
         confidence,
         before,
         after,
+        before_failure: None,
+        after_failure: None,
     })
 }
 

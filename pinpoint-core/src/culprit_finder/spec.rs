@@ -7,7 +7,7 @@ use crate::pairwise::check_pairs;
 use crate::{BisectionSpec, PairwiseSpec, Range, SpecError, Strategy};
 
 /// The version of [`CulpritFinderSpec`] that this library writes. It reads all up to it.
-pub const CULPRIT_FINDER_SPEC_VERSION: u32 = 2;
+pub const CULPRIT_FINDER_SPEC_VERSION: u32 = 3;
 
 /// Runs of each end with which the search of the reference begins.
 const ATTEMPTS: u32 = 20;
@@ -72,6 +72,8 @@ impl CulpritFinderSpec {
             retry: self.bisection.retry.clone(),
             // As the search, which knows them since this version.
             skip_same_builds: self.bisection.version >= 3,
+            // As the strategy, and as in jobs of earlier versions.
+            published: self.bisection.strategy == Strategy::Pinpoint || self.version < 3,
             ..PairwiseSpec::unnamed()
         };
         match &self.bisection.range {

@@ -290,6 +290,9 @@ impl Naming<'_> {
             experiment: side(Position::Higher, experiment).await?,
             metric: self.measured(),
             functional: outcome.functional,
+            base_failure: outcome.base_failure,
+            experiment_failure: outcome.experiment_failure,
+            pairs_needed: outcome.pairs_needed,
             moved: count(ChartComparison::moved),
             improved: count(ChartComparison::improved),
             charts: (outcome.charts.into_iter())

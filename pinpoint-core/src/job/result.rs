@@ -2,7 +2,7 @@
 //! every frontend shows it.
 
 use crate::{
-    ChartComparison, CombinedCommit, Commit, Comparison, DependencyChange, Effect,
+    ChartComparison, CombinedCommit, Commit, CommonFailure, Comparison, DependencyChange, Effect,
     FunctionalComparison, JobState, MeasuredMetric, PairwiseOutcome, PairwiseStatus, Posterior,
     Skipped, Status, Stopped, Unchanged, Unmeasured, Variant,
 };
@@ -136,6 +136,12 @@ pub struct PairwiseResult {
     pub metric: Option<MeasuredMetric>,
     /// The comparison of the failures of runs.
     pub functional: Option<FunctionalComparison>,
+    /// The commonest reason why runs of the base failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_failure: Option<CommonFailure>,
+    /// The commonest reason why runs of the experiment failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experiment_failure: Option<CommonFailure>,
     /// Every chart.
     pub charts: Vec<NamedChart>,
     /// The number of charts that moved, for the worse or where the direction of
@@ -149,6 +155,10 @@ pub struct PairwiseResult {
     pub only_experiment: Vec<String>,
     /// Pairs of runs that were made.
     pub pairs: u32,
+    /// The fewest pairs in which a change of one of so many charts could have been found.
+    /// Absent where there were enough, or one was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs_needed: Option<u32>,
     /// Pairs that were planned.
     pub pairs_planned: u32,
     /// It ended before the last pair because a difference was certain.

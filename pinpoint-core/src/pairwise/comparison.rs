@@ -9,14 +9,15 @@
 use std::collections::BTreeMap;
 
 use pinpoint_compare::{
-    CompareError, FunctionalComparison, Scratch, Verdict, benjamini_hochberg, compare_functional,
-    compare_pairwise_with, median,
+    CompareError, FunctionalComparison, LOW_THRESHOLD, Scratch, Verdict, benjamini_hochberg,
+    compare_functional, compare_pairwise_pinpoint_with, compare_pairwise_with, least_p_value,
+    median,
 };
 
 use super::columns::{Columns, Intact};
-use super::outcome::{ChartComparison, PairwiseStatus};
+use super::outcome::{ChartComparison, PairwiseStatus, fewest_pairs};
 use super::spec::PairwiseSpec;
-use crate::PairedRun;
+use crate::{CommonFailure, PairedRun};
 
 /// A pair that was run.
 #[derive(Debug, Clone)]
@@ -52,7 +53,10 @@ fn value(run: &PairedRun, chart: &str) -> Option<f64> {
 #[derive(Default)]
 pub(super) struct Findings {
     pub(super) functional: Option<FunctionalComparison>,
+    pub(super) base_failure: Option<CommonFailure>,
+    pub(super) experiment_failure: Option<CommonFailure>,
     pub(super) charts: Vec<ChartComparison>,
+    pub(super) pairs_needed: Option<u32>,
     pub(super) only_base: Vec<String>,
     pub(super) only_experiment: Vec<String>,
 }
@@ -83,8 +87,17 @@ impl Findings {
                 chart.adjusted_p_value = adjusted.next();
             }
         }
+        // Outcomes of earlier versions stay as they were.
+        let says_why = spec.version >= 3;
+        let why = |side: fn(&Pair) -> &PairedRun| {
+            let pairs = pairs.iter().filter(|_| says_why);
+            CommonFailure::of(pairs.filter_map(|pair| side(pair).failure.as_deref()))
+        };
         Ok(Self {
             functional,
+            base_failure: why(|pair| &pair.base),
+            experiment_failure: why(|pair| &pair.experiment),
+            pairs_needed: pairs_needed(&compared).filter(|_| !spec.is_published()),
             charts: compared,
             only_base: columns.of_one(true),
             only_experiment: columns.of_one(false),
@@ -96,6 +109,8 @@ impl Findings {
         let functional = (self.functional.as_ref()).map_or(Verdict::Unknown, |it| it.verdict);
         if functional == Verdict::Different || self.charts.iter().any(ChartComparison::moved) {
             PairwiseStatus::Different
+        } else if self.pairs_needed.is_some() {
+            PairwiseStatus::Unknown
         } else if functional == Verdict::Same
             && self.charts.iter().any(|chart| chart.comparison.is_some())
         {
@@ -104,6 +119,21 @@ impl Findings {
             PairwiseStatus::Unknown
         }
     }
+}
+
+/// The pairs that were needed to find a change of one chart, where none was found and some chart
+/// had too few of them. Where no value of it differs, more pairs are not needed.
+fn pairs_needed(charts: &[ChartComparison]) -> Option<u32> {
+    if charts.iter().any(|chart| chart.moved() || chart.improved()) {
+        return None;
+    }
+    let compared = charts.iter().filter_map(|chart| chart.comparison.as_ref());
+    let count = compared.clone().count();
+    let has_too_few = |pairs: usize| least_p_value(pairs) * (count as f64) >= LOW_THRESHOLD;
+    let too_few = compared
+        .filter(|comparison| comparison.original.nonzero > 0 && has_too_few(comparison.pairs))
+        .count();
+    (too_few > 0).then(|| fewest_pairs(count))
 }
 
 fn compare_chart(
@@ -121,8 +151,11 @@ fn compare_chart(
     let compared = if balanced.is_empty() {
         Err("no two pairs of opposite order have values on both sides".to_owned())
     } else {
-        compare_pairwise_with(&base, &experiment, direction, scratch)
-            .map_err(|error| error.to_string())
+        let compare = match spec.is_published() {
+            true => compare_pairwise_pinpoint_with,
+            false => compare_pairwise_with,
+        };
+        compare(&base, &experiment, direction, scratch).map_err(|error| error.to_string())
     };
     let (comparison, error) = match compared {
         Ok(comparison) => (Some(comparison), None),

@@ -16,7 +16,7 @@ use self::columns::Columns;
 use self::comparison::{Findings, Pair};
 use self::early_stopping::EarlyStopping;
 pub use self::outcome::{
-    ChartComparison, PAIRWISE_OUTCOME_VERSION, PairwiseOutcome, PairwiseStatus,
+    ChartComparison, PAIRWISE_OUTCOME_VERSION, PairwiseOutcome, PairwiseStatus, fewest_pairs,
 };
 pub(crate) use self::spec::check_pairs;
 pub use self::spec::{PAIRWISE_SPEC_VERSION, PairwiseSpec, Sides};
@@ -44,7 +44,8 @@ use crate::{
 /// ([`compare_pairwise`](pinpoint_compare::compare_pairwise)): pairs in which a run
 /// gave no value for the chart are dropped, and then, earliest first, pairs of the
 /// order of which there are more. A chart moved if its p-value, adjusted for the
-/// number of charts, is below 0.05.
+/// number of charts, is below 0.05. Where so few pairs could not have shown a change of one
+/// chart among so many, the status is unknown, and not the same.
 ///
 /// # Early stopping
 ///
@@ -399,6 +400,9 @@ impl Pairwise {
                 && !self.skips_pairs(),
             stopped,
             functional: findings.functional,
+            base_failure: findings.base_failure,
+            experiment_failure: findings.experiment_failure,
+            pairs_needed: findings.pairs_needed,
             charts: findings.charts,
             only_base: findings.only_base,
             only_experiment: findings.only_experiment,

@@ -1,11 +1,11 @@
 //! The findings of a pairwise comparison, with their evidence.
 
 use pinpoint_compare::{
-    Direction, FunctionalComparison, LOW_THRESHOLD, PairwiseComparison, Verdict,
+    Direction, FunctionalComparison, LOW_THRESHOLD, PairwiseComparison, Verdict, least_p_value,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::Stopped;
+use crate::{CommonFailure, Stopped};
 
 /// The version of [`PairwiseOutcome`] that this library writes.
 pub const PAIRWISE_OUTCOME_VERSION: u32 = 1;
@@ -21,12 +21,22 @@ pub struct PairwiseOutcome {
     pub stopped: Stopped,
     /// The comparison of failures; absent when there were no runs.
     pub functional: Option<FunctionalComparison>,
+    /// The commonest reason why runs of the base failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_failure: Option<CommonFailure>,
+    /// The commonest reason why runs of the experiment failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experiment_failure: Option<CommonFailure>,
     /// The comparison of values, for every chart that both sides have, by name.
     pub charts: Vec<ChartComparison>,
     /// Charts that only the base has.
     pub only_base: Vec<String>,
     /// Charts that only the experiment has.
     pub only_experiment: Vec<String>,
+    /// The fewest pairs in which a change of one of so many charts could have been found.
+    /// Absent where there were enough, or one was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs_needed: Option<u32>,
     /// Pairs that were asked for at first.
     pub pairs_planned: u32,
     /// Pairs that were run, failed ones included.
@@ -48,7 +58,7 @@ pub enum PairwiseStatus {
     /// No difference was found, or only one for the better. Without any pairs: the builds
     /// are the same.
     Same,
-    /// There was too little to compare.
+    /// There was too little to compare: no values, or too few pairs for so many charts.
     Unknown,
     /// It could not be carried out.
     Failed,
@@ -93,6 +103,16 @@ impl ChartComparison {
             && (self.comparison.as_ref()).is_some_and(|comparison| comparison.is_improvement)
     }
 
+    /// True when the chart is neither the same nor found to have moved: it differs by itself but
+    /// not among so many charts, or there were too few pairs.
+    pub fn is_undecided(&self) -> bool {
+        let alone = match self.verdict() {
+            Verdict::Different | Verdict::Unknown => true,
+            Verdict::Same | Verdict::Nil => false,
+        };
+        alone && !self.is_significant()
+    }
+
     /// The verdict on this chart alone, as if there were no others.
     pub fn verdict(&self) -> Verdict {
         (self.comparison.as_ref()).map_or(Verdict::Nil, |comparison| comparison.verdict)
@@ -101,4 +121,19 @@ impl ChartComparison {
     fn is_significant(&self) -> bool {
         self.adjusted_p_value.is_some_and(|p| p < LOW_THRESHOLD)
     }
+}
+
+/// The fewest pairs, an even number, in which a change of one chart among so many can be found.
+/// Its p-value is at least that of so many pairs, and its adjusted one that times the number of
+/// charts.
+///
+/// ```
+/// use pinpoint_core::fewest_pairs;
+///
+/// assert_eq!([1, 2, 6, 7, 100].map(fewest_pairs), [6, 8, 8, 10, 12]);
+/// ```
+pub fn fewest_pairs(charts: usize) -> u32 {
+    let is_enough = |pairs: &u32| least_p_value(*pairs as usize) * (charts as f64) < LOW_THRESHOLD;
+    // Of more charts than any memory holds, 200 pairs are enough.
+    (2..200).step_by(2).find(is_enough).unwrap_or(200)
 }

@@ -9,7 +9,10 @@ use crate::aggregate::Aggregate;
 use crate::{CombinedCommit, Limits, RetryPolicy, SpecError, Variant};
 
 /// The version of [`PairwiseSpec`] that this library writes. It reads all up to it.
-pub const PAIRWISE_SPEC_VERSION: u32 = 2;
+pub const PAIRWISE_SPEC_VERSION: u32 = 3;
+
+/// The last version whose comparisons are those that Pinpoint publishes.
+const PUBLISHED_VERSION: u32 = 2;
 
 /// A comparison of two commits in pairs of runs: its sides, its charts, its size.
 ///
@@ -53,6 +56,11 @@ pub struct PairwiseSpec {
     /// one pair may be enough, and any number of them is accepted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub profiled: bool,
+    /// True to compare as Pinpoint publishes its decisions
+    /// ([`compare_pairwise_pinpoint`](pinpoint_compare::compare_pairwise_pinpoint)), ties and
+    /// all; so are jobs of earlier versions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub published: bool,
     /// Decides which pairs begin with the base.
     pub seed: u64,
     /// The longest the job may take, in milliseconds.
@@ -104,6 +112,7 @@ impl PairwiseSpec {
             early_stopping: false,
             skip_same_builds: false,
             profiled: false,
+            published: false,
             seed: 0,
             max_time: None,
             retry: RetryPolicy::default(),
@@ -118,6 +127,11 @@ impl PairwiseSpec {
             .get(chart)
             .copied()
             .unwrap_or(self.direction)
+    }
+
+    /// True when it is compared as Pinpoint publishes its decisions.
+    pub(crate) fn is_published(&self) -> bool {
+        self.published || self.version <= PUBLISHED_VERSION
     }
 
     pub(crate) fn ends(&self) -> Option<(&CombinedCommit, &CombinedCommit)> {

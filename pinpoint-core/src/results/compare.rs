@@ -31,11 +31,6 @@ use crate::{Direction, Interval, Magnitude, Series, Verdict, direction_of};
 /// The confidence of the intervals of pairs, which the pairwise rule fixes.
 const PAIRED_CONFIDENCE: f64 = 0.95;
 
-/// The exact p of Wilcoxon's test is at least 2/2ⁿ, which is above 0.05 for fewer
-/// pairs that differ, whatever they are. (With ties p is approximate, and can be
-/// smaller than that.)
-const FEWEST_PAIRS: usize = 6;
-
 /// The charts of one result, by name.
 type Charts = BTreeMap<String, Series>;
 
@@ -214,6 +209,7 @@ pub fn compare(
             .collect()
     };
     let (in_control, in_treatment) = (names(controls), names(treatments));
+    let in_both = in_control.intersection(&in_treatment).count();
     let mut charts = Vec::new();
     let mut different_units = Vec::new();
     for name in in_control.intersection(&in_treatment) {
@@ -226,7 +222,7 @@ pub fn compare(
         };
         // Of pairs all may have been incomplete.
         if !values.control.is_empty() && !values.treatment.is_empty() {
-            let chart = compared(name, values, options);
+            let chart = compared(name, values, in_both, options);
             charts.push(chart.map_err(|source| CompareResultsError::Chart {
                 chart: name.clone(),
                 source,
@@ -331,6 +327,7 @@ fn gather(
 fn compared(
     name: &str,
     values: Values,
+    charts: usize,
     options: &CompareOptions,
 ) -> Result<ComparedChart, CompareError> {
     let Values {
@@ -350,7 +347,7 @@ fn compared(
     let (verdict, p_value, change, change_percent);
     if options.paired {
         let pairs = compare_pairwise(&control, &treatment, Direction::Unknown)?;
-        verdict = verdict_of_pairs(&pairs);
+        verdict = verdict_of_pairs(&pairs, charts);
         p_value = Some(pairs.p_value);
         change = None;
         change_percent = pairs.estimate.map(|estimate| Change {
@@ -392,17 +389,16 @@ fn compared(
     })
 }
 
-/// The rule of pairs never gives `unknown`. Too few pairs can show neither a difference
-/// nor its absence, and where all of the interval is on one side, `same` would claim too
-/// much.
-fn verdict_of_pairs(pairs: &PairwiseComparison) -> Verdict {
-    let too_few = (1..FEWEST_PAIRS).contains(&pairs.original.nonzero);
+/// Where all of the interval is on one side, `same` would claim too much; and so it would of pairs
+/// that differ, but are too few to show a change of one chart among so many.
+fn verdict_of_pairs(pairs: &PairwiseComparison, charts: usize) -> Verdict {
     let one_sided = pairs
         .interval
         .is_some_and(|interval| !interval.contains(0.0));
+    let too_few =
+        pairs.original.nonzero > 0 && pairs.least_p_value() * charts as f64 >= LOW_THRESHOLD;
     match pairs.verdict {
-        _ if too_few => Verdict::Unknown,
-        Verdict::Same if one_sided => Verdict::Unknown,
+        Verdict::Same if one_sided || too_few => Verdict::Unknown,
         verdict => verdict,
     }
 }
@@ -536,5 +532,37 @@ mod tests {
         assert_eq!(charts[4].p_value_adjusted, None);
         let improvements: Vec<_> = charts.iter().map(|chart| chart.improvement).collect();
         assert_eq!(improvements, [Some(false), None, None, None, None]);
+    }
+
+    /// Six pairs can't show that one of two charts changed; where nothing differs, they need not.
+    #[test]
+    fn few_pairs_of_several_charts_are_undecided() {
+        let charts = |values: &[(&str, f64)]| -> Vec<Charts> {
+            let series = |value: f64| Series {
+                values: vec![value],
+                ..Series::default()
+            };
+            (0..6)
+                .map(|pair| {
+                    let of = |(name, value): &(&str, f64)| {
+                        let factor = 1.0 + 0.001 * f64::from(pair);
+                        ((*name).to_owned(), series(value * factor))
+                    };
+                    values.iter().map(of).collect()
+                })
+                .collect()
+        };
+        let verdicts = |after: &[(&str, f64)]| -> Vec<Verdict> {
+            let options = CompareOptions {
+                paired: true,
+                ..CompareOptions::default()
+            };
+            let before = charts(&[("a", 10.0), ("b", 20.0)]);
+            let found = compare(&before, &charts(after), &options).unwrap();
+            found.charts.iter().map(|chart| chart.verdict).collect()
+        };
+        assert_eq!(verdicts(&[("a", 13.0)]), [Verdict::Different]);
+        let of_two = verdicts(&[("a", 13.0), ("b", 20.0)]);
+        assert_eq!(of_two, [Verdict::Unknown, Verdict::Same]);
     }
 }

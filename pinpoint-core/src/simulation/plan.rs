@@ -76,9 +76,6 @@ pub enum PlanError {
         /// The number of pairs.
         pairs: u32,
     },
-    /// Pairs are compared in percent, which negative values have no place in.
-    #[error("some of the values are below 0, and such values can't be compared in pairs")]
-    Negative,
 }
 
 impl Plan {
@@ -145,7 +142,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// When the size can't be searched, or the values can't be compared in pairs.
+    /// When the size can't be searched.
     pub fn estimate(
         &self,
         scatter: &Scatter,
@@ -161,16 +158,13 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// When the size can't be searched, or the values can't be compared in pairs.
+    /// When the size can't be searched.
     pub fn estimate_while(
         &self,
         scatter: &Scatter,
         magnitude: Option<f64>,
         is_wanted: impl Fn() -> bool + Sync,
     ) -> Result<Option<Vec<Estimate>>, PlanError> {
-        if scatter.has_negative && pairs_of(&self.spec).is_some() {
-            return Err(PlanError::Negative);
-        }
         let spec = self.spec_for(scatter, magnitude);
         // A change for the worse, where that is known.
         let sign = match scatter.direction {
@@ -394,15 +388,14 @@ mod tests {
         ] {
             assert_eq!(Plan::new(1, spec).unwrap_err(), expected);
         }
-        let values = vec![-1.0, 2.0, 3.0, 4.0, 5.0];
-        let scatter = Scatter::of_values(values, None).unwrap();
         let plan = Plan::new(1, pairs(6)).unwrap();
-        let refused = plan.estimate(&scatter, None).unwrap_err();
-        assert_eq!(refused, PlanError::Negative);
-        // Noise that is so large that values would be below 0 gives none.
+        // Noise that is so large that values are below 0, and values that are.
         let noise = Scatter::normal(Magnitude::Percent(100.0)).unwrap();
         let estimates = plan.estimate(&noise, None).unwrap();
         assert_eq!(estimates.len(), 5);
+        let values = vec![-1.0, 2.0, 3.0, 4.0, 5.0];
+        let scatter = Scatter::of_values(values, None).unwrap();
+        assert_eq!(plan.estimate(&scatter, None).unwrap().len(), 5);
     }
 
     #[test]

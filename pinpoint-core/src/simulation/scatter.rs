@@ -18,8 +18,6 @@ pub struct Scatter {
     pub(super) level: f64,
     /// The size of 1 in the simulation in [`unit`](Self::unit).
     pub(super) scale: f64,
-    /// Of the values that it was learned from, some are below 0.
-    pub(super) has_negative: bool,
     /// The interquartile range of the values of one commit.
     pub interquartile_range: f64,
     /// The unit of the interquartile range, and of changes.
@@ -85,7 +83,6 @@ impl Scatter {
             noise: Noise::Normal,
             level,
             scale: size,
-            has_negative: false,
             interquartile_range: size,
             unit,
             median: None,
@@ -116,7 +113,6 @@ impl Scatter {
             noise: Noise::Measured(values.iter().map(|value| value - median).collect()),
             level: median,
             scale: 1.0,
-            has_negative: values[0] < 0.0,
             interquartile_range,
             direction: direction_of(Direction::Unknown, unit.as_deref()),
             unit: ScatterUnit::Metric(unit),

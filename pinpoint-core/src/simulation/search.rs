@@ -125,8 +125,6 @@ impl Scenario {
     /// Compares the two ends of this world in pairs of runs: to say that they differ is to
     /// name the bad end as the culprit. The seed of the spec does not count.
     ///
-    /// A value below 0 counts as 0, since pairs are compared in percent.
-    ///
     /// Errors: as [`Pairwise::new`].
     pub fn compare(&self, spec: &PairwiseSpec, seed: u64) -> Result<Trial, SpecError> {
         let mut random = SplitMix64::new(seed);
@@ -139,7 +137,7 @@ impl Scenario {
     }
 
     /// As [`Scenario::search`], with a culprit finder. Culprits that it could not confirm are
-    /// candidates. A value of a pair below 0 counts as 0.
+    /// candidates.
     ///
     /// Errors: as [`CulpritFinder::new`].
     pub fn find_culprit(&self, spec: &CulpritFinderSpec, seed: u64) -> Result<Trial, SpecError> {
@@ -277,7 +275,7 @@ impl<'a, M: Machine> Simulation<'a, M> {
     fn paired_run(&mut self, commit: Position, bot: Option<usize>) -> PairedRun {
         let started = self.elapsed;
         let value = self.value(commit, bot);
-        let of_chart = |value: f64| (self.chart.clone(), vec![value.max(0.0)]);
+        let of_chart = |value: f64| (self.chart.clone(), vec![value]);
         PairedRun {
             started,
             values: value.map(of_chart).into_iter().collect(),

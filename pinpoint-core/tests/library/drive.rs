@@ -718,6 +718,10 @@ async fn runs_without_a_usable_value_are_failed_runs_with_a_reason() {
         let mut journal = Memory::default();
         let outcome = finish(&spec, &world, &mut journal).await;
         assert_eq!(outcome.status, Status::CulpritFound, "{expected}");
+        let effect = &outcome.culprits[0].effect;
+        assert_eq!(effect.before_failure, None);
+        let why = effect.after_failure.as_ref().unwrap();
+        assert!(why.reason.starts_with(expected) && why.runs == why.failed);
         // The written records can be read, and give the reason.
         let reasons: Vec<String> = (journal.read().into_iter())
             .filter_map(|record| match record {

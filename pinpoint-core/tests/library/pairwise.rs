@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::walk::{Walk, check_replay, failed, gave, state, steps};
 use pinpoint_core::{
-    Action, CombinedCommit, Commit, Direction, Event, Machine, PairedRun, Pairwise,
+    Action, CombinedCommit, Commit, CommonFailure, Direction, Event, Machine, PairedRun, Pairwise,
     PairwiseOutcome, PairwiseSpec, PairwiseStatus, Position, SpecError, Stopped, Task, Verdict,
 };
 use proptest::prelude::*;
@@ -178,6 +178,124 @@ fn failures_are_compared_first() {
     assert_eq!(outcome.only_experiment, ["time"]);
 }
 
+/// The commonest reason on each side, and its share.
+#[test]
+fn failing_sides_say_why() {
+    let because = |reason: &str| PairedRun {
+        failure: Some(reason.to_owned()),
+        ..failed()
+    };
+    let outcome = compare(spec(), |index| {
+        let base = match index {
+            3 => because("took longer than 10 s"),
+            _ => gave(10.0),
+        };
+        let reason = match index % 3 {
+            0 => "exit code 1",
+            _ => "gave no value for `time`",
+        };
+        (base, because(reason))
+    });
+    assert_eq!(outcome.status, PairwiseStatus::Different);
+    let failure = |reason: &str, runs, failed| {
+        Some(CommonFailure {
+            reason: reason.to_owned(),
+            runs,
+            failed,
+        })
+    };
+    assert_eq!(
+        (outcome.base_failure, outcome.experiment_failure),
+        (
+            failure("took longer than 10 s", 1, 1),
+            failure("gave no value for `time`", 20, 30)
+        )
+    );
+}
+
+/// Six pairs can give p = 0.031, and 0.094 once it is adjusted for three charts.
+#[test]
+fn too_few_pairs_for_so_many_charts_are_not_the_same() {
+    let run = |index: u32, side: u32| {
+        let slower = f64::from(side) * 3.0;
+        charts(&[
+            ("a", 10.0 + slower + noise(index, side)),
+            ("b", 10.0 + noise(index, 2 + side)),
+            ("c", 10.0 + noise(index, 4 + side)),
+        ])
+    };
+    let with = |pairs| PairwiseSpec { pairs, ..spec() };
+    let outcome = compare(with(6), |index| (run(index, 0), run(index, 1)));
+    assert_eq!(
+        (outcome.status, outcome.pairs_needed),
+        (PairwiseStatus::Unknown, Some(8))
+    );
+    assert!(outcome.charts[0].is_undecided() && !outcome.charts[1].is_undecided());
+    let outcome = compare(with(8), |index| (run(index, 0), run(index, 1)));
+    assert_eq!(
+        (outcome.status, outcome.pairs_needed),
+        (PairwiseStatus::Different, None)
+    );
+    let same = compare(with(8), |index| (run(index, 0), run(index + 100, 0)));
+    assert_eq!(
+        (same.status, same.pairs_needed),
+        (PairwiseStatus::Same, None)
+    );
+    // One chart alone needs no more than six.
+    let one = PairwiseSpec {
+        chart: Some("a".into()),
+        ..with(6)
+    };
+    let outcome = compare(one, |index| (run(index, 0), run(index, 1)));
+    assert_eq!(outcome.status, PairwiseStatus::Different);
+    // Where no value differs, more pairs would show nothing else.
+    let equal = charts(&[("a", 1.0), ("b", 2.0), ("c", 3.0)]);
+    let outcome = compare(with(6), |_| (equal.clone(), equal.clone()));
+    assert_eq!(
+        (outcome.status, outcome.pairs_needed),
+        (PairwiseStatus::Same, None)
+    );
+    // Too few are left of six when two of them failed.
+    let outcome = compare(
+        PairwiseSpec {
+            chart: Some("a".into()),
+            ..with(6)
+        },
+        |index| match index {
+            0 | 1 => (failed(), failed()),
+            _ => (run(index, 0), run(index, 1)),
+        },
+    );
+    assert_eq!(
+        (outcome.status, outcome.pairs_needed),
+        (PairwiseStatus::Unknown, Some(6))
+    );
+}
+
+/// Values below 0 are compared in jobs of this version, and refused as Pinpoint publishes it.
+#[test]
+fn negative_values_are_compared() {
+    let run = |index: u32, side: u32| gave(-10.0 - f64::from(side) - noise(index, side));
+    let outcome = compare(spec(), |index| (run(index, 0), run(index, 1)));
+    assert_eq!(outcome.status, PairwiseStatus::Different);
+    let estimate = outcome.charts[0].comparison.as_ref().unwrap().estimate;
+    assert!((estimate.unwrap() + 10.0).abs() < 0.1, "{estimate:?}");
+    for published in [
+        PairwiseSpec {
+            published: true,
+            ..spec()
+        },
+        PairwiseSpec {
+            version: 2,
+            ..spec()
+        },
+    ] {
+        let outcome = compare(published, |index| (run(index, 0), run(index, 1)));
+        assert_eq!(outcome.status, PairwiseStatus::Unknown);
+        assert!(outcome.charts[0].error.is_some());
+    }
+}
+
 #[test]
 fn each_chart_drops_its_own_pairs_and_then_the_earliest_of_the_surplus_order() {
     // `rare` is missing in some runs, on one side or the other.
@@ -284,7 +402,12 @@ fn many_charts_are_adjusted_for_their_number_and_named_where_one_side_lacks_them
 
 #[test]
 fn a_chart_that_can_not_be_compared_says_why() {
-    let outcome = compare(spec(), |index| {
+    // As Pinpoint publishes it, values below 0 can't be compared.
+    let published = || PairwiseSpec {
+        published: true,
+        ..spec()
+    };
+    let outcome = compare(published(), |index| {
         (
             charts(&[("balance", -1.0), ("time", 10.0 + noise(index, 1))]),
             charts(&[("balance", 1.0), ("time", 11.0 + noise(index, 2))]),
@@ -306,7 +429,7 @@ fn a_chart_that_can_not_be_compared_says_why() {
     assert!(outcome.charts[1].moved());
 
     // Alone, it decides nothing.
-    let outcome = compare(spec(), |_| {
+    let outcome = compare(published(), |_| {
         (charts(&[("balance", -1.0)]), charts(&[("balance", 1.0)]))
     });
     assert_eq!(outcome.status, PairwiseStatus::Unknown);

@@ -106,3 +106,38 @@ fn a_comparison_so_far_is_the_outcome_of_one_that_is_canceled() {
         finder.outcome.verification
     );
 }
+
+/// Writes the journals of the newest version from those before it: the same question and events,
+/// and the outcome that they lead to now.
+#[test]
+#[ignore = "for who raises a version"]
+fn record_the_newest_version() {
+    fn record<M>(beginning: &str, version: u32, begin: impl Fn(serde_json::Value) -> M)
+    where
+        M: Machine<Outcome: serde::Serialize>,
+    {
+        let mut journal: serde_json::Value = stored(&format!("{beginning}{}.json", version - 1));
+        journal["spec"]["version"] = version.into();
+        let mut machine = begin(journal["spec"].clone());
+        let events: Vec<Event> = serde_json::from_value(journal["events"].clone()).unwrap();
+        for event in events {
+            machine.handle(event).unwrap();
+        }
+        let outcome = machine.outcome().expect("its events lead to an outcome");
+        journal["outcome"] = serde_json::to_value(outcome).unwrap();
+        let path = format!(
+            "{}/tests/journals/{beginning}{version}.json",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        std::fs::write(path, serde_json::to_string(&journal).unwrap() + "\n").unwrap();
+    }
+    let bisection = |spec| Bisection::new(serde_json::from_value(spec).unwrap()).unwrap();
+    record("adaptive-", SPEC_VERSION, bisection);
+    record("pinpoint-", SPEC_VERSION, bisection);
+    record("pairwise-", PAIRWISE_SPEC_VERSION, |spec| {
+        Pairwise::new(serde_json::from_value(spec).unwrap()).unwrap()
+    });
+    record("culprit-finder-", CULPRIT_FINDER_SPEC_VERSION, |spec| {
+        CulpritFinder::new(serde_json::from_value(spec).unwrap()).unwrap()
+    });
+}

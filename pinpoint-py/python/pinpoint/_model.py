@@ -14,6 +14,8 @@ from ._results import (
     LargestChange,
     PairwiseOutcome,
     PairwiseStatus,
+    Posterior,
+    Span,
     Status,
     table,
 )
@@ -293,7 +295,7 @@ class JobOutcome(NamedTuple):
     skipped : tuple of (CombinedCommit, str)
         Commits that could not be used, and why.
     measurements : tuple of Measurement
-        What was measured, in the order of the first runs; the journal of the job says
+        What was measured, in the order of the commits; the journal of the job says
         so, and :meth:`from_json` knows of none.
     verification : PairwiseOutcome or None
         The comparison of the two ends; only :func:`culprit` makes one.
@@ -309,6 +311,9 @@ class JobOutcome(NamedTuple):
     merge_base : CombinedCommit or None
         Where the good end is not part of the bad end's history: what both come from. The
         search went back to it from the good end, and from there to the bad end.
+    posterior : Posterior or None
+        Where the next change is, as far as the runs tell; commits are numbered from 0, the
+        good end. Only for ``"adaptive"``.
     """
 
     job_id: str
@@ -331,6 +336,7 @@ class JobOutcome(NamedTuple):
     metric: MeasuredMetric | None = None
     warnings: tuple[str, ...] = ()
     merge_base: CombinedCommit | None = None
+    posterior: Posterior | None = None
 
     @classmethod
     def from_json(cls, text: str) -> JobOutcome:
@@ -362,6 +368,8 @@ class JobOutcome(NamedTuple):
                     interval.get("high"),
                     effect["before"],
                     effect["after"],
+                    _reason(effect.get("before_failure")),
+                    _reason(effect.get("after_failure")),
                 ),
                 # Older jobs have none of these.
                 found.get("undone", False),
@@ -395,6 +403,7 @@ class JobOutcome(NamedTuple):
             MeasuredMetric._of(document.get("metric")),
             tuple(document.get("warnings", ())),
             state(document["merge_base"]) if document.get("merge_base") else None,
+            _posterior(document.get("posterior")),
         )
 
     def _repr_html_(self) -> str:
@@ -420,6 +429,22 @@ def _read(of: Callable[[dict[str, Any]], T], text: str) -> T:
         return of(json.loads(_pinpoint.outcome_document(text)))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"this is no outcome of a job: {error!r}") from error
+
+
+def _reason(failure: dict[str, Any] | None) -> str | None:
+    return None if failure is None else str(failure["reason"])
+
+
+def _posterior(document: dict[str, Any] | None) -> Posterior | None:
+    """The posterior of a search, whose commits are numbered from the good end."""
+    if document is None:
+        return None
+    spans, last = [], 0
+    for span in document["spans"]:
+        first, last = last + 1, last + span["commits"]
+        spans.append(Span(first, last, span["probability"]))
+    largest = document.get("largest_change")
+    return Posterior(document["no_change"], tuple(spans), largest and LargestChange(**largest))
 
 
 def _side(document: dict[str, Any]) -> CombinedCommit:
@@ -463,6 +488,11 @@ class PairwiseJobOutcome(NamedTuple):
         The metric, or how all of them are read; None in outcomes of earlier versions.
     warnings : tuple of str
         What is to be known of the metrics and the runs, a sentence each.
+    pairs_needed : int or None
+        The fewest pairs in which a change of one of so many charts could have been
+        found; None where there were enough.
+    base_failure, experiment_failure : str or None
+        The commonest reason of failing runs on each side.
     """
 
     job_id: str
@@ -480,6 +510,9 @@ class PairwiseJobOutcome(NamedTuple):
     builds: int
     metric: MeasuredMetric | None = None
     warnings: tuple[str, ...] = ()
+    pairs_needed: int | None = None
+    base_failure: str | None = None
+    experiment_failure: str | None = None
 
     @classmethod
     def from_json(cls, text: str) -> PairwiseJobOutcome:
@@ -514,6 +547,9 @@ class PairwiseJobOutcome(NamedTuple):
             document["builds"],
             MeasuredMetric._of(document.get("metric")),
             tuple(document.get("warnings", ())),
+            found.pairs_needed,
+            found.base_failure,
+            found.experiment_failure,
         )
 
     def _repr_html_(self) -> str:

@@ -1,14 +1,19 @@
 """What the functions and searches of this package answer: frozen named tuples.
 
 Each compares, hashes and pickles as the tuple of its fields, unpacks into them,
-and has ``_asdict()``. In a notebook it is shown as a table.
+and has ``_asdict()``. In a notebook it is shown as a table. Results of single tests are
+pairs, as SciPy's are, and have the rest as attributes. A comparison is true if its
+sides are different.
 """
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Verdict = Literal["same", "different", "unknown", "nil"]
 Method = Literal["exact", "asymptotic", "pinpoint"]
@@ -33,8 +38,50 @@ def table(title: str, rows: Iterable[tuple[str, Any]]) -> str:
     return f"<table><caption>{html.escape(title)}</caption>{body}</table>"
 
 
-class MannWhitneyResult(NamedTuple):
+class _Test(NamedTuple):
+    statistic: float
+    pvalue: float
+
+
+class _TestResult(_Test):
+    """What a test found: a pair, ``statistic, pvalue``, with further attributes."""
+
+    _title: ClassVar[str]
+    _further: ClassVar[tuple[str, ...]]
+
+    def __new__(cls, statistic: float, pvalue: float, *further: Any, **named: Any) -> Self:
+        if len(further) + len(named) != len(cls._further):
+            raise TypeError(f"{cls.__name__} takes statistic, pvalue, {', '.join(cls._further)}")
+        found = super().__new__(cls, statistic, pvalue)
+        found.__dict__.update(zip(cls._further, further))
+        found.__dict__.update(named)
+        return found
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is frozen")
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self._asdict().values())
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
+        return f"{type(self).__name__}({fields})"
+
+    def _asdict(self) -> dict[str, Any]:
+        further = {name: self.__dict__[name] for name in self._further}
+        return {"statistic": self.statistic, "pvalue": self.pvalue, **further}
+
+    def _replace(self, **fields: Any) -> Self:
+        return type(self)(**{**self._asdict(), **fields})
+
+    def _repr_html_(self) -> str:
+        return table(self._title, self._asdict().items())
+
+
+class MannWhitneyResult(_TestResult):
     """What :func:`mann_whitney_u` found.
+
+    It unpacks as SciPy's: ``statistic, pvalue = mann_whitney_u(a, b)``.
 
     Attributes
     ----------
@@ -46,16 +93,15 @@ class MannWhitneyResult(NamedTuple):
         The method taken: ``"exact"``, ``"asymptotic"`` or ``"pinpoint"``.
     """
 
-    statistic: float
-    pvalue: float
+    _title = "Mann-Whitney U"
+    _further = ("method",)
     method: Method
 
-    def _repr_html_(self) -> str:
-        return table("Mann-Whitney U", self._asdict().items())
 
-
-class KolmogorovSmirnovResult(NamedTuple):
+class KolmogorovSmirnovResult(_TestResult):
     """What :func:`ks_2samp` found.
+
+    It unpacks as SciPy's: ``statistic, pvalue = ks_2samp(a, b)``.
 
     Attributes
     ----------
@@ -67,38 +113,43 @@ class KolmogorovSmirnovResult(NamedTuple):
         The method taken: ``"exact"``, ``"asymptotic"`` or ``"pinpoint"``.
     """
 
-    statistic: float
-    pvalue: float
+    _title = "Kolmogorov-Smirnov"
+    _further = ("method",)
     method: Method
 
-    def _repr_html_(self) -> str:
-        return table("Kolmogorov-Smirnov", self._asdict().items())
 
-
-class WilcoxonResult(NamedTuple):
+class WilcoxonResult(_TestResult):
     """What :func:`wilcoxon` found.
+
+    It unpacks as SciPy's: ``statistic, pvalue = wilcoxon(x, y)``.
 
     Attributes
     ----------
     statistic : float
         V: the sum of the ranks of positive differences.
-    pvalue : float or None
-        The p-value; None when every difference is 0.
+    pvalue : float
+        The p-value; 1 when every difference is 0, and NaN then with
+        ``method="pinpoint"``.
     estimate : float or None
-        The pseudomedian of the differences, in the unit of the values.
+        The pseudomedian of the differences, in the unit of the values. None only with
+        ``method="pinpoint"``, when every difference is 0.
     ci_low, ci_high : float or None
         Its confidence interval; infinite where an alternative leaves an end
         open, None where the sample is too small for one.
+    confidence : float or None
+        The level that the interval reaches: lower than the one asked for where so few
+        differences can't reach that, 0.75 for three. None without an interval.
+    method : str
+        The method taken: ``"exact"`` or ``"asymptotic"``.
     """
 
-    statistic: float
-    pvalue: float | None
+    _title = "Wilcoxon signed-rank"
+    _further = ("estimate", "ci_low", "ci_high", "confidence", "method")
     estimate: float | None
     ci_low: float | None
     ci_high: float | None
-
-    def _repr_html_(self) -> str:
-        return table("Wilcoxon signed-rank", self._asdict().items())
+    confidence: float | None
+    method: Method
 
 
 class PerformanceComparison(NamedTuple):
@@ -139,6 +190,10 @@ class PerformanceComparison(NamedTuple):
     is_improvement: bool
     effect_size: float | None
 
+    def __bool__(self) -> bool:
+        """True if the verdict is different."""
+        return self.verdict == "different"
+
     def _repr_html_(self) -> str:
         return table("Performance", self._asdict().items())
 
@@ -171,6 +226,10 @@ class FunctionalComparison(NamedTuple):
     mean_diff: float
     is_improvement: bool
 
+    def __bool__(self) -> bool:
+        """True if the verdict is different."""
+        return self.verdict == "different"
+
     def _repr_html_(self) -> str:
         return table("Failures", self._asdict().items())
 
@@ -181,13 +240,15 @@ class PairwiseComparison(NamedTuple):
     Attributes
     ----------
     verdict : str
-        ``"same"`` or ``"different"``.
+        ``"same"``, ``"different"``, or ``"unknown"``: pairs differ, and fewer than six
+        can't show whether that is chance.
     p_value : float
         p of the Wilcoxon signed-rank test; 1 when no pair differs.
     estimate : float or None
-        The change in percent of control; None when the control's median is 0.
+        The change in percent of control; None when the control's median is 0, or values
+        have both signs.
     ci_low, ci_high : float or None
-        Its 95 % interval; None where there is none.
+        Its 95 % interval; None where there is none, as for fewer than six pairs.
     control_median, treatment_median : float
         In the unit of the values.
     is_improvement : bool
@@ -196,7 +257,7 @@ class PairwiseComparison(NamedTuple):
         The pairs compared.
     """
 
-    verdict: Literal["same", "different"]
+    verdict: Literal["same", "different", "unknown"]
     p_value: float
     estimate: float | None
     ci_low: float | None
@@ -205,6 +266,10 @@ class PairwiseComparison(NamedTuple):
     treatment_median: float
     is_improvement: bool
     pairs: int
+
+    def __bool__(self) -> bool:
+        """True if the verdict is different."""
+        return self.verdict == "different"
 
     def _repr_html_(self) -> str:
         return table("Pairs", self._asdict().items())
@@ -224,6 +289,8 @@ class Effect(NamedTuple):
         Where it lies with the search's confidence; None for too few runs.
     before, after : float
         Median (rate of failures) of the older and of the newer commit.
+    before_failure, after_failure : str or None
+        The commonest reason of failing runs on each side, where they fail.
     """
 
     of: Literal["values", "failures"]
@@ -232,6 +299,8 @@ class Effect(NamedTuple):
     ci_high: float | None
     before: float
     after: float
+    before_failure: str | None = None
+    after_failure: str | None = None
 
     def _repr_html_(self) -> str:
         return table("Effect", self._asdict().items())
@@ -400,6 +469,11 @@ class PairwiseOutcome(NamedTuple):
         Pairs that were run.
     stopped_early : bool
         It ended before the last pair because a difference was certain.
+    pairs_needed : int or None
+        The fewest pairs in which a change of one of so many charts could have been
+        found; None where there were enough.
+    base_failure, experiment_failure : str or None
+        The commonest reason of failing runs on each side.
     """
 
     status: PairwiseStatus
@@ -408,6 +482,9 @@ class PairwiseOutcome(NamedTuple):
     functional: FunctionalComparison | None
     pairs: int
     stopped_early: bool
+    pairs_needed: int | None = None
+    base_failure: str | None = None
+    experiment_failure: str | None = None
 
     def _repr_html_(self) -> str:
         return table("Pairwise", self._asdict().items())

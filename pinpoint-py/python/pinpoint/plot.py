@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
+    from ._samples import Sample
+
 __all__ = ["bisection", "posterior", "samples"]
 
 
 def samples(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
+    a: Sample,
+    b: Sample,
     labels: Sequence[str] = ("a", "b"),
     unit: str | None = None,
     ax: Axes | None = None,
@@ -62,7 +64,7 @@ def samples(
 
 
 def bisection(outcome: JobOutcome, ax: Axes | None = None) -> Axes:
-    """The values of every commit that was measured, in the order of first runs.
+    """The values of every commit that was measured, in the order of the commits.
 
     Culprits are in another colour. Parameters and errors as for :func:`samples`.
     """
@@ -78,18 +80,36 @@ def bisection(outcome: JobOutcome, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def posterior(posterior: Posterior, ax: Axes | None = None) -> Axes:
+def posterior(posterior: Posterior | JobOutcome, ax: Axes | None = None) -> Axes:
     """The probability of each commit; of commits that no run tells apart, shared.
 
-    Parameters and errors as for :func:`samples`.
+    Parameters
+    ----------
+    posterior : Posterior or JobOutcome
+        The posterior of a search, or what :func:`pinpoint.bisect` found.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw.
+
+    Raises
+    ------
+    PinpointError
+        matplotlib is not installed.
+    ValueError
+        The outcome has no posterior: the strategy ``"pinpoint"`` keeps none.
     """
+    if isinstance(posterior, JobOutcome):
+        if posterior.posterior is None:
+            raise ValueError("this outcome has no posterior: only searches with the strategy 'adaptive' have one")
+        found = posterior.posterior
+    else:
+        found = posterior
     ax = _axes(ax)
-    for span in posterior.spans:
+    for span in found.spans:
         commits = span.last - span.first + 1
         ax.bar(span.first - 0.5, span.probability / commits, width=commits, align="edge", edgecolor="white")
     ax.set_xlabel("commit")
     ax.set_ylabel("probability")
-    ax.set_title(f"no change: {posterior.no_change:.1%}")
+    ax.set_title(f"no change: {found.no_change:.1%}")
     return ax
 
 

@@ -5,7 +5,7 @@ use pinpoint_backends::job::{JobError, kind_of, machine_of};
 use pinpoint_backends::store::{Job, JobStore};
 use pinpoint_core::Unmeasured;
 use pinpoint_core::{
-    Applied, CombinedCommit, Engine, Event, JobKind, Journal, PairedRun, Stopped, Task,
+    Applied, CombinedCommit, CommitOrder, Engine, Event, JobKind, Journal, PairedRun, Stopped, Task,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub(crate) fn explained(mut result: Value) -> Result<Value, serde_json::Error> {
     Ok(result)
 }
 
-/// What was measured, in the order of the first runs.
+/// What was measured, in the order of the commits.
 async fn measurements(store: &JobStore, job: &Job) -> Result<Vec<Measurement>, Failure> {
     let mut journal = store.journal(&job.id).await?;
     let records = journal.records().await?;
@@ -55,9 +55,11 @@ async fn measurements(store: &JobStore, job: &Job) -> Result<Vec<Measurement>, F
     let job = store.get(job.id.as_str()).await?;
     let machine = machine_of(&job, records.is_empty())?;
     let mut engine = Engine::new(journal.job(), machine);
-    let mut all: Vec<Measurement> = Vec::new();
+    let (mut all, mut places) = (Vec::<Measurement>::new(), Vec::new());
+    let mut order = CommitOrder::default();
     for record in records {
         let Applied { event, task } = engine.apply(&record).map_err(JobError::from)?;
+        task.iter().for_each(|task| order.add(task));
         let of = |run: PairedRun| run.failure.is_none().then_some(run.values);
         let runs = match (task, event) {
             (Some(Task::Run { commit, .. }), Some(Event::Ran { values, .. })) => {
@@ -87,6 +89,7 @@ async fn measurements(store: &JobStore, job: &Job) -> Result<Vec<Measurement>, F
                     values: Vec::new(),
                     failures: 0,
                 });
+                places.push(position);
                 all.len() - 1
             });
             match values {
@@ -95,5 +98,7 @@ async fn measurements(store: &JobStore, job: &Job) -> Result<Vec<Measurement>, F
             }
         }
     }
-    Ok(all)
+    let mut placed: Vec<_> = places.into_iter().zip(all).collect();
+    placed.sort_by_cached_key(|(position, _)| order.key(*position));
+    Ok(placed.into_iter().map(|(_, measured)| measured).collect())
 }

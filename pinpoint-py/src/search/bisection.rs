@@ -1,8 +1,8 @@
 //! `pinpoint.Bisection`.
 
 use pinpoint_core::{
-    self as engine, BisectionSpec, Effect, EffectOf, LargestChange, Machine, Magnitude, Posterior,
-    Range, SpecError, Status,
+    self as engine, BisectionSpec, Effect, EffectOf, LargestChange, Machine, Posterior, Range,
+    SpecError, Status,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
@@ -51,7 +51,7 @@ impl Bisection {
     fn new(
         commits: &Bound<'_, PyAny>,
         strategy: &str,
-        magnitude: Option<f64>,
+        magnitude: Option<&Bound<'_, PyAny>>,
         direction: &str,
         confidence: f64,
         max_runs: Option<&Bound<'_, PyAny>>,
@@ -64,7 +64,7 @@ impl Bisection {
         let between = arguments::between(arguments::commits(commits)?)?;
         let spec = BisectionSpec {
             strategy: arguments::strategy(strategy)?,
-            magnitude: arguments::magnitude(magnitude)?.map(Magnitude::Absolute),
+            magnitude: arguments::magnitude_or_percent(magnitude)?,
             direction: arguments::direction(direction)?,
             confidence,
             max_runs: arguments::optional_count("max_runs", max_runs)?,
@@ -216,7 +216,18 @@ pub(super) fn effect<'py>(py: Python<'py>, effect: &Effect) -> PyResult<Bound<'p
         EffectOf::Failures => "failures",
     };
     let (low, high) = ends(effect.interval);
-    let fields = (of, effect.estimate, low, high, effect.before, effect.after);
+    let [before, after] = [&effect.before_failure, &effect.after_failure]
+        .map(|failure| Some(failure.as_ref()?.reason.as_str()));
+    let fields = (
+        of,
+        effect.estimate,
+        low,
+        high,
+        effect.before,
+        effect.after,
+        before,
+        after,
+    );
     make(py, "Effect", fields)
 }
 

@@ -1,8 +1,7 @@
 //! `pinpoint.CulpritFinder`.
 
 use pinpoint_core::{
-    self as engine, BisectionSpec, CheckedCulprit, CulpritFinderSpec, Machine, Magnitude, Range,
-    SpecError,
+    self as engine, BisectionSpec, CheckedCulprit, CulpritFinderSpec, Machine, Range, SpecError,
 };
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -49,7 +48,7 @@ impl CulpritFinder {
         commits: &Bound<'_, PyAny>,
         pairs: Option<&Bound<'_, PyAny>>,
         strategy: &str,
-        magnitude: Option<f64>,
+        magnitude: Option<&Bound<'_, PyAny>>,
         direction: &str,
         confidence: f64,
         max_runs: Option<&Bound<'_, PyAny>>,
@@ -64,7 +63,7 @@ impl CulpritFinder {
             pairs: pairwise::number_of_pairs(pairs)?.unwrap_or(usual.pairs),
             bisection: BisectionSpec {
                 strategy: arguments::strategy(strategy)?,
-                magnitude: arguments::magnitude(magnitude)?.map(Magnitude::Absolute),
+                magnitude: arguments::magnitude_or_percent(magnitude)?,
                 direction: arguments::direction(direction)?,
                 confidence,
                 max_runs: arguments::optional_count("max_runs", max_runs)?,

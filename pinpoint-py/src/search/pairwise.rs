@@ -1,7 +1,8 @@
 //! `pinpoint.Pairwise`.
 
 use pinpoint_core::{
-    self as engine, Machine, PairwiseOutcome, PairwiseSpec, PairwiseStatus, SpecError,
+    self as engine, CommonFailure, Machine, PairwiseOutcome, PairwiseSpec, PairwiseStatus,
+    SpecError,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -187,6 +188,7 @@ pub(super) fn outcome<'py>(
         make(py, "ChartComparison", fields)
     });
     let functional = found.functional.as_ref();
+    let why = |failure: &Option<CommonFailure>| Some(failure.as_ref()?.reason.clone());
     let fields = (
         status(found.status),
         reason(&found.stopped),
@@ -196,6 +198,9 @@ pub(super) fn outcome<'py>(
             .transpose()?,
         found.pairs,
         found.stopped_early,
+        found.pairs_needed,
+        why(&found.base_failure),
+        why(&found.experiment_failure),
     );
     make(py, "PairwiseOutcome", fields)
 }

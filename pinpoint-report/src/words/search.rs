@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
-use pinpoint_core::{DependencyChange, Effect, EffectOf, Followed, LargestChange, Status, Stopped};
+use pinpoint_core::{
+    CommonFailure, DependencyChange, Effect, EffectOf, Followed, LargestChange, Status, Stopped,
+};
 
 use super::short;
 use crate::quantity::{change, level, quantity};
@@ -16,6 +18,29 @@ const LONGEST_REASON: usize = 4_096;
 /// any length.
 pub fn reason(text: &str) -> String {
     shortened(&plain(text), LONGEST_REASON).into_owned()
+}
+
+/// The longest reason that is written on a line.
+const LONGEST_ON_A_LINE: usize = 240;
+
+/// The commonest reasons of failing runs before and after, on the line that says how many fail:
+/// `: exit code 1`. Nothing where there are none.
+pub fn because(reasons: [Option<&CommonFailure>; 2]) -> String {
+    let one = |failure: &CommonFailure| {
+        let text = plain(failure.reason.lines().next().unwrap_or_default()).into_owned();
+        let text = shortened(&text, LONGEST_ON_A_LINE).into_owned();
+        match failure.runs < failure.failed {
+            true => format!("{text} ({} of {})", failure.runs, failure.failed),
+            false => text,
+        }
+    };
+    match reasons {
+        [None, None] => String::new(),
+        [Some(before), Some(after)] if before.reason != after.reason => {
+            format!(": {} → {}", one(before), one(after))
+        }
+        [_, Some(only)] | [Some(only), None] => format!(": {}", one(only)),
+    }
 }
 
 /// The size of the largest change that is not excluded.
@@ -134,13 +159,9 @@ pub fn effect(document: &BisectionResult, effect: &Effect) -> String {
         EffectOf::Values => {
             let unit = document.unit.as_deref();
             let chart = name(document.chart.as_deref().unwrap_or("value"));
-            let mut text = format!(
-                "{chart} {} → {}",
-                quantity(effect.before, unit),
-                quantity(effect.after, unit),
-            );
+            let mut text = chart;
             if let Some(estimate) = effect.estimate {
-                let _ = write!(text, ": {}", change(estimate, unit));
+                let _ = write!(text, " {}", change(estimate, unit));
             }
             if let Some(percent) = percent(effect) {
                 let _ = write!(text, " ({percent:+.1} %)");
@@ -157,6 +178,9 @@ pub fn effect(document: &BisectionResult, effect: &Effect) -> String {
                     let _ = write!(text, " ({low:+.1} to {high:+.1} %)");
                 }
             }
+            let separator = if effect.estimate.is_some() { "; " } else { " " };
+            let [before, after] = [effect.before, effect.after].map(|it| quantity(it, unit));
+            let _ = write!(text, "{separator}medians {before} → {after}");
             text
         }
         EffectOf::Failures => {
@@ -174,7 +198,8 @@ pub fn effect(document: &BisectionResult, effect: &Effect) -> String {
                     percent(interval.high)
                 );
             }
-            text
+            let reasons = [&effect.before_failure, &effect.after_failure];
+            text + &because(reasons.map(Option::as_ref))
         }
     }
 }

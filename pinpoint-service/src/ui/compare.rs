@@ -218,7 +218,7 @@ fn metrics(asked: &Asked, compared: &CompareJobsResponse, both: &[Compared; 2]) 
                         tr {
                             th scope="col" { "Metric" }
                             @for _ in 0..2 {
-                                @for name in ["Base", "Experiment", "Change", "95 % interval", "Adjusted p"] {
+                                @for name in ["Median of base", "Median of experiment", "Change in pairs", "95 % interval", "Adjusted p"] {
                                     th.number scope="col" { (name) }
                                 }
                                 th scope="col" { "Verdict" }

@@ -109,13 +109,7 @@ impl Service {
         let estimated = estimated.await.map_err(|_| failed())?;
         let (scatter, estimates) = estimated.map_err(|_| failed())?;
         drop(caller);
-        let estimates = estimates.map_err(|error| match error {
-            PlanError::Negative if field == "job_id" => {
-                Status::failed_precondition(error.to_string())
-            }
-            PlanError::Negative => errors::field(field, &error.to_string()),
-            error => refused(error),
-        })?;
+        let estimates = estimates.map_err(refused)?;
         let estimates = estimates.ok_or_else(failed)?;
         Ok(PlanJobResponse {
             estimates: estimates.iter().map(estimate).collect(),

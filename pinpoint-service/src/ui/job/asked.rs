@@ -36,9 +36,9 @@ impl Column {
     pub(in crate::ui) fn name(self) -> &'static str {
         match self {
             Self::Metric => "Metric",
-            Self::Base => "Base",
-            Self::Experiment => "Experiment",
-            Self::Change => "Change",
+            Self::Base => "Median of base",
+            Self::Experiment => "Median of experiment",
+            Self::Change => "Change in pairs",
             Self::Interval => "95 % interval",
             Self::P => "p",
             Self::AdjustedP => "Adjusted p",

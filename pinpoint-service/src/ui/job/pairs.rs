@@ -123,6 +123,7 @@ pub(in crate::ui) fn verdict(
         _ if comparison.moved() => ("worse", "bad", "▼"),
         _ if comparison.improved() => ("better", "good", "▲"),
         _ if comparison.verdict() == Verdict::Nil => ("not compared", "open", "?"),
+        _ if comparison.is_undecided() => ("not decided", "open", "?"),
         _ => ("same", "", "="),
     }
 }
@@ -204,7 +205,10 @@ fn metrics(moment: &Moment, asked: &Asked) -> Result<Markup, PictureError> {
             h2 #metrics-title { "Metrics" }
             @if let Some(functional) = outcome.and_then(|outcome| outcome.functional.as_ref()) {
                 @if functional.control_rate + functional.treatment_rate > 0.0 {
-                    p { (Foreign(&failures(functional))) }
+                    @let reasons = outcome.map_or([None; 2], |outcome| {
+                        [&outcome.base_failure, &outcome.experiment_failure].map(Option::as_ref)
+                    });
+                    p { (Foreign(&failures(functional, reasons))) }
                 }
             }
             @if charts.is_empty() {
