@@ -9,8 +9,8 @@ use pinpoint_core::{
 use pinpoint_report::quantity::{change, count, duration, level, p_value, quantity};
 use pinpoint_report::text::plain;
 use pinpoint_report::words::{
-    self, alternatives, detour, effect, further, how_lost, line, line_of, only_failures, reason,
-    short, size, why,
+    self, alternatives, constant, detour, effect, further, how_lost, line, line_of, only_failures,
+    other_change, reason, short, size, why,
 };
 
 use crate::advice::clone_of;
@@ -56,6 +56,9 @@ fn write(text: &mut Text, document: &BisectionResult, display: &Display) -> std:
         for skip in &document.skipped {
             writeln!(text, "  {}: {}", line(&skip.commit), reason(&skip.reason))?;
         }
+    }
+    if let Some(constant) = constant(document) {
+        writeln!(text, "\n{FOUND}note{FOUND:#}: {constant}")?;
     }
     write_warnings(text, &document.warnings)?;
     write_metric(text, document.metric.as_ref())?;
@@ -116,12 +119,16 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
             let better = (document.comparisons.iter().any(is_improvement))
                 || (document.posterior.as_ref())
                     .is_some_and(|posterior| posterior.better > posterior.no_change / 2.0);
+            let other = (document.posterior.as_ref()).and_then(|it| it.other_change.as_ref());
+            let is_smaller = other.is_some_and(|other| !other.is_better);
             let what = if !document.unmeasured.is_empty() {
                 only_failures(document)
             } else if document.runs == 0 {
                 "their builds are the same"
             } else if better {
                 "changed for the better only"
+            } else if is_smaller {
+                "no change as large as those looked for"
             } else {
                 "no difference was found"
             };
@@ -130,6 +137,9 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
                 writeln!(text, "  probability {:.3}", posterior.no_change)?;
                 if let Some(largest) = &posterior.largest_change {
                     write_largest_change(text, largest, document.unit.as_deref())?;
+                }
+                if let Some(other) = &posterior.other_change {
+                    writeln!(text, "  {}", other_change(document, other))?;
                 }
             }
             match document.comparisons.last() {
@@ -333,7 +343,8 @@ fn tests(mann_whitney: Option<f64>, kolmogorov: Option<f64>, low: Option<f64>) -
 
 fn write_candidates(text: &mut Text, document: &BisectionResult) -> std::fmt::Result {
     let candidates = &document.candidates;
-    if candidates.is_empty() {
+    // Nobody asked for a further change: a sentence says where one may be.
+    if candidates.is_empty() || further(document).is_some() {
         return Ok(());
     }
     writeln!(

@@ -324,15 +324,17 @@ impl Bisection {
             _ if candidates.is_empty() && !says_nothing => Status::NoRegression,
             _ => Status::Inconclusive,
         };
+        let mended = self.strategy.get().mended(&self.state);
         let skipped = self
             .state
             .commits()
-            .filter_map(|(commit, measured)| match &measured.build {
-                BuildState::Skipped(reason) => Some(Skipped {
-                    commit,
-                    reason: reason.clone(),
-                }),
-                _ => None,
+            .filter_map(|(commit, measured)| {
+                let reason = match &measured.build {
+                    BuildState::Skipped(reason) => reason.clone(),
+                    _ if mended.contains(&commit) => measured.only_failed_because(),
+                    _ => return None,
+                };
+                Some(Skipped { commit, reason })
             })
             .collect();
         Outcome {
@@ -349,6 +351,9 @@ impl Bisection {
             unchanged: self.strategy.get().unchanged(),
             skipped,
             unmeasured,
+            constant: (self.spec.version >= 5)
+                .then(|| constant(&self.state))
+                .flatten(),
             runs: self.state.runs(),
             builds: self.state.builds(),
         }
@@ -445,6 +450,16 @@ impl Machine for Bisection {
     fn limits(&self) -> &Limits {
         &self.spec.limits
     }
+}
+
+/// The value of every run, where there are several and all are the same.
+fn constant(state: &SearchState) -> Option<f64> {
+    let mut values = (state.commits())
+        .flat_map(|(_, measured)| measured.each_run())
+        .flat_map(|run| run.values.iter().copied());
+    let first = values.next()?;
+    let second = values.next()?;
+    (second == first && values.all(|value| value == first)).then_some(first)
 }
 
 fn of_the_first(end: &Unmeasured) -> String {

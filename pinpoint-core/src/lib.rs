@@ -179,7 +179,8 @@ pub use journal::{
 pub use machine::{Charts, Machine, MachineError};
 pub use metric::{ChartChoice, Measure, Metric, MetricSource, NoMetric, OtherUnit, metric_of};
 pub use outcome::{
-    CommonFailure, Comparison, Culprit, Effect, EffectOf, LargestChange, OUTCOME_VERSION, Outcome,
+    CommonFailure, Comparison, Culprit, Effect, EffectOf, LargestChange, OUTCOME_VERSION,
+    OtherChange, Outcome,
     Posterior, Skipped, Span, Status, Stopped, Unchanged, Unmeasured,
 };
 pub use pairwise::{

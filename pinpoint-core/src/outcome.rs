@@ -49,6 +49,9 @@ pub struct Outcome {
     /// found: failures were compared then, and values were not.
     #[serde(default)]
     pub unmeasured: Vec<Unmeasured>,
+    /// The value of every run, where all are the same: the metric never changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constant: Option<f64>,
     /// Runs that were made, failed ones included.
     pub runs: u64,
     /// Commits that were built.
@@ -71,6 +74,9 @@ pub struct Posterior<C = Position> {
     /// The largest change that may be there all the same, where none was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_change: Option<LargestChange>,
+    /// The change that shows all the same, where none was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_change: Option<OtherChange>,
     /// Every commit after the good end, oldest first.
     pub spans: Vec<Span<C>>,
 }
@@ -90,6 +96,17 @@ pub struct LargestChange {
     pub confidence: f64,
     /// The interquartile range of the noise, in the chart's unit.
     pub scatter: f64,
+}
+
+/// A change that shows in the values although the search looks for none like it: it is smaller
+/// than the magnitude, or for the better.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OtherChange {
+    /// It is for the better; else it is too small.
+    pub is_better: bool,
+    /// Its size, which is not 0 with the effect's confidence. The commit that made it was not
+    /// looked for.
+    pub effect: Effect,
 }
 
 /// Neighbouring commits that no run distinguishes.

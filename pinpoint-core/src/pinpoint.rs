@@ -48,6 +48,8 @@ pub(crate) struct PinpointSearch {
     concerned: BTreeMap<Subject, Vec<usize>>,
     /// The number of pairs that are not decided.
     undecided: usize,
+    /// Decided by failures that do not last. Known once the search has ended.
+    unproven: Vec<usize>,
     exhausted: Option<Exhausted>,
 }
 
@@ -62,6 +64,8 @@ struct Criteria {
     confidence: f64,
     /// Adjacent commits may hide a roll or a merge.
     lists: bool,
+    /// A commit may fail for itself, and later ones pass. Not in jobs of earlier versions.
+    may_mend: bool,
 }
 
 /// Two measured commits with the untested ones between them.
@@ -126,10 +130,12 @@ impl PinpointSearch {
                 direction: spec.direction,
                 confidence: spec.confidence,
                 lists,
+                may_mend: spec.version >= 5,
             },
             pairs: Vec::new(),
             concerned: BTreeMap::new(),
             undecided: 0,
+            unproven: Vec::new(),
             exhausted: None,
         };
         let between = Between::unlisted(range);
@@ -344,6 +350,10 @@ impl PinpointSearch {
     fn collect_candidates(&self, index: usize, found: &mut Vec<Position>) -> bool {
         let pair = &self.pairs[index];
         match pair.state {
+            _ if self.unproven.contains(&index) => {
+                found.extend(self.inside(index));
+                true
+            }
             PairState::Culprit => true,
             PairState::Split(first, second) => {
                 let first = self.collect_candidates(first, found);
@@ -413,13 +423,18 @@ impl SearchStrategy for PinpointSearch {
         self.exhausted
     }
 
-    fn stop(&mut self, _: &SearchState) {
+    fn stop(&mut self, state: &SearchState) {
         for pair in &mut self.pairs {
             if !pair.is_decided() {
                 pair.state = PairState::Undecided;
             }
         }
         self.undecided = 0;
+        if self.criteria.may_mend {
+            self.unproven = (0..self.pairs.len())
+                .filter(|pair| is_unproven(&self.pairs[*pair], state))
+                .collect();
+        }
     }
 
     fn posterior(&self) -> Option<Posterior> {
@@ -434,6 +449,14 @@ impl SearchStrategy for PinpointSearch {
                 commits: pair.between.len() + 1,
             })
         })
+    }
+
+    fn mended(&self, state: &SearchState) -> Vec<Position> {
+        let ends = (self.unproven.iter())
+            .flat_map(|pair| [self.pairs[*pair].lower, self.pairs[*pair].higher]);
+        ends.filter(|end| matches!(end, Position::Within { .. }))
+            .filter(|end| state.get(*end).is_some_and(Measured::only_failed))
+            .collect()
     }
 
     fn open_ranges(&self) -> Vec<OpenRange> {
@@ -464,7 +487,9 @@ impl SearchStrategy for PinpointSearch {
 
     fn culprits(&self, state: &SearchState) -> Result<Vec<Culprit>, CompareError> {
         self.in_order(|pair| {
-            if pair.state != PairState::Culprit {
+            let is_named = pair.state == PairState::Culprit
+                && !(self.criteria.may_mend && is_unproven(pair, state));
+            if !is_named {
                 return None;
             }
             let (lower, higher) = (state.get(pair.lower)?, state.get(pair.higher)?);
@@ -488,6 +513,32 @@ impl SearchStrategy for PinpointSearch {
         let mut found = Vec::new();
         self.collect_candidates(0, &mut found);
         found
+    }
+}
+
+/// The failures of one commit decided a pair, and say nothing about a change that lasts: the
+/// newer commit is a culprit, and yet the bad end fails no more often than the older one; or the
+/// two count as the same, as the newer one fails less often, and the values of one of them are
+/// not known.
+fn is_unproven(pair: &Pair, state: &SearchState) -> bool {
+    let ends = [pair.lower, pair.higher, Position::Higher].map(|commit| state.get(commit));
+    let [Some(lower), Some(higher), Some(bad)] = ends else {
+        return false;
+    };
+    match pair.state {
+        PairState::Culprit => {
+            let by_failures = (pair.looks.last())
+                .is_some_and(|look| look.functional.verdict == Verdict::Different);
+            let lasts = pair.higher == Position::Higher
+                || compare_functional(&lower.errors(), &bad.errors(), EXPECTED_ERROR_RATE)
+                    .is_ok_and(|compared| compared.verdict != Verdict::Same);
+            by_failures && !lasts
+        }
+        PairState::Same => {
+            let is_inside = matches!(pair.lower, Position::Within { .. });
+            is_inside && lower.only_failed() && !higher.only_failed()
+        }
+        _ => false,
     }
 }
 

@@ -115,6 +115,19 @@ impl Measured {
         CommonFailure::of(self.reasons.values().map(|reason| &**reason))
     }
 
+    /// The reason why a commit can't be used none of whose runs gave a value.
+    pub(crate) fn only_failed_because(&self) -> String {
+        let first =
+            (self.failure()).map_or_else(String::new, |reason| format!("; the first: {reason}"));
+        match self.runs() {
+            1 => format!(
+                "its only run gave no value{}",
+                first.replacen("the first", "the reason", 1)
+            ),
+            runs => format!("none of its {runs} runs gave a value{first}"),
+        }
+    }
+
     pub(crate) fn is_skipped(&self) -> bool {
         matches!(self.build, BuildState::Skipped(_))
     }
@@ -363,11 +376,7 @@ impl SearchState {
     /// A commit none of whose runs gave a value can't be used.
     pub(crate) fn skip_failing(&mut self, commit: Position) {
         if let Some(measured) = self.commits.get_mut(&commit) {
-            let runs = measured.runs();
-            let first = (measured.failure())
-                .map_or_else(String::new, |reason| format!("; the first: {reason}"));
-            measured.build =
-                BuildState::Skipped(format!("none of its {runs} runs gave a value{first}"));
+            measured.build = BuildState::Skipped(measured.only_failed_because());
         }
     }
 

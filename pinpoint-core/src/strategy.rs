@@ -25,6 +25,8 @@ pub(crate) trait SearchStrategy {
     fn comparisons(&self) -> Vec<Comparison>;
     /// Commits excluded because the builds on both sides of them are the same.
     fn unchanged(&self) -> Vec<Unchanged>;
+    /// Commits that were measured, and whose runs failed for themselves: later ones pass.
+    fn mended(&self, state: &SearchState) -> Vec<Position>;
     /// The ranges still searched for a culprit, oldest first.
     fn open_ranges(&self) -> Vec<OpenRange>;
     /// A lower bound of the remaining runs, beyond those under way.

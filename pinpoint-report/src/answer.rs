@@ -9,7 +9,9 @@ use super::foreign::Foreign;
 use super::model::Report;
 use super::search::commit_name;
 use crate::quantity::{count, level, probability, quantity};
-use crate::words::{detour, further, only_failures, short, size, undecided, why};
+use crate::words::{
+    constant, detour, further, only_failures, other_change, short, size, undecided, why,
+};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::job::PairwiseResult;
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
@@ -129,7 +131,11 @@ fn of_search(document: &BisectionResult) -> Answer {
                         ". A lasting change for the worse of more than " (size(largest, document.unit.as_deref()))
                         " is excluded with " (level(largest.confidence)) " confidence"
                     }
+                    @if let Some(other) = &posterior.other_change {
+                        "; " (Foreign(&other_change(document, other)))
+                    }
                 }
+                @if let Some(constant) = constant(document) { "; " (Foreign(&constant)) }
                 "."
             },
         ),

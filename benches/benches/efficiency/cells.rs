@@ -1,6 +1,6 @@
 //! The scenarios of the table.
 
-use pinpoint_core::simulation::{Noise, Scenario};
+use pinpoint_core::simulation::{Noise, Scenario, promise};
 use pinpoint_core::{BisectionSpec, Magnitude};
 
 /// One scenario and the question asked of it.
@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     /// Two commits do, the second by twice as much back or by as much again.
     TwoChanges(f64),
     Nothing,
+    /// One commit changes something, in a world of which only the right answers matter.
+    BesideTheModel,
     /// One commit changes how often runs fail; git-bayesect 1.2 is right in this
     /// share of its searches and needs this many runs (at 1,024 commits).
     PassFail {
@@ -152,6 +154,7 @@ pub(crate) fn all() -> Vec<Cell> {
     nothing(&mut cells);
     two_changes(&mut cells);
     pass_fail(&mut cells);
+    beside_the_model(&mut cells);
     cells
 }
 
@@ -269,6 +272,23 @@ fn two_changes(cells: &mut Vec<Cell>) {
                 }
             }
         }
+    }
+}
+
+/// Commits that fail for themselves, units that change, and values that tie.
+fn beside_the_model(cells: &mut Vec<Cell>) {
+    for (name, scenario) in promise::worlds() {
+        cells.push(Cell {
+            name,
+            kind: match scenario.changes[..] {
+                [] => Kind::Nothing,
+                _ => Kind::BesideTheModel,
+            },
+            spec: BisectionSpec::new(scenario.range()),
+            scenario,
+            told: Told::None,
+            is_quick: false,
+        });
     }
 }
 

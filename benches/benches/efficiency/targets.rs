@@ -123,6 +123,7 @@ pub(crate) fn check(
                 add("reference", at_most_of(runs, 1.0, reference.runs.mean, 0.0));
             }
         }
+        Kind::BesideTheModel => add("right", at_least(summary.exactly_right, 0.95)),
         Kind::PassFail {
             right,
             runs: bayesect,

@@ -67,6 +67,7 @@ fn result(culprits: Vec<NamedCulprit>) -> BisectionResult {
         culprits,
         candidates: Vec::new(),
         posterior: None,
+        constant: None,
         runs: 0,
         builds: 0,
         comparisons: Vec::new(),
@@ -156,6 +157,7 @@ fn no_regression_and_only_improvements() {
         better: 0.7,
         spans: Vec::new(),
         largest_change: None,
+        other_change: None,
     });
     assert_eq!(body(&none), format!("{expected}, only improvements.\n"));
 }

@@ -12,7 +12,7 @@
 
 use libm::{erfc, exp, lgamma, log};
 
-use super::tuning::{RATE_AFTER, RATE_BEFORE, RATE_PRIOR, RATE_WITHOUT_CHANGE};
+use super::tuning::{RATE_AFTER, RATE_BEFORE, RATE_OF_CHANGE, RATE_PRIOR, RATE_WITHOUT_CHANGE};
 
 /// Failures and runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -84,6 +84,27 @@ pub(crate) fn weigh(sites: &[Tally], changes: &[usize]) -> (Vec<f64>, Vec<[f64; 
         from = to + 1;
     }
     (factors, rates)
+}
+
+/// The same of a change of the values, where all of them are alike so far: in how large a share
+/// of the runs after it the values may differ without having done so.
+pub(crate) fn weigh_alike(sites: &[Tally], changes: &[usize]) -> Vec<f64> {
+    let gaps = sites.len() - 1;
+    let mut factors = vec![f64::NEG_INFINITY; gaps];
+    let mut from = 0;
+    for to in changes.iter().copied().chain([gaps]) {
+        let mut runs = 0.0;
+        for gap in (from..to).rev() {
+            runs += sites[gap + 1].runs - sites[gap + 1].failures;
+            let after = Tally {
+                failures: 0.0,
+                runs,
+            };
+            factors[gap] = after.evidence(RATE_OF_CHANGE);
+        }
+        from = to + 1;
+    }
+    factors
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The findings of the strategy: culprits, candidates, probabilities.
 
-use pinpoint_compare::CompareError;
+use pinpoint_compare::{CompareError, Direction};
 
 use super::runs::Runs;
 use super::tuning::EFFECT_RUNS;
-use super::{AdaptiveSearch, Change, Phase, effect};
+use super::{AdaptiveSearch, Change, Phase, broken, effect};
 use crate::Position;
 use crate::budget::Exhausted;
-use crate::outcome::{Comparison, Culprit, Effect, Posterior, Span, Unchanged};
+use crate::outcome::{Comparison, Culprit, Effect, OtherChange, Posterior, Span, Unchanged};
 use crate::search_state::SearchState;
 use crate::strategy::{OpenRange, SearchStrategy};
 
@@ -99,6 +99,7 @@ impl SearchStrategy for AdaptiveSearch {
             no_change: analysis.no_change,
             better: analysis.better,
             largest_change: self.largest_change,
+            other_change: self.other_change.clone(),
             spans: (0..line.gaps.len().min(analysis.gaps.len()))
                 .map(|gap| Span {
                     after: line.sites[gap],
@@ -129,6 +130,10 @@ impl SearchStrategy for AdaptiveSearch {
                 between: self.line.gaps[gap].len(),
             })
             .collect()
+    }
+
+    fn mended(&self, state: &SearchState) -> Vec<Position> {
+        AdaptiveSearch::mended(self, state)
     }
 
     /// A run for each halving of the remaining range.
@@ -187,11 +192,70 @@ impl AdaptiveSearch {
             .flatten();
         match of_values {
             Some(effect) => Ok(effect),
+            None if self.question.distinguishes => self.effect_on_failures(runs, &others, gap),
             None => {
                 let [before, after] = setting.sides(gap).map(|sites| runs.failures(sites));
                 Effect::of_failures(before, after, confidence)
             }
         }
+    }
+
+    /// The rates of failure beside a change: those of the nearest runs, and of all on a side
+    /// where the nearest do not show a difference. Broken commits don't count.
+    fn effect_on_failures(
+        &self,
+        runs: &Runs,
+        others: &[usize],
+        gap: usize,
+    ) -> Result<Effect, CompareError> {
+        let tallies = &runs.tallies;
+        let chances = broken::weigh(&runs.tallies, others, None);
+        let is_broken = |site: &usize| {
+            tallies[*site].failures > 0.0 && {
+                let usual = broken::weigh(&runs.tallies, others, Some(*site));
+                chances.usual_beside(&usual, gap) < 0.5
+            }
+        };
+        let prior = self.prior(others);
+        let [before, after] = self.setting(runs, others, &prior).sides(gap);
+        let before: Vec<usize> = before.rev().filter(|site| !is_broken(site)).collect();
+        let after: Vec<usize> = after.filter(|site| !is_broken(site)).collect();
+        let tally = |sites: &[usize], enough: u64| {
+            let mut sum = (0, 0);
+            for site in sites {
+                if sum.1 >= enough {
+                    break;
+                }
+                let (failures, runs) = runs.failures(*site..=*site);
+                sum = (sum.0 + failures, sum.1 + runs);
+            }
+            sum
+        };
+        let effect = |enough| {
+            let [before, after] = [&before, &after].map(|sites| tally(sites, enough));
+            Effect::of_failures(before, after, self.question.confidence)
+        };
+        let nearest = effect(EFFECT_RUNS as u64)?;
+        match nearest.interval {
+            Some(interval) if interval.contains(0.0) => effect(u64::MAX),
+            _ => Ok(nearest),
+        }
+    }
+
+    /// The change that shows where the search found none of those that it looks for.
+    pub(super) fn find_other_change(&self, runs: &Runs) -> Option<OtherChange> {
+        let gap = self.analysis.as_ref()?.other?;
+        let prior = self.prior(&[]);
+        let setting = self.setting(runs, &[], &prior);
+        let effect = effect::of_values(runs, setting, gap, self.question.confidence)?;
+        let shows = (effect.interval).is_some_and(|interval| !interval.contains(0.0));
+        let estimate = effect.estimate.filter(|_| shows)?;
+        let is_better = match self.question.direction {
+            Direction::Up => estimate > 0.0,
+            Direction::Down => estimate < 0.0,
+            Direction::Unknown => false,
+        };
+        Some(OtherChange { is_better, effect })
     }
 
     /// The same in jobs whose spec has version 3 or less: the shift between the runs of the

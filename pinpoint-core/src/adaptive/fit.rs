@@ -1,6 +1,8 @@
 //! One fit of the model of values, and what a step in each gap would add to it.
 
-use libm::log;
+use std::f64::consts::FRAC_1_SQRT_2;
+
+use libm::{erfc, log, log1p};
 
 use super::tuning::LEAST_REST;
 
@@ -57,19 +59,22 @@ impl Fit {
         -0.5 * freedom * log((1.0 - gain / self.rest).max(LEAST_REST))
     }
 
-    /// The logarithms of the Bayes factors of steps in a gap whose sizes are normal, each
-    /// about a centre. Hundreds of runs on either side of a large step make a factor that
-    /// overflows.
-    pub(super) fn log_factors<const COUNT: usize>(
+    /// The steps in a gap whose sizes are normal beforehand, each about a centre.
+    pub(super) fn sized<const COUNT: usize>(
         &self,
         gap: usize,
         centres: [f64; COUNT],
         spread: f64,
         freedom: f64,
-    ) -> [f64; COUNT] {
+    ) -> [Sized; COUNT] {
         let (cross, square) = self.steps[gap];
         if square <= 0.0 {
-            return [0.0; COUNT];
+            return centres.map(|centre| Sized {
+                log_factor: 0.0,
+                mean: centre,
+                deviation: spread,
+                freedom,
+            });
         }
         let information = square / (self.scale * self.scale);
         let shrink = 1.0 + information * spread * spread;
@@ -79,7 +84,52 @@ impl Fit {
         centres.map(|centre| {
             let off = estimate - centre;
             let rest = least + off * off * square / shrink;
-            -0.5 * log_shrink - 0.5 * freedom * log(rest / self.rest)
+            let variance = (rest / freedom) / (self.scale * self.scale);
+            Sized {
+                log_factor: -0.5 * log_shrink - 0.5 * freedom * log(rest / self.rest),
+                mean: estimate - off / shrink,
+                deviation: spread * (variance / shrink).sqrt(),
+                freedom,
+            }
         })
     }
+}
+
+/// A step whose size is normal beforehand, given the values.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sized {
+    /// The logarithm of its Bayes factor. Hundreds of runs on either side of a large step make a
+    /// factor that overflows.
+    pub(super) log_factor: f64,
+    /// The mean of its size, which has a Student distribution, and the scale of that.
+    mean: f64,
+    deviation: f64,
+    freedom: f64,
+}
+
+impl Sized {
+    /// The probability that its size is at least this.
+    pub(super) fn is_at_least(&self, size: f64) -> f64 {
+        normal_upper_tail(self.deviate(size))
+    }
+
+    /// The probability that its size is at most this.
+    pub(super) fn is_at_most(&self, size: f64) -> f64 {
+        normal_upper_tail(-self.deviate(size))
+    }
+
+    fn deviate(&self, size: f64) -> f64 {
+        let t = (size - self.mean) / self.deviation;
+        // The normal deviate that is as far out (Wallace, Annals of Mathematical Statistics 30,
+        // 1959).
+        let freedom = self.freedom;
+        let z = (freedom * log1p(t * t / freedom)).sqrt() * (8.0 * freedom + 1.0)
+            / (8.0 * freedom + 3.0);
+        z.copysign(t)
+    }
+}
+
+/// The probability that a standard normal number is at least this.
+pub(super) fn normal_upper_tail(at: f64) -> f64 {
+    0.5 * erfc(at * FRAC_1_SQRT_2)
 }

@@ -12,7 +12,7 @@
 use super::AdaptiveSearch;
 use super::posterior::{self, Analysis};
 use super::runs::Runs;
-use super::tuning::NO_CHANGE_LIKE_KNOWN;
+use super::tuning::{LIKE_KNOWN, NO_CHANGE_LIKE_KNOWN};
 use super::values::Setting;
 use crate::search_state::SearchState;
 
@@ -53,7 +53,7 @@ impl AdaptiveSearch {
     fn analyse_like(&self, runs: &Runs, changes: &[usize]) -> Analysis {
         let prior = self.prior(changes);
         let setting = Setting {
-            like_known: true,
+            least_of_known: LIKE_KNOWN,
             ..self.setting(runs, changes, &prior)
         };
         posterior::analyse(runs, setting, NO_CHANGE_LIKE_KNOWN)

@@ -98,6 +98,9 @@ pub(crate) struct Assumptions {
     /// The additional variance of likelihood ratios, relative to their mean square: with
     /// many values, and so much more for a single one, divided by their number.
     pub(crate) shape_uncertainty: [f64; 2],
+    /// A commit may fail for itself; a change worth finding has a size, and a smaller one is
+    /// not a part of it; values that never vary are those of a measure without noise.
+    pub(crate) distinguishes: bool,
 }
 
 /// The least part of the variance that earlier values do not predict.

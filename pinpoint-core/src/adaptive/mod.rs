@@ -36,6 +36,8 @@
 //! | `cholesky` | the linear equations of both |
 //! | `location` | where is it, for noise of any shape? |
 //! | `failures` | the same for failing runs |
+//! | `broken` | the same where a commit may fail for itself |
+//! | `mended` | commits that fail for themselves are left out |
 //! | `posterior` | all of it together, as probabilities |
 //! | `choice` | what to run or build next |
 //! | `shown` | a culprit's own effect shows |
@@ -67,6 +69,7 @@
 //! zero: see `shown`. The probability stated is that of the model; the search asks a little more of it
 //! than the confidence, because noise is never quite as modelled.
 
+mod broken;
 mod choice;
 mod cholesky;
 mod effect;
@@ -79,6 +82,7 @@ mod line;
 mod location;
 mod log_sum;
 mod memory;
+mod mended;
 mod posterior;
 mod runs;
 mod shown;
@@ -92,13 +96,14 @@ use self::line::Line;
 use self::posterior::Analysis;
 use self::runs::Runs;
 use self::tuning::{
-    ASSUMPTIONS, FIRST_RUNS, FIRST_RUNS_IF_CLEAR, FIRST_USE, FURTHER_RUNS, HIGHEST_BUILD_COST,
-    MODEL_ERROR, MOST_BATCHED, MOST_RUNS, NO_CHANGE, NO_FURTHER_CHANGE, NO_FURTHER_CHANGE_AFTER,
-    OLD_ASSUMPTIONS, PAIR_RUNS, RUNS_PER_BATCHED, RUNS_PER_LATE_BATCHED,
+    ASSUMPTIONS, ASSUMPTIONS_OF_VERSION_4, FIRST_RUNS, FIRST_RUNS_IF_CLEAR, FIRST_USE,
+    FURTHER_RUNS, FURTHER_SIZE, HIGHEST_BUILD_COST, MODEL_ERROR, MOST_BATCHED, MOST_RUNS,
+    NO_CHANGE, NO_FURTHER_CHANGE, NO_FURTHER_CHANGE_AFTER, OLD_ASSUMPTIONS, PAIR_RUNS,
+    RUNS_PER_BATCHED, RUNS_PER_LATE_BATCHED,
 };
 use self::values::{Setting, Smallest, Value};
 use crate::budget::Exhausted;
-use crate::outcome::LargestChange;
+use crate::outcome::{LargestChange, OtherChange};
 use crate::search_state::{BuildState, SearchState};
 use crate::{BisectionSpec, Magnitude, Position, Range};
 
@@ -122,11 +127,16 @@ pub(crate) struct AdaptiveSearch {
     /// Pairs of neighbours whose difference can't be traced to one commit: the commits
     /// between them can't be listed, or one of the two only fails.
     untraced: Vec<(Position, Position)>,
+    /// Sites that fail for themselves, and yet can't be left out, since what lies on their two
+    /// sides was listed apart.
+    broken: Vec<Position>,
     exhausted: Option<Exhausted>,
     /// Runs made when the latest change was found.
     runs_at_latest: u64,
     /// Known once the search has ended and found nothing.
     largest_change: Option<LargestChange>,
+    /// The same.
+    other_change: Option<OtherChange>,
 }
 
 /// The answers that the search waits for. It decides once they are there, and asks for
@@ -168,6 +178,8 @@ struct Question {
     /// A culprit is one only if its own measured effect shows a change. Not in jobs of
     /// earlier versions.
     shows_effects: bool,
+    /// See `Assumptions::distinguishes`. Not in jobs of earlier versions.
+    distinguishes: bool,
 }
 
 /// A change between two neighbouring sites.
@@ -208,6 +220,7 @@ impl AdaptiveSearch {
                 lists,
                 has_memory: spec.version >= 3,
                 shows_effects: spec.version >= 4,
+                distinguishes: spec.version >= 5,
             },
             phase: Phase::Listing { range },
             line: Line::new(0, None),
@@ -216,9 +229,11 @@ impl AdaptiveSearch {
             beside_culprits: None,
             adjacent: vec![(Position::Lower, Position::Higher)],
             untraced: Vec::new(),
+            broken: Vec::new(),
             exhausted: None,
             runs_at_latest: 0,
             largest_change: None,
+            other_change: None,
         };
         for end in ENDS {
             if let Err(exhausted) = state.build(end) {
@@ -346,11 +361,14 @@ impl AdaptiveSearch {
             prior,
             magnitude: self.question.magnitude(&runs.values),
             direction: self.question.direction,
-            like_known: false,
-            assumptions: if self.question.has_memory {
-                &ASSUMPTIONS
-            } else {
-                &OLD_ASSUMPTIONS
+            least_of_known: match (self.question.distinguishes, self.question.magnitude) {
+                (true, None) => FURTHER_SIZE,
+                _ => 0.0,
+            },
+            assumptions: match (self.question.has_memory, self.question.distinguishes) {
+                (false, _) => &OLD_ASSUMPTIONS,
+                (true, false) => &ASSUMPTIONS_OF_VERSION_4,
+                (true, true) => &ASSUMPTIONS,
             },
         }
     }
@@ -358,11 +376,18 @@ impl AdaptiveSearch {
     /// Finds the largest change that may be there, where there is likely none. Beside a
     /// change for the better, the model of one step does not say it.
     fn limit_change(&mut self, runs: &Runs) {
-        let is_nothing = (self.analysis.as_ref()).is_some_and(|analysis| {
+        let Some(analysis) = (self.analysis.as_ref()).filter(|analysis| {
             analysis.no_change >= self.question.confidence
-                && analysis.better < analysis.no_change / 2.0
-        });
-        if is_nothing && self.changes.is_empty() && !self.line.is_closed() {
+                && self.changes.is_empty()
+                && !self.line.is_closed()
+        }) else {
+            return;
+        };
+        let is_better = analysis.better >= analysis.no_change / 2.0;
+        if self.question.distinguishes {
+            self.other_change = self.find_other_change(runs);
+        }
+        if !is_better {
             let prior = self.prior(&[]);
             let setting = self.setting(runs, &[], &prior);
             self.largest_change = limit::largest_change(runs, setting, self.question.confidence);
@@ -391,6 +416,11 @@ impl AdaptiveSearch {
         loop {
             let changes = self.gaps_of_changes(None);
             let analysis = self.analyse(&runs, &changes);
+            if self.leave_out_broken(&runs, &analysis, &changes, state) {
+                runs = Runs::collect(&self.line, state);
+                self.look_again(&runs);
+                continue;
+            }
             let is_nothing = analysis.no_change >= self.question.confidence;
             let certain = (0..analysis.gaps.len())
                 .find(|gap| analysis.gaps[*gap] >= self.threshold())
@@ -519,6 +549,12 @@ impl AdaptiveSearch {
             .collect();
         if !missing.is_empty() {
             state.run_up_to(&missing)?;
+            return Ok(Next::Wait);
+        }
+        if change.by_failures
+            && let Some(gap) = self.line.site_of(change.lower)
+            && self.check_lasting(gap, state)?
+        {
             return Ok(Next::Wait);
         }
         let is_known = self.adjacent.contains(&pair) || self.untraced.contains(&pair);
@@ -694,7 +730,7 @@ impl AdaptiveSearch {
         let usable: Vec<bool> = sites()
             .map(|site| site.is_some_and(|site| site.build == BuildState::Built))
             .zip(&self.line.sites)
-            .map(|(built, site)| built && self.line.counts(*site))
+            .map(|(built, site)| built && self.line.counts(*site) && !self.broken.contains(site))
             .collect();
         let options = Options {
             runs: &runs,

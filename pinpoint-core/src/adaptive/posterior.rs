@@ -2,6 +2,7 @@
 
 use libm::{exp, log};
 
+use super::broken;
 use super::failures::{self, Tally};
 use super::runs::Runs;
 use super::tuning::{KINDS, KINDS_WITHOUT_FAILURE, SEPARATION, SMALL_CHANGE};
@@ -18,6 +19,11 @@ pub(crate) struct Analysis {
     pub(crate) gaps: Vec<f64>,
     /// For each gap, whether failures are stronger evidence of it than values.
     pub(crate) by_failures: Vec<bool>,
+    /// The part of `gaps` that belongs to changes of failures, alone or with the values.
+    pub(crate) failing: Vec<f64>,
+    /// The gap where a change is likeliest that is not looked for: a small one, or one for the
+    /// better.
+    pub(crate) other: Option<usize>,
     /// The squared distance of a run before the change from one after it, in
     /// standard deviations of the noise.
     pub(crate) separation: f64,
@@ -31,6 +37,8 @@ impl Analysis {
             better: 0.0,
             gaps: vec![0.0; gaps],
             by_failures: vec![false; gaps],
+            failing: vec![0.0; gaps],
+            other: None,
             separation: 1.0,
         }
     }
@@ -40,12 +48,19 @@ impl Analysis {
 /// that there is no change to find.
 pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Analysis {
     let gaps = setting.sites - 1;
-    let evidence = values::weigh(runs, setting);
-    let (failing, rates) = failures::weigh(&runs.tallies, setting.changes);
+    let mut evidence = values::weigh(runs, setting);
+    let (mut failing, rates) = failures::weigh(&runs.tallies, setting.changes);
     let any_failure = runs.tallies.iter().any(|tally| tally.failures > 0.0);
+    let distinguishes = setting.assumptions.distinguishes;
+    if distinguishes && any_failure {
+        failing = broken::weigh(&runs.tallies, setting.changes, None).factors();
+    }
     // Values that are all alike did not change; the failures may have.
     let any_value = (runs.values.windows(2)).any(|pair| pair[0].value != pair[1].value);
-    let kinds = match (any_value, any_failure) {
+    if distinguishes && !any_value {
+        evidence.worse = failures::weigh_alike(&runs.tallies, setting.changes);
+    }
+    let kinds = match (any_value || distinguishes, any_failure) {
         (true, true) => KINDS,
         (true, false) => KINDS_WITHOUT_FAILURE,
         (false, _) => [0.0, 1.0, 0.0],
@@ -55,6 +70,8 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
     let mut weights = vec![0.0; gaps];
     let (mut better, mut small) = (0.0, 0.0);
     let mut by_failures = vec![false; gaps];
+    let mut of_failures = vec![0.0; gaps];
+    let mut other: Option<(usize, f64)> = None;
     let largest = largest_exponent(&evidence, &failing);
     let mass: f64 = (0..gaps)
         .filter(|gap| !setting.changes.contains(gap))
@@ -64,15 +81,23 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
         for gap in (0..gaps).filter(|gap| !setting.changes.contains(gap)) {
             let prior = (1.0 - no_change) * setting.prior[gap] / mass;
             let (value, failure) = (evidence.worse[gap], failing[gap]);
+            let of_values = match blind[gap] {
+                true => 0.0,
+                false => kinds[0] * exp(value - largest),
+            };
             weights[gap] = prior
-                * (if blind[gap] {
-                    0.0
-                } else {
-                    kinds[0] * exp(value - largest)
-                } + kinds[1] * exp(failure - largest)
+                * (of_values
+                    + kinds[1] * exp(failure - largest)
                     + kinds[2] * exp(value + failure - largest));
-            better += prior * exp(evidence.better[gap] - largest);
-            small += setting.prior[gap] / mass * exp(evidence.small[gap] - largest);
+            of_failures[gap] = weights[gap] - prior * of_values;
+            let for_better = prior * exp(evidence.better[gap] - largest);
+            let of_small = setting.prior[gap] / mass * exp(evidence.small[gap] - largest);
+            better += for_better;
+            small += of_small;
+            let of_other = for_better + no_change * SMALL_CHANGE * of_small;
+            if other.is_none_or(|(_, most)| of_other > most) {
+                other = Some((gap, of_other));
+            }
             by_failures[gap] = blind[gap] || kinds[1] > 0.0 && failure > value;
         }
     }
@@ -106,6 +131,8 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
         better: better / all,
         gaps: weights.iter().map(|weight| weight / all).collect(),
         by_failures,
+        failing: of_failures.iter().map(|weight| weight / all).collect(),
+        other: other.map(|(gap, _)| gap),
         separation: separation.clamp(SEPARATION[0], SEPARATION[1]),
     }
 }

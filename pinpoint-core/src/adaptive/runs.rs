@@ -70,6 +70,12 @@ impl Runs {
         }
     }
 
+    /// Are all values of each site the same?
+    pub(crate) fn are_steady(&self) -> bool {
+        (self.values.windows(2))
+            .all(|pair| pair[0].site != pair[1].site || pair[0].value == pair[1].value)
+    }
+
     /// The values of these sites.
     pub(crate) fn of(&self, sites: &RangeInclusive<usize>) -> Vec<f64> {
         let first = self.sites.partition_point(|site| site < sites.start());

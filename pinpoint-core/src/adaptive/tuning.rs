@@ -27,6 +27,10 @@ pub(super) const NO_CHANGE_LIKE_KNOWN: f64 = 0.8;
 /// See [`NO_CHANGE_LIKE_KNOWN`]. At 0: `proportional x10` of the benchmark `real_noise` 18 → 26.
 /// At 0.5: `two-alike heavy-tails 16 told=right` is right in 88 % of its searches.
 pub(super) const LIKE_KNOWN: f64 = 0.34;
+/// Where no magnitude was told, a further change is worth finding if it is at least this part of
+/// the smallest one found. At 0.05: +30 % is missed beside a change that makes the level ten times
+/// as high.
+pub(super) const FURTHER_SIZE: f64 = 0.025;
 /// That something too small to be worth finding changed, where nothing worth finding did.
 /// At 0.5: nothing normal 34 → 54.
 pub(super) const SMALL_CHANGE: f64 = 0.05;
@@ -124,6 +128,13 @@ pub(super) const CHEAP_SIZE: f64 = 0.75;
 /// would take thousands of runs. At 1: nothing told=1 67 → 33.
 pub(super) const LEAST_SIZE: f64 = 0.25;
 
+/// What is smaller than this part of the smallest change looked for is a small change, and never
+/// one of those looked for. At 0.6 without [`NEAR_NOISE`]: a change as large as the scatter, of
+/// which the magnitude is not told, is missed in 8 % of the searches.
+pub(super) const LEAST_SOUGHT: f64 = 0.6;
+/// Less by so many interquartile ranges of the noise, but not less than this part.
+pub(super) const NEAR_NOISE: [f64; 2] = [0.4, 0.2];
+
 // The noise.
 
 /// Degrees of freedom of the Student distribution that models outliers. At 30: skewed 61 → 113,
@@ -190,6 +201,12 @@ pub(super) const ASSUMPTIONS: Assumptions = Assumptions {
     memories: &MEMORIES,
     may_be_proportional: true,
     shape_uncertainty: [0.1, 5.0],
+    distinguishes: true,
+};
+/// Those of jobs whose spec has version 3 or 4.
+pub(super) const ASSUMPTIONS_OF_VERSION_4: Assumptions = Assumptions {
+    distinguishes: false,
+    ..ASSUMPTIONS
 };
 /// Those of jobs whose spec has version 1 or 2. Without a shape's uncertainty, 22 % of the
 /// answers stated with 99 % were wrong in noise of several modes; nothing normal 34 → 58.
@@ -197,6 +214,7 @@ pub(super) const OLD_ASSUMPTIONS: Assumptions = Assumptions {
     memories: &[Memory::NONE],
     may_be_proportional: false,
     shape_uncertainty: [0.1, 0.0],
+    distinguishes: false,
 };
 /// The variance of a step, in units of what the weights alone would make it, where a limit
 /// for changes that were not found is stated. For Student noise it is 1.4 (freedom + 3 over
@@ -247,6 +265,22 @@ pub(super) const RATE_BEFORE: [[f64; 2]; 2] = [[0.1, 1.0], [1.0, 2.0]];
 /// runs that all pass could never be evidence against it. At [1, 1]:
 /// nothing several-modes 56 → 90.
 pub(super) const RATE_AFTER: [[f64; 2]; 2] = [[1.0, 0.1], [1.0, 1.0]];
+/// That a commit is broken: its own runs fail, and a later commit mends it.
+pub(super) const BROKEN: f64 = 0.05;
+/// A change after which every run fails is one that lasts if commits after it fail, too: no more
+/// than this part of them follows the other without one that was run. At 1: among 40 commits, a
+/// block of 5 that is mended before a change passes for it in 17 % of the searches.
+pub(super) const LARGEST_UNSEEN: f64 = 0.25;
+/// The probability at which a commit counts as broken, and is left out. At 0.9: a commit that
+/// begins to fail now and then may be left out by its first three runs.
+pub(super) const CERTAINLY_BROKEN: f64 = 0.98;
+/// That the next commit measured after a broken one is broken, too.
+pub(super) const BLOCK_GOES_ON: f64 = 0.5;
+/// Beta distributions of the failure rate of a broken commit: nearly always, or any rate.
+pub(super) const RATE_BROKEN: [[f64; 2]; 2] = [[1.0, 0.1], [1.0, 1.0]];
+/// The same of the share of runs in which a change would show, where all values are alike so
+/// far: nearly always.
+pub(super) const RATE_OF_CHANGE: [[f64; 2]; 2] = [[1.0, 0.1], [1.0, 0.3]];
 /// Failures, and passes, added to those seen where a rate is estimated. At 2: no clear difference.
 pub(super) const RATE_PRIOR: f64 = 0.2;
 
@@ -265,6 +299,11 @@ pub(super) const LEAST_UNEXPLAINED: f64 = 1e-6;
 pub(super) const LEAST_STEP: f64 = 1e-9;
 /// The least residual sum of squares, relative to that without a step.
 pub(super) const LEAST_REST: f64 = 1e-12;
+/// The least variance of the noise where no two runs of one commit differ, in squared ticks. With
+/// it, n runs that have one value and n others that have another are as good evidence of a step
+/// as they are against values that are rounded up in half of all runs and down in the other
+/// half: 1.4 nats for each run.
+pub(super) const STEADY_FLOOR: f64 = 1.0 / 60.0;
 /// The least variance of the noise, in squared spreads of all values.
 pub(super) const LEAST_VARIANCE: f64 = 1e-18;
 /// The least standard deviation of normal noise, in scales of the noise.

@@ -36,16 +36,16 @@ use pinpoint_compare::Direction;
 
 use self::sums::Sums;
 use super::cholesky::{backward, factorise, forward};
-use super::fit::Fit;
+use super::fit::{Fit, normal_upper_tail};
 use super::location::{self, FittedSegment, Residuals};
 use super::log_sum::LogSum;
 use super::memory::{Assumptions, Factors, Memory, Windows};
 use super::runs::Runs;
 use super::tuning::{
     BOT_OFFSET, CHEAP_SIZE, DRIFT_PER_RUN, FIT_ROUNDS, FREEDOM, IMPOSSIBLE_MEMORY, LARGEST_VALUE,
-    LEAST_SIZE, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, LIKE_KNOWN, LIMIT_VARIANCE,
-    MOST_DRIFT, NO_PENALTY, PREFERENCE, QUARTILES, SCALE_OF_MEDIAN_DEVIATION, SCALE_ROUNDS,
-    SIZE_SPREAD, SIZES, SMALL_SIZE, VALUES_FOR_MEMORY,
+    LEAST_SIZE, LEAST_SOUGHT, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, LIMIT_VARIANCE,
+    MOST_DRIFT, NEAR_NOISE, NO_PENALTY, PREFERENCE, QUARTILES, SCALE_OF_MEDIAN_DEVIATION,
+    SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE, STEADY_FLOOR, VALUES_FOR_MEMORY,
 };
 
 /// A run that gave values.
@@ -71,8 +71,8 @@ pub(crate) struct Setting<'a> {
     /// The smallest change worth finding.
     pub(crate) magnitude: Option<Smallest>,
     pub(crate) direction: Direction,
-    /// Only changes like the known ones are worth finding.
-    pub(crate) like_known: bool,
+    /// Nothing smaller than this part of the smallest known change is worth finding.
+    pub(crate) least_of_known: f64,
     pub(crate) assumptions: &'a Assumptions,
 }
 
@@ -120,6 +120,8 @@ pub(super) struct Model<'a> {
     tick: f64,
     /// The values are logarithms of those that were measured.
     pub(super) is_logarithmic: bool,
+    /// No two runs of one commit differ.
+    is_steady: bool,
     /// The noise without memory.
     pub(super) noise: Noise,
     /// The values without drift and bots.
@@ -283,6 +285,7 @@ impl<'a> Model<'a> {
             unit,
             tick,
             is_logarithmic: false,
+            is_steady: setting.assumptions.distinguishes && runs.are_steady(),
             noise: Noise::default(),
             plain: Vec::new(),
             segments: Vec::new(),
@@ -439,9 +442,9 @@ impl<'a> Model<'a> {
             .max(LEAST_SIZE * range)
     }
 
-    /// The size at which a change is like the known ones, where only those are worth finding.
+    /// The size at which a change is worth finding beside the known ones.
     fn size_like_known(&self, fits: &[(f64, Fit)]) -> f64 {
-        if !self.setting.like_known {
+        if self.setting.least_of_known == 0.0 {
             return 0.0;
         }
         // The first column is the level.
@@ -453,7 +456,7 @@ impl<'a> Model<'a> {
         let smallest = (0..self.setting.changes.len())
             .map(|change| size(change).abs())
             .reduce(f64::min);
-        smallest.map_or(0.0, |smallest| LIKE_KNOWN * smallest)
+        smallest.map_or(0.0, |smallest| self.setting.least_of_known * smallest)
     }
 
     /// The evidence of a change in one gap, averaged over the fits and the sizes.
@@ -461,18 +464,31 @@ impl<'a> Model<'a> {
         let count = self.values.len() as f64;
         let [mut up, mut down, mut small] = [LogSum::EMPTY; 3];
         let mut step = 0.0;
+        let distinguishes = self.setting.assumptions.distinguishes;
+        let range = self.noise.scale * QUARTILES;
+        let least = (LEAST_SOUGHT * smallest - NEAR_NOISE[0] * range).max(NEAR_NOISE[1] * smallest);
         for (share, fit) in fits {
             let freedom = (count - fit.free as f64).max(1.0);
             for (size, prior) in SIZES {
                 let prior = log(share * prior);
                 let centre = size * smallest;
                 let spread = SIZE_SPREAD * centre;
-                let [higher, lower] = fit.log_factors(gap, [centre, -centre], spread, freedom);
-                up.add(prior + higher);
-                down.add(prior + lower);
+                let [higher, lower] = fit.sized(gap, [centre, -centre], spread, freedom);
+                let [mut rises, mut falls] = [higher, lower].map(|it| prior + it.log_factor);
+                if distinguishes {
+                    let beforehand = log(normal_upper_tail((least - centre) / spread));
+                    rises += log(higher.is_at_least(least)) - beforehand;
+                    falls += log(lower.is_at_most(-least)) - beforehand;
+                }
+                up.add(rises);
+                down.add(falls);
             }
-            let [about_zero] = fit.log_factors(gap, [0.0], SMALL_SIZE * smallest, freedom);
-            small.add(log(*share) + about_zero);
+            let [about_zero] = fit.sized(gap, [0.0], SMALL_SIZE * smallest, freedom);
+            let is_small = match distinguishes {
+                true => (about_zero.is_at_least(-least) - about_zero.is_at_least(least)).max(0.0),
+                false => 1.0,
+            };
+            small.add(log(*share) + about_zero.log_factor + log(is_small));
             let (cross, square) = fit.steps[gap];
             if square > 0.0 {
                 step += share * cross / square / fit.fresh;
@@ -591,7 +607,11 @@ impl<'a> Model<'a> {
     /// The variance by rounding: values that are rounded are as if they had that much
     /// more noise.
     fn floor(&self) -> f64 {
-        self.tick * self.tick / 12.0
+        if self.is_steady {
+            STEADY_FLOOR * self.tick * self.tick
+        } else {
+            self.tick * self.tick / 12.0
+        }
     }
 
     /// A round of the fit of each noise.

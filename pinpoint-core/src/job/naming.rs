@@ -253,6 +253,7 @@ impl Naming<'_> {
             culprits,
             candidates,
             posterior,
+            constant: outcome.constant,
             runs: outcome.runs,
             builds: outcome.builds,
             comparisons,
@@ -334,6 +335,7 @@ impl Naming<'_> {
             unchanged: Vec::new(),
             skipped: Vec::new(),
             unmeasured: Vec::new(),
+            constant: None,
             runs: 0,
             builds: 0,
         });
@@ -390,6 +392,7 @@ impl Naming<'_> {
             no_change: posterior.no_change,
             better: posterior.better,
             largest_change: posterior.largest_change,
+            other_change: posterior.other_change,
             spans,
         })
     }

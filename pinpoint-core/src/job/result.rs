@@ -56,6 +56,9 @@ pub struct BisectionResult {
     /// The probable places of the next change; absent for the strategy `pinpoint`.
     #[serde(default)]
     pub posterior: Option<Posterior<CombinedCommit>>,
+    /// The value of every run, where all are the same: the metric never changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constant: Option<f64>,
     /// Runs that were made.
     pub runs: u64,
     /// Commits that were built.

@@ -56,10 +56,32 @@ pub struct Scenario {
     /// the commits just before these always do, so that every culprit can be
     /// identified.
     pub unbuildable: f64,
+    /// Commits whose own runs fail, although those of later commits do not.
+    pub broken: Option<Broken>,
+    /// Values are rounded to a multiple of the first of these, and from a commit on, which
+    /// every search draws, of the second one: so does a tool that changes its unit. 0: not
+    /// rounded.
+    pub ticks: [f64; 2],
     /// Milliseconds that a build takes.
     pub build_time: u64,
     /// Milliseconds that a run takes.
     pub run_time: u64,
+}
+
+/// Commits whose own runs fail: a block of neighbors that some later commit mends.
+///
+/// The bad end passes. Where the rate of failures changes for good, too, the commit before
+/// that change is not broken: if it were, failures would last from there on.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Broken {
+    /// Blocks that begin, at commits drawn for each search. They may overlap.
+    pub blocks: u32,
+    /// The commits of each block.
+    pub length: u64,
+    /// The probability that a run of one of them fails.
+    pub rate: f64,
+    /// The first block includes the first change of the scenario, or the commit before it.
+    pub beside_change: bool,
 }
 
 impl Scenario {
@@ -82,6 +104,8 @@ impl Scenario {
             drift: 0.0,
             bots: 0,
             unbuildable: 0.0,
+            broken: None,
+            ticks: [0.0; 2],
             build_time: 60_000,
             run_time: 60_000,
         }

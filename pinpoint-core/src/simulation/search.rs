@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::Scenario;
 use super::answer::Answer;
 use super::memory::Disturbance;
+use super::{Broken, Scenario};
 use crate::random::SplitMix64;
 use crate::{
     Action, Bisection, BisectionSpec, CulpritFinder, CulpritFinderSpec, Event, Machine, PairedRun,
@@ -60,6 +60,10 @@ pub(super) struct Truth {
     bots: Vec<f64>,
     /// Commits that do not build.
     broken: BTreeSet<u64>,
+    /// Commits whose own runs fail.
+    failing: BTreeSet<u64>,
+    /// The first commit whose values are rounded to the second tick.
+    coarse_from: u64,
 }
 
 /// A search that ended, and the correctness of its answer.
@@ -78,6 +82,10 @@ pub struct Trial {
     pub named: Vec<(Option<f64>, bool)>,
     /// Commits that were left as candidates.
     pub candidates: u64,
+    /// Changes that no run can trace to one commit, as commits beside them can't be measured.
+    pub indistinct: u32,
+    /// The fewest candidates with which an answer can hold these.
+    pub least_candidates: u64,
     /// True when each commit that changed something was named or left as a
     /// candidate.
     pub holds: bool,
@@ -88,11 +96,17 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// The commits that changed something were named, and no others. Where nothing
+    /// The commits that changed something were named, and no others; those that no run can
+    /// distinguish from their neighbors are among the fewest candidates possible. Where nothing
     /// changed: no commit was named, and none was left as a candidate.
     pub fn is_exactly_right(&self) -> bool {
         let nothing_claimed = self.changes > 0 || self.status == Status::NoRegression;
-        self.found == self.changes && self.false_culprits() == 0 && nothing_claimed
+        let rest_is_left =
+            self.indistinct == 0 || self.holds && self.candidates == self.least_candidates;
+        self.found == self.changes - self.indistinct
+            && self.false_culprits() == 0
+            && nothing_claimed
+            && rest_is_left
     }
 
     /// No commit was named, but all that changed something are among the
@@ -306,6 +320,11 @@ impl<'a, M: Machine> Simulation<'a, M> {
         if random.chance(scenario.failure_rates[usize::from(is_changed)]) {
             return None;
         }
+        let is_failing = place.is_some_and(|place| self.truth.failing.contains(&place));
+        let rate = scenario.broken.map_or(0.0, |broken| broken.rate);
+        if is_failing && random.chance(rate) {
+            return None;
+        }
         let (factor, deviation) = self.disturbance.next(&scenario.memory, random);
         let value = match scenario.proportional {
             None => {
@@ -324,7 +343,13 @@ impl<'a, M: Machine> Simulation<'a, M> {
                 level * (1.0 + range * (deviation + drift + offset))
             }
         };
-        Some(value * factor)
+        let is_coarse = place.is_some_and(|place| place >= self.truth.coarse_from);
+        let tick = scenario.ticks[usize::from(is_coarse)];
+        let value = value * factor;
+        Some(match tick > 0.0 {
+            true => (value / tick).round() * tick,
+            false => value,
+        })
     }
 
     fn run_to_its_end(mut self) -> Trial
@@ -353,6 +378,10 @@ impl<'a, M: Machine> Simulation<'a, M> {
             .map(|candidate| place(self.scenario, candidate))
             .collect();
         let is_named = |change: &&u64| named.contains_key(&Some(**change));
+        let spans: Vec<u64> = (changes.keys())
+            .map(|change| self.truth.indistinct(self.scenario, *change))
+            .filter(|commits| *commits > 1)
+            .collect();
         Trial {
             status: outcome.map_or(Status::Failed, Answer::status),
             changes: changes.len() as u32,
@@ -369,6 +398,8 @@ impl<'a, M: Machine> Simulation<'a, M> {
                 })
                 .collect(),
             candidates: left.len() as u64,
+            indistinct: spans.len() as u32,
+            least_candidates: spans.iter().sum(),
             holds: changes
                 .keys()
                 .all(|change| is_named(&change) || left.contains(&Some(*change))),
@@ -414,11 +445,54 @@ impl Truth {
                     .filter(|place| !needed(place)),
             );
         }
+        let coarse_from = match scenario.ticks[0] == scenario.ticks[1] {
+            true => 0,
+            false => random.below(scenario.commits),
+        };
+        let mut failing = BTreeSet::new();
+        let last = scenario.commits.saturating_sub(1);
+        let rates_change = scenario.failure_rates[0] != scenario.failure_rates[1];
+        for block in 0..scenario.broken.map_or(0, |broken| broken.blocks) {
+            let Broken {
+                length,
+                beside_change,
+                ..
+            } = scenario.broken.unwrap_or_default();
+            let first = match changes.keys().next() {
+                Some(change) if beside_change && block == 0 => {
+                    // From one that ends just before it to one that begins with it.
+                    (change + random.below(length + 1)).saturating_sub(length)
+                }
+                _ => random.below(scenario.commits),
+            };
+            failing.extend(first..first.saturating_add(length).min(last));
+        }
+        if rates_change {
+            failing.retain(|place| !changes.contains_key(&(place + 1)));
+        }
         Self {
             changes,
             bots,
             broken,
+            failing,
+            coarse_from,
         }
+    }
+
+    /// The commits that no run distinguishes from the one that makes a change, itself included.
+    fn indistinct(&self, scenario: &Scenario, change: u64) -> u64 {
+        let gives_values = |place: u64| {
+            let only_fails = (scenario.broken.is_some_and(|broken| broken.rate >= 1.0))
+                && self.failing.contains(&place);
+            !only_fails && !self.broken.contains(&place)
+        };
+        // A commit that begins to fail is known by that.
+        if scenario.failure_rates[0] != scenario.failure_rates[1] {
+            return 1;
+        }
+        let before = (0..change).rev().take_while(|place| !gives_values(*place));
+        let after = (change..scenario.commits).take_while(|place| !gives_values(*place));
+        1 + before.count() as u64 + after.count() as u64
     }
 }
 

@@ -143,6 +143,8 @@ mod tests {
             missed: Vec::new(),
             named: vec![(Some(0.97), true)],
             candidates: 0,
+            indistinct: 0,
+            least_candidates: 0,
             holds: true,
             runs: 10,
             builds: 4,

@@ -37,6 +37,8 @@ mod profile;
 #[cfg(feature = "profile")]
 mod profile_attacks;
 #[cfg(feature = "simulation")]
+mod promise;
+#[cfg(feature = "simulation")]
 mod published_figures;
 mod random_walks;
 #[cfg(feature = "results")]
@@ -44,6 +46,10 @@ mod result_formats;
 mod same_builds;
 #[cfg(feature = "simulation")]
 mod simulation;
+#[cfg(feature = "simulation")]
+mod single_failures;
+#[cfg(feature = "simulation")]
+mod sizes;
 mod stored_journals;
 mod translate;
 mod walk;

@@ -406,6 +406,7 @@ mod tests {
             no_change,
             better: 0.0,
             largest_change: None,
+            other_change: None,
             spans: vec![
                 span('a', 'b', 0.2),
                 span('b', 'c', 0.5),
@@ -436,6 +437,7 @@ mod tests {
             no_change: 0.2,
             better: 0.0,
             largest_change: None,
+            other_change: None,
             spans,
         };
         let table: f64 = posterior.spans.iter().map(|span| span.probability).sum();

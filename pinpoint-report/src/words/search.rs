@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
 use pinpoint_core::{
-    CommonFailure, DependencyChange, Effect, EffectOf, Followed, LargestChange, Status, Stopped,
+    CommonFailure, DependencyChange, Effect, EffectOf, Followed, LargestChange, OtherChange,
+    Status, Stopped,
 };
 
 use super::short;
@@ -51,6 +52,30 @@ pub fn size(largest: &LargestChange, unit: Option<&str>) -> String {
         Some(relative) => format!("{:.1} % ({amount})", 100.0 * relative),
         None => amount,
     }
+}
+
+/// The change that shows although none of those looked for was found, and the option that finds
+/// its commit.
+pub fn other_change(document: &BisectionResult, other: &OtherChange) -> String {
+    let (what, option) = match other.is_better {
+        true => ("a change for the better", "--direction unknown"),
+        false => (
+            "a change smaller than those looked for",
+            "a smaller --magnitude",
+        ),
+    };
+    format!(
+        "there is {what}: {}; {option} finds its commit",
+        effect(document, &other.effect)
+    )
+}
+
+/// That every run gave the same value.
+pub fn constant(document: &BisectionResult) -> Option<String> {
+    let value = quantity(document.constant?, document.unit.as_deref());
+    Some(format!(
+        "the metric never changed in any run: it is always {value}"
+    ))
 }
 
 /// That the values of the two ends were not compared, as an end has none.
@@ -146,6 +171,15 @@ pub fn percent(effect: &Effect) -> Option<f64> {
     relative(effect.estimate?, effect)
 }
 
+/// The decimals with which a percentage is written: a small one is not rounded to nothing.
+fn decimals(percent: f64) -> usize {
+    match percent.abs() {
+        0.0 | 0.95.. => 1,
+        0.095.. => 2,
+        _ => 3,
+    }
+}
+
 /// A difference in percent of the level before it.
 fn relative(difference: f64, effect: &Effect) -> Option<f64> {
     let percent = 100.0 * (difference / effect.before.abs());
@@ -164,7 +198,7 @@ pub fn effect(document: &BisectionResult, effect: &Effect) -> String {
                 let _ = write!(text, " {}", change(estimate, unit));
             }
             if let Some(percent) = percent(effect) {
-                let _ = write!(text, " ({percent:+.1} %)");
+                let _ = write!(text, " ({:+.*} %)", decimals(percent), percent);
             }
             if let Some(interval) = &effect.interval {
                 let _ = write!(
@@ -175,7 +209,8 @@ pub fn effect(document: &BisectionResult, effect: &Effect) -> String {
                 );
                 let [low, high] = [interval.low, interval.high].map(|end| relative(end, effect));
                 if let (Some(low), Some(high)) = (low, high) {
-                    let _ = write!(text, " ({low:+.1} to {high:+.1} %)");
+                    let decimals = decimals(low).max(decimals(high));
+                    let _ = write!(text, " ({low:+.decimals$} to {high:+.decimals$} %)");
                 }
             }
             let separator = if effect.estimate.is_some() { "; " } else { " " };
