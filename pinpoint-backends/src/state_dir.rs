@@ -101,8 +101,15 @@ mod imp {
             return Ok(());
         }
         match fs::set_permissions(path, Permissions::from_mode(mode & OWNER_ONLY)) {
-            // Another user's, who decides.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+            // Another user's, who decides; or nothing can be changed there.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+                ) =>
+            {
+                Ok(())
+            }
             other => other,
         }
     }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, new_job, stored_result};
+use pinpoint_backends::local::LocalError;
 use pinpoint_backends::store::{
     CancelRequest, Job, JobId, JobStore, LockError, NewJob, StoreError,
 };
@@ -29,6 +31,11 @@ struct Farm {
     runs: AtomicU32,
     /// Refuses runs from this one on.
     broken_after: u32,
+    /// What it refuses runs for is not the job's.
+    has_a_full_disk: bool,
+    /// Can't be tested.
+    untestable: Option<u64>,
+    untestable_ran: AtomicBool,
     /// Never answers what the metric is.
     is_stuck: bool,
     ran: Notify,
@@ -40,6 +47,9 @@ impl Farm {
             metrics: AtomicU32::new(0),
             runs: AtomicU32::new(0),
             broken_after: u32::MAX,
+            has_a_full_disk: false,
+            untestable: None,
+            untestable_ran: AtomicBool::new(false),
             is_stuck: false,
             ran: Notify::new(),
         }
@@ -82,11 +92,28 @@ impl InProcess for Farm {
     async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
         let run = self.runs.fetch_add(1, Ordering::SeqCst);
         self.ran.notify_one();
+        if run >= self.broken_after && self.has_a_full_disk {
+            return Err(LocalError::Io {
+                action: "write",
+                path: "/builds".into(),
+                source: ErrorKind::StorageFull.into(),
+            }
+            .into());
+        }
         if run >= self.broken_after {
             return Err(ExecutorError::Refused("the disk is full".into()));
         }
         // Gives the task that stops the job its turn.
         tokio::time::sleep(Duration::from_millis(1)).await;
+        if self.untestable == Some(number(&request.variant.commit)) {
+            if self.untestable_ran.swap(true, Ordering::SeqCst) {
+                // Asked for at the same time: until it is ended.
+                return std::future::pending().await;
+            }
+            let mut report = RunReport::failed(0, "exit code 125");
+            report.untestable = true;
+            return Ok(report);
+        }
         let unit = (request.metric.as_ref()).and_then(|metric| metric.unit.as_deref());
         let is_found = self.metrics.load(Ordering::SeqCst) > 0;
         assert!(unit == Some("ms") || !is_found, "{unit:?}");
@@ -249,6 +276,26 @@ async fn an_interrupted_job_goes_on_where_it_was() {
     assert_eq!(fixture.job().await.state, JobState::Pending);
     assert_eq!(culprit(&fixture.work(&farm).await.unwrap()), "40");
     assert_eq!(farm.metrics.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn the_time_for_which_a_job_lay_there_does_not_count() {
+    let fixture = Fixture::new(Fixture::spec()).await;
+    let farm = Farm::new();
+    let began = std::time::Instant::now();
+    let _ = fixture.work_until(&farm, farm.ran.notified()).await;
+    let first = began.elapsed();
+    let lay = Duration::from_secs(1);
+    tokio::time::sleep(lay).await;
+    let again = std::time::Instant::now();
+    let result = fixture.work(&farm).await.unwrap();
+    let most = first + again.elapsed();
+    let JobResult::Bisection(result) = result else {
+        panic!("not a bisection");
+    };
+    assert!(result.duration_s > 0.0);
+    // The store counts whole milliseconds.
+    assert!(result.duration_s < most.as_secs_f64() + 0.01, "{result:?}");
 }
 
 #[tokio::test]
@@ -447,6 +494,43 @@ async fn a_job_pauses_while_something_is_refused() {
     assert_eq!(culprit(&fixture.work(&farm).await.unwrap()), "40");
     // The metric was found before.
     assert_eq!(farm.metrics.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_commit_that_can_not_be_tested_is_skipped_at_once() {
+    let fixture = Fixture::new(Fixture::spec()).await;
+    let farm = Farm {
+        // The first in the middle.
+        untestable: Some(32),
+        ..Farm::new()
+    };
+    let result = fixture.work(&farm).await.unwrap();
+    assert_eq!(culprit(&result), "40");
+    let JobResult::Bisection(result) = result else {
+        panic!("not a bisection");
+    };
+    let skipped = &result.skipped[0];
+    assert_eq!(skipped.commit.main.git_hash, "32");
+    assert!(skipped.reason.contains("exit code 125"), "{skipped:?}");
+}
+
+/// The job is not to blame for a machine.
+#[tokio::test]
+async fn a_full_disk_leaves_a_job_pending_with_the_reason() {
+    let fixture = Fixture::new(Fixture::spec()).await;
+    let farm = Farm {
+        broken_after: 3,
+        has_a_full_disk: true,
+        ..Farm::new()
+    };
+    let error = fixture.work(&farm).await.unwrap_err();
+    assert!(error.is_infrastructure(), "{error}");
+    let job = fixture.job().await;
+    assert_eq!(job.state, JobState::Pending);
+    let reason = job.error.unwrap();
+    assert!(reason.contains("can't write /builds"), "{reason}");
+    assert_eq!(culprit(&fixture.work(&Farm::new()).await.unwrap()), "40");
+    assert_eq!(fixture.job().await.error, None);
 }
 
 #[tokio::test]

@@ -24,6 +24,7 @@ pub(crate) async fn run(arguments: Bisect, display: Display) -> Result<u8, CliEr
         return luci::bisect(arguments, None, display).await;
     }
     let display = arguments.job.assignment.display(display);
+    arguments.benchmark.say_where(&display);
     let command_line = command_line::of_this_process(&arguments.good, &arguments.bad);
     let search = Search::new(arguments, command_line)?;
     let spec = search.spec.clone();

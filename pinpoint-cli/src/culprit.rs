@@ -14,6 +14,7 @@ pub(crate) async fn run(arguments: Culprit, display: Display) -> Result<u8, CliE
         return luci::bisect(bisect, Some(pairs), display).await;
     }
     let display = bisect.job.assignment.display(display);
+    bisect.benchmark.say_where(&display);
     let command_line = command_line::of_this_process(&bisect.good, &bisect.bad);
     let search = Search::new(bisect, command_line)?;
     let spec = CulpritFinderSpec {

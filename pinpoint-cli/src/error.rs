@@ -133,6 +133,11 @@ pub(crate) enum CliError {
     /// This process followed a job that others carry out, and was interrupted.
     #[error("interrupted")]
     Left { job: String },
+    /// A job was to be canceled, and the process that has it did not end it in time.
+    #[error(
+        "{holder} has the job and has not ended it yet; the request to cancel it stands for whoever has it or takes it next"
+    )]
+    StillHeld { job: String, holder: String },
     /// A job that was followed has ended without a result.
     #[error("{message}")]
     Ended {
@@ -255,6 +260,22 @@ impl CliError {
         self
     }
 
+    /// Whether the store, or the server, does not answer: it may later.
+    pub(crate) fn is_away(&self) -> bool {
+        match self {
+            Self::Store(error) | Self::Worker(WorkerError::Store(error)) => matches!(
+                error,
+                StoreError::Unreachable { .. } | StoreError::Busy { .. }
+            ),
+            #[cfg(feature = "temporal")]
+            Self::Temporal(error) => matches!(
+                error,
+                pinpoint_backends::temporal::TemporalError::Connect { .. }
+            ),
+            _ => false,
+        }
+    }
+
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Repository(RepositoryError::Git { .. } | RepositoryError::Answer { .. })
@@ -286,6 +307,7 @@ impl CliError {
             | Self::Ended {
                 is_canceled: true, ..
             } => INTERRUPTED,
+            Self::StillHeld { .. } => TIMED_OUT,
             Self::Local(error) if is_wrong_for_local(error) => WRONG_INPUT,
             Self::Measurement(ExecutorError::Refused(error))
                 if error.downcast_ref().is_some_and(is_wrong_for_local) =>
@@ -386,9 +408,9 @@ impl CliError {
             }
             Self::Interrupted => without_result(None, true, &self.message()),
             Self::Left { job } => without_result(Some(job), true, &self.message()),
-            Self::Ended { job, .. } | Self::UnfitOptions { job, .. } => {
-                without_result(Some(job), false, &self.message())
-            }
+            Self::Ended { job, .. }
+            | Self::StillHeld { job, .. }
+            | Self::UnfitOptions { job, .. } => without_result(Some(job), false, &self.message()),
             _ => without_result(None, false, &self.message()),
         }
     }

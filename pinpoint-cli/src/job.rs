@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, kind_of, open_provided};
 use pinpoint_backends::local::{
@@ -11,8 +12,8 @@ use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{DriveError, DriveEvent, Engine, JobKind, JobMachine};
 use pinpoint_report::results::{add_commands, stored};
-use pinpoint_report::text::message;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::arguments::{Display, LuciTokens, Output};
 use crate::doctor;
@@ -22,8 +23,11 @@ use crate::new_job::values_of;
 use crate::report;
 use crate::reporter::Reporter;
 use crate::stop::Interrupt;
-use crate::storage::Storage;
+use crate::storage::{Storage, resume_command};
 use crate::text::{DIM, text};
+
+/// The shortest wait for another job that is shown.
+const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// A job as it is shown: without the values of `--env`, which the store keeps so that
 /// the job can be resumed.
@@ -111,6 +115,16 @@ impl Session {
             )));
         }
         let interrupt = Interrupt::listen();
+        if let Ok(interrupt) = &interrupt {
+            let display = Display {
+                resume_options: self.resume_options.clone(),
+                ..display.clone()
+            };
+            interrupt.say_at_once(format!(
+                "ended at once; nothing that was recorded is lost\n\nresume with:  {}",
+                resume_command(&display, id.as_str())
+            ));
+        }
         let prepared = self.prepare_report(display).await;
         let inherited = prepared.and_then(|()| values_of(&self.config.inherited_env));
         match (inherited, &mut self.config.local) {
@@ -187,7 +201,7 @@ impl Session {
     /// Notes why the job can't be worked on here. If that can't be noted, this is still the
     /// reason.
     async fn failed(&self, error: JobError) -> JobError {
-        let _ = self.taken.fail(&message(&error)).await;
+        let _ = self.taken.give_up(&error, None).await;
         error
     }
 
@@ -228,11 +242,28 @@ impl Session {
             }
             std::future::pending().await
         };
+        let mut others = executor.waiting_for_machine();
+        let show_others = async {
+            while others.wait_for(|waiting| *waiting > 0).await.is_ok() {
+                // Jobs that take turns wait for moments.
+                let over = others.wait_for(|waiting| *waiting == 0);
+                if timeout(A_MOMENT, over).await.is_ok() {
+                    continue;
+                }
+                reporter.borrow_mut().waits_for_others(true);
+                if others.wait_for(|waiting| *waiting == 0).await.is_err() {
+                    break;
+                }
+                reporter.borrow_mut().waits_for_others(false);
+            }
+            std::future::pending().await
+        };
         let interrupted = interrupt.interrupted();
         let result = tokio::select! {
             biased;
             result = self.taken.work(worker, interrupted, watch) => result,
             never = show_waits => never,
+            never = show_others => never,
         };
         reporter.borrow_mut().finish();
         // Nothing else waits for a child that does not want to end.

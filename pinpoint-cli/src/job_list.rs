@@ -2,22 +2,29 @@
 
 use std::fmt::Write;
 
-use pinpoint_backends::store::{CancelRequest, Job, JobFilter, Page, Place};
+use pinpoint_backends::store::{CancelRequest, Job, JobFilter, JobId, Page, Place};
 use pinpoint_core::JobState;
 use pinpoint_report::quantity::{count, date};
 
 use crate::text::{BOLD, DIM, ERROR, Text, text};
 
-/// The jobs of a page, a line each.
-pub(crate) fn of(page: &Page) -> Text {
+/// The word for the state of a running job whose process is gone.
+const INTERRUPTED: &str = "interrupted";
+
+/// The jobs of a page, a line each; some of those that are running are interrupted.
+pub(crate) fn of(page: &Page, interrupted: &[JobId]) -> Text {
     let mut text = Text::default();
     for job in &page.jobs {
+        let state = match interrupted.contains(&job.id) {
+            true => INTERRUPTED,
+            false => job.state.as_str(),
+        };
         // Writing to a string can't fail.
         let _ = writeln!(
             text,
-            "{BOLD}{}{BOLD:#}  {:<9}  {}  {:>9}  {:>10}  {}",
+            "{BOLD}{}{BOLD:#}  {:<11}  {}  {:>9}  {:>10}  {}",
             job.id,
-            job.state.as_str(),
+            state,
             date(job.created),
             count(job.runs, "run"),
             count(job.builds, "build"),
@@ -42,15 +49,19 @@ pub(crate) fn note(page: &Page, place: &Place, filter: &JobFilter) -> Option<Tex
 }
 
 /// The head of a job: all but its result.
-pub(crate) fn about(job: &Job) -> Text {
+pub(crate) fn about(job: &Job, is_interrupted: bool) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
-    let _ = write_about(&mut text, job);
+    let _ = write_about(&mut text, job, is_interrupted);
     text
 }
 
-fn write_about(text: &mut Text, job: &Job) -> std::fmt::Result {
-    writeln!(text, "{BOLD}job {}{BOLD:#}: {}", job.id, job.state)?;
+fn write_about(text: &mut Text, job: &Job, is_interrupted: bool) -> std::fmt::Result {
+    let state = match is_interrupted {
+        true => "interrupted; no process works on it any more",
+        false => job.state.as_str(),
+    };
+    writeln!(text, "{BOLD}job {}{BOLD:#}: {state}", job.id)?;
     writeln!(text, "{DIM}{}{DIM:#}", job.title)?;
     writeln!(text, "in {}, created {}", job.repository, date(job.created))?;
     let about = [

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use pinpoint_backends::job::{self, JobConfig, JobError, TakenJob, TraceParent, Worker, waiting};
 use pinpoint_backends::store::{
-    CancelRequest, Job, JobFilter, Order, Page, Place, SigningKey, StoreError, Total,
+    CancelRequest, Job, JobFilter, JobId, JobStore, LockError, Order, Page, Place, SigningKey,
+    StoreError, Total,
 };
 use pinpoint_core::JobState;
 use pinpoint_report::results::stored;
@@ -20,6 +21,7 @@ use crate::arguments::{Display, Jobs, LuciTokens, Output, ProvisionOptions};
 use crate::error::{CliError, FOUND, with_advice};
 use crate::job::{Session, in_python, shown};
 use crate::job_list;
+use crate::jobs::keeping::Which;
 use crate::jobs::trust::Asked;
 use crate::new_job::say_handed_over;
 use crate::output::{self, errln, outln, print_json};
@@ -56,12 +58,11 @@ pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError>
                 (None, None) => Place::First,
             };
             let filter = select.into();
-            list(
-                &store.list(&filter, Order::default(), &place, limit).await?,
-                &place,
-                &filter,
-                &display,
-            )
+            let page = store.list(&filter, Order::default(), &place, limit).await?;
+            let running = page.jobs.iter().filter(|it| it.state == JobState::Running);
+            let running: Vec<_> = running.map(|job| job.id.clone()).collect();
+            let interrupted = storage.interrupted(&running).await?;
+            list(&page, &interrupted, &place, &filter, &display)
         }
         Jobs::Show { job } => show(&storage, &store.get(&job).await?, &display).await,
         Jobs::Resume {
@@ -89,10 +90,32 @@ pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError>
         Jobs::Cancel { job, tokens } => {
             cancel(&storage, &store.get(&job).await?, &tokens, &display).await
         }
-        Jobs::Export { select, file } => keeping::export(store, select, file, &display).await,
+        Jobs::Export {
+            job,
+            select,
+            force,
+            file,
+        } => {
+            let which = match &job[..] {
+                [] => Which::Matching(Box::new(select.into())),
+                jobs => Which::These(ids(store, jobs).await?),
+            };
+            keeping::export(store, which, file, force, &display).await
+        }
         Jobs::Import { file } => keeping::import(store, &file, &display).await,
         Jobs::Purge { older_than } => keeping::purge(&storage, older_than, &display).await,
     }
+}
+
+async fn ids(store: &JobStore, jobs: &[String]) -> Result<Vec<JobId>, CliError> {
+    let mut ids = Vec::new();
+    for job in jobs {
+        let id = store.get(job).await?.id;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    Ok(ids)
 }
 
 fn count_jobs(total: Total, display: &Display) -> Result<u8, CliError> {
@@ -108,14 +131,34 @@ fn count_jobs(total: Total, display: &Display) -> Result<u8, CliError> {
     Ok(FOUND)
 }
 
-fn list(page: &Page, place: &Place, filter: &JobFilter, display: &Display) -> Result<u8, CliError> {
+fn list(
+    page: &Page,
+    interrupted: &[JobId],
+    place: &Place,
+    filter: &JobFilter,
+    display: &Display,
+) -> Result<u8, CliError> {
     if display.output == Output::Json {
-        print_json(json!({ "jobs": page.jobs, "more": page.more }));
+        let jobs = page.jobs.iter().map(|job| {
+            let mut document = json!(job);
+            if interrupted.contains(&job.id) {
+                document["interrupted"] = json!(true);
+            }
+            document
+        });
+        let jobs: Vec<_> = jobs.collect();
+        print_json(json!({ "jobs": jobs, "more": page.more }));
         return Ok(FOUND);
     }
-    output::print(format_args!("{}", job_list::of(page)));
+    output::print(format_args!("{}", job_list::of(page, interrupted)));
     if let Some(note) = job_list::note(page, place, filter) {
         errln!("{note}");
+    }
+    if let Some(job) = interrupted.first() {
+        errln!(
+            "interrupted: no process works on it any more; go on with:  {}",
+            job_command(display, "resume", job.as_str())
+        );
     }
     Ok(FOUND)
 }
@@ -131,8 +174,11 @@ async fn show(storage: &Storage, job: &Job, display: &Display) -> Result<u8, Cli
     let holder = (workers.iter())
         .find(|worker| worker.job.as_ref() == Some(&job.id) && worker.holds.is_some());
     let signatures = storage.jobs.signatures(job).await?;
+    let is_interrupted = job.state == JobState::Running
+        && !(storage.interrupted(std::slice::from_ref(&job.id)).await?).is_empty();
     if display.output == Output::Json {
         let mut document = shown(job);
+        document["interrupted"] = json!(is_interrupted);
         document["waits_for"] = json!(waits);
         document["signatures"] = json!(signatures);
         document["trace_id"] = json!(TraceParent::of(job).trace_id());
@@ -146,7 +192,7 @@ async fn show(storage: &Storage, job: &Job, display: &Display) -> Result<u8, Cli
         print_json(document);
         return Ok(FOUND);
     }
-    output::print(format_args!("{}", job_list::about(job)));
+    output::print(format_args!("{}", job_list::about(job, is_interrupted)));
     for signature in &signatures {
         match signature.fits {
             true => outln!("signed with {}", signature.key),
@@ -336,9 +382,21 @@ async fn cancel(
         pending().await
     };
     let ended = tokio::select! {
-        ended = ended => ended?,
+        ended = ended => ended,
         never = say_luci => never,
     };
+    let ended = ended.map_err(|error| {
+        let holder = match error {
+            JobError::Locked(LockError::Held { pid: Some(pid) }) => format!("process {pid}"),
+            JobError::Locked(LockError::Held { pid: None }) => "a process of this machine".into(),
+            JobError::Store(StoreError::Leased { owner, .. }) => owner,
+            error => return error.into(),
+        };
+        CliError::StillHeld {
+            job: job.id.to_string(),
+            holder,
+        }
+    })?;
     // The file of an imported job is whatever its author wrote.
     if !job.imported
         && let Ok(Some(file)) = config.map(|config| config.report)

@@ -56,6 +56,21 @@ impl Benchmark {
         without_value.map(|it| it.name.clone()).collect()
     }
 
+    /// Says that commands run at the top of the repository, to a user who stands below it.
+    pub(crate) fn say_where(&self, display: &Display) {
+        // What is wrong with a repository is said where it is needed.
+        let below = Repository::discover(&self.repo).and_then(|it| it.prefix());
+        if let Ok(below) = below
+            && !below.is_empty()
+            && !display.quiet
+        {
+            errln!(
+                "note: builds and the benchmark begin at the top of the repository, and not in \
+                 {below}: name paths from there"
+            );
+        }
+    }
+
     /// The configuration with which an executor measures commits of this repository;
     /// other settings are at their defaults. A measure is chosen by runs of the good end
     /// and of another state.

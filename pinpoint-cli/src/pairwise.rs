@@ -21,6 +21,9 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         return luci::pairwise(arguments, display).await;
     }
     let display = arguments.job.assignment.display(display);
+    if arguments.base_build.is_none() {
+        arguments.benchmark.say_where(&display);
+    }
     let patch = arguments
         .patch
         .as_deref()

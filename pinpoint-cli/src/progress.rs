@@ -61,6 +61,8 @@ pub(crate) struct Watch {
     now: String,
     /// A wait for a quiet machine was reported.
     has_waited: bool,
+    /// A wait for another job of the machine was reported.
+    has_waited_for_others: bool,
     /// Others carry the job out.
     follows: bool,
     update: Update,
@@ -77,6 +79,7 @@ impl Watch {
             time: Duration::ZERO,
             now: String::new(),
             has_waited: false,
+            has_waited_for_others: false,
             follows: false,
             update: Update::default(),
         }
@@ -128,6 +131,19 @@ impl Watch {
         } else if !std::mem::replace(&mut self.has_waited, true) {
             // Each run may wait: one line is enough.
             self.tell(text!("{line}; each run waits {most} at most"));
+        }
+    }
+
+    /// A run or a build waits for another job of this machine, or waits no longer.
+    pub(crate) fn waits_for_others(&mut self, waits: bool) {
+        if !waits {
+            return self.show(self.now.clone());
+        }
+        let line = "waiting for another job of this machine to end its run or build";
+        if self.terminal.is_live {
+            self.update.now = Some(format!("{}\n  {line}", self.now));
+        } else if !std::mem::replace(&mut self.has_waited_for_others, true) {
+            self.tell(text!("{line}; only one measures at a time"));
         }
     }
 

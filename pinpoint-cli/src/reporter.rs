@@ -94,6 +94,11 @@ impl Reporter {
         self.update(|watch| watch.waits(waiting));
     }
 
+    /// Shows that work waits for another job of this machine, or waits no longer.
+    pub(crate) fn waits_for_others(&mut self, waits: bool) {
+        self.update(|watch| watch.waits_for_others(waits));
+    }
+
     pub(crate) fn finish(&mut self) {
         if let Screen::Live(bar) = &self.screen {
             bar.finish_and_clear();

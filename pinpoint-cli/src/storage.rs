@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bytesize::ByteSize;
+use pinpoint_backends::job::interrupted;
 use pinpoint_backends::local::{BuildStore, CleanOptions, CleanReport, clean as clean_builds};
 use pinpoint_backends::store::{JobId, JobStore, without_password};
 use pinpoint_backends::{STATE_MARK, job_dir, owner};
@@ -42,6 +43,14 @@ impl Storage {
     /// it runs.
     pub(crate) fn job_dir(&self, id: &JobId) -> PathBuf {
         job_dir(&self.state_dir, id.as_str())
+    }
+
+    /// Those of these running jobs whose processes are gone.
+    pub(crate) async fn interrupted(&self, running: &[JobId]) -> Result<Vec<JobId>, CliError> {
+        // Where there is no owner's mark, and none can be made, nothing is held by one.
+        let owner = self.owner().ok();
+        let state_dir = &self.state_dir;
+        Ok(interrupted(&self.jobs, running, owner.as_deref(), state_dir).await?)
     }
 
     /// The owner of a job's lease: among the processes that share a state directory, a

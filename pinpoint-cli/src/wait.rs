@@ -11,7 +11,7 @@ use pinpoint_report::results::stored;
 use serde_json::{Value, json};
 
 use crate::arguments::{Display, Output};
-use crate::error::{CliError, FOUND, TIMED_OUT, options_of, without_result};
+use crate::error::{CliError, FOUND, TIMED_OUT, options_of, with_advice, without_result};
 use crate::explain;
 use crate::job_result::{exit_code, print_result};
 use crate::output::{errln, print_json};
@@ -23,6 +23,9 @@ use crate::worker_list::{in_words, now};
 
 /// The time between two looks at a job.
 const POLL: Duration = Duration::from_millis(500);
+
+/// The time between two questions to a store that does not answer.
+const AWAY: Duration = Duration::from_secs(5);
 
 /// Looks at a job between two questions what it waits for.
 const LOOKS: u32 = 4;
@@ -204,24 +207,65 @@ fn reason(job: &Job) -> String {
 
 /// Shows what happens to a job until it has ended, and returns it as it is then.
 async fn follow(storage: &Storage, id: &JobId, display: &Display) -> Result<Job, CliError> {
-    let mut job = storage.jobs.get(id.as_str()).await?;
+    let mut asks = Asks::new(display.quiet);
+    let get = || async { Ok(storage.jobs.get(id.as_str()).await?) };
+    let mut job = asks.until_answered(get).await?;
     if has_ended(&job) {
         return Ok(job);
     }
-    let mut progress = Progress::begin(storage, &job, display).await?;
+    let begin = async || Progress::begin(storage, &job, display).await;
+    let mut progress = asks.until_answered(begin).await?;
     let mut looks = 0_u32;
     while !has_ended(&job) {
-        progress.read().await?;
+        asks.until_answered(async || progress.read().await).await?;
         if looks.is_multiple_of(LOOKS) {
-            progress.tell_waiting(storage, &job).await?;
+            let tell = async || progress.tell_waiting(storage, &job).await;
+            asks.until_answered(tell).await?;
         }
         looks += 1;
         tokio::time::sleep(POLL).await;
-        job = storage.jobs.get(id.as_str()).await?;
+        job = asks.until_answered(get).await?;
     }
-    progress.read().await?;
+    asks.until_answered(async || progress.read().await).await?;
     progress.reporter.finish();
     Ok(job)
+}
+
+/// Questions to the store about a job that goes on whether or not it answers.
+struct Asks {
+    quiet: bool,
+    /// It was told that the store does not answer.
+    told: bool,
+}
+
+impl Asks {
+    fn new(quiet: bool) -> Self {
+        Self { quiet, told: false }
+    }
+
+    /// Asks again and again while the store does not answer, and says so.
+    async fn until_answered<T>(
+        &mut self,
+        mut ask: impl AsyncFnMut() -> Result<T, CliError>,
+    ) -> Result<T, CliError> {
+        loop {
+            match ask().await {
+                Err(error) if error.is_away() => {
+                    if !std::mem::replace(&mut self.told, true) && !self.quiet {
+                        let error = with_advice(&error);
+                        errln!("{error}; waiting for it, while the job may go on");
+                    }
+                    tokio::time::sleep(AWAY).await;
+                }
+                answer => {
+                    if std::mem::replace(&mut self.told, false) && !self.quiet {
+                        errln!("the store answers again");
+                    }
+                    return answer;
+                }
+            }
+        }
+    }
 }
 
 fn has_ended(job: &Job) -> bool {
@@ -325,7 +369,29 @@ pub(crate) fn by_workers(job: &Job) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::worse;
+    use pinpoint_backends::store::StoreError;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_is_away_ends_no_wait() {
+        let mut attempts = 0;
+        let ask = async || {
+            attempts += 1;
+            match attempts {
+                1..30 => Err(CliError::Store(StoreError::Unreachable {
+                    store: "postgres://db".into(),
+                    source: sqlx::Error::PoolTimedOut,
+                })),
+                _ => Ok(attempts),
+            }
+        };
+        let answer = Asks::new(true).until_answered(ask).await;
+        assert!(matches!(answer, Ok(30)), "{answer:?}");
+        let wrong = async || Err::<(), _>(CliError::Input("no job".into()));
+        let answer = Asks::new(true).until_answered(wrong).await;
+        assert!(matches!(answer, Err(CliError::Input(_))), "{answer:?}");
+    }
 
     #[test]
     fn a_failed_job_outweighs_all_that_ended() {

@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use tempfile::NamedTempFile;
@@ -11,10 +12,22 @@ use tempfile::NamedTempFile;
 ///
 /// Dropped before that, it is removed.
 pub(crate) fn begin(file: &Path) -> io::Result<NamedTempFile> {
+    // As any other file, not for the user's eyes only, and with errors that do not name this one.
+    builder().make_in(directory(file), |path| File::create_new(path))
+}
+
+/// As [`begin`], for the user's eyes only.
+pub(crate) fn begin_private(file: &Path) -> io::Result<NamedTempFile> {
+    builder().make_in(directory(file), |path| {
+        let mut options = File::options();
+        options.write(true).create_new(true).mode(0o600).open(path)
+    })
+}
+
+fn builder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".pinpoint-");
-    // As any other file, not for the user's eyes only, and with errors that do not name this one.
-    builder.make_in(directory(file), |path| File::create_new(path))
+    builder
 }
 
 /// Moves what was written into the place of `file`.
@@ -22,6 +35,14 @@ pub(crate) fn end(mut written: NamedTempFile, file: &Path) -> io::Result<()> {
     written.flush()?;
     written.as_file().sync_all()?;
     written.persist(file)?;
+    Ok(())
+}
+
+/// As [`end`], where there is no `file`: one that was made meanwhile is an error.
+pub(crate) fn end_new(mut written: NamedTempFile, file: &Path) -> io::Result<()> {
+    written.flush()?;
+    written.as_file().sync_all()?;
+    written.persist_noclobber(file)?;
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! `pinpoint worker` and `pinpoint workers`.
 
 use std::path::Path;
+use std::time::Duration;
 
 use pinpoint_backends::job::JobError;
 use pinpoint_backends::store::{PublicKey, SigningKey};
@@ -16,7 +17,7 @@ use crate::doctor;
 use crate::error::{CliError, FOUND, with_advice};
 use crate::output::{errln, outln, print, print_json};
 use crate::stop::Interrupt;
-use crate::storage::{Storage, host};
+use crate::storage::{Storage, host, state_dir};
 use crate::temporal;
 use crate::text::{BOLD, DIM, ERROR};
 use crate::worker_list;
@@ -41,33 +42,73 @@ pub(crate) async fn run(arguments: Worker, display: Display) -> Result<u8, CliEr
             names.push(name);
         }
     }
-    let trusted = trusted(&arguments.trust)?;
-    let storage = Storage::open(&display).await?;
-    let provisions = arguments.provisions.open(&storage.state_dir, false)?;
+    let state_dir = state_dir(&display)?;
     let options = WorkerOptions {
         bots: names,
-        trusted,
+        trusted: trusted(&arguments.trust)?,
         machine,
-        state_dir: storage.state_dir.clone(),
+        provisions: arguments.provisions.open(&state_dir, false)?,
+        state_dir,
         build_jobs: arguments.build_jobs,
         drain: arguments.drain,
         lease: arguments.lease.unwrap_or(LEASE),
         diagnose: doctor::is_wanted(),
-        provisions,
     };
     let interrupt = Interrupt::listen().map_err(|_| CliError::Interrupted)?;
-    if arguments.temporal.temporal {
-        let (jobs, quiet) = (&storage.jobs, display.quiet);
-        let (temporal, lease) = (&arguments.temporal, arguments.lease);
-        return temporal::serve(jobs, &options, known, temporal, lease, interrupt, quiet).await;
-    }
-    let tell = |event: WorkerEvent<'_>| {
-        if !display.quiet {
-            say(&event);
+    let begin = async || -> Result<u8, CliError> {
+        let interrupt = interrupt.clone();
+        let storage = tokio::select! {
+            biased;
+            () = interrupt.clone().interrupted() => return Ok(FOUND),
+            storage = Storage::open(&display) => storage?,
+        };
+        if arguments.temporal.temporal {
+            let (jobs, quiet, known) = (&storage.jobs, display.quiet, known.clone());
+            let (temporal, lease) = (&arguments.temporal, arguments.lease);
+            return temporal::serve(jobs, &options, known, temporal, lease, interrupt, quiet).await;
         }
+        let tell = |event: WorkerEvent<'_>| {
+            if !display.quiet {
+                say(&event);
+            }
+        };
+        serve(&storage.jobs, &options, interrupt.interrupted(), tell).await?;
+        Ok(FOUND)
     };
-    serve(&storage.jobs, &options, interrupt.interrupted(), tell).await?;
-    Ok(FOUND)
+    until_reached(begin, interrupt.clone(), display.quiet).await
+}
+
+/// The longest pause before a service that does not answer is asked again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+
+/// Begins again and again while the store or the server does not answer: a worker that is
+/// started before them, as when machines start together, must not end.
+async fn until_reached(
+    mut begin: impl AsyncFnMut() -> Result<u8, CliError>,
+    interrupt: Interrupt,
+    quiet: bool,
+) -> Result<u8, CliError> {
+    let mut pause = Duration::from_secs(1);
+    loop {
+        match begin().await {
+            Err(error) if error.is_away() => {
+                if !quiet {
+                    let error = with_advice(&error);
+                    errln!(
+                        "{ERROR}error:{ERROR:#} {error}; trying again in {} s",
+                        pause.as_secs()
+                    );
+                }
+            }
+            ended => return ended,
+        }
+        tokio::select! {
+            biased;
+            () = interrupt.clone().interrupted() => return Ok(FOUND),
+            () = tokio::time::sleep(pause) => {}
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
 }
 
 /// The keys that are named, by themselves or in files; none when any job may be taken.
@@ -149,4 +190,38 @@ pub(crate) async fn look(command: arguments::Workers, display: Display) -> Resul
         )),
     }
     Ok(FOUND)
+}
+
+#[cfg(test)]
+mod tests {
+    use pinpoint_backends::store::StoreError;
+
+    use super::*;
+
+    fn away() -> CliError {
+        CliError::Store(StoreError::Unreachable {
+            store: "postgres://db".into(),
+            source: sqlx::Error::PoolTimedOut,
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_worker_waits_for_a_store_that_is_away() {
+        let interrupt = Interrupt::listen().unwrap();
+        let mut attempts = 0;
+        let begin = async || {
+            attempts += 1;
+            match attempts {
+                1..10 => Err(away()),
+                _ => Ok(FOUND),
+            }
+        };
+        let ended = until_reached(begin, interrupt.clone(), true).await;
+        assert_eq!((ended.ok(), attempts), (Some(FOUND), 10));
+
+        // What can't be mended by waiting is said.
+        let wrong = async || Err(CliError::Input("no bot".into()));
+        let ended = until_reached(wrong, interrupt, true).await;
+        assert!(matches!(ended, Err(CliError::Input(_))), "{ended:?}");
+    }
 }

@@ -42,7 +42,8 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         same: bool,
     },
-    /// The commit does not build.
+    /// The commit does not build; or, as the answer to a run, the benchmark says that it can't be
+    /// tested. Nothing more is asked of it.
     BuildFailed {
         /// The action answered.
         action: u64,

@@ -249,6 +249,10 @@ pub struct RunReport {
     /// Notes for the user, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// The benchmark says that this commit can't be tested, besides that it failed: no other run
+    /// of the commit is asked for, as after a failed build.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untestable: bool,
 }
 
 impl RunReport {

@@ -466,6 +466,13 @@ impl SearchState {
                 }
             }
             (Task::Cancel { .. }, Event::Cancelled { .. } | Event::GaveUp { .. }) => {}
+            (Task::Run { commit, .. }, Event::BuildFailed { reason, .. }) => {
+                self.actions.close(number);
+                self.last_answer = subject;
+                self.runs += 1;
+                self.give_up(commit, reason);
+                return Ok(true);
+            }
             (task, Event::GaveUp { reason, .. }) => {
                 self.actions.close(number);
                 self.last_answer = subject;

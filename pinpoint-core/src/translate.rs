@@ -156,6 +156,7 @@ pub fn essential(record: Record, charts: &Charts) -> Record {
         RunReport {
             bot: report.bot,
             failure,
+            untestable: report.untestable,
             charts: (kept.into_iter())
                 .map(|(chart, values)| (chart, series(values)))
                 .collect(),
@@ -235,6 +236,7 @@ fn reported(action: u64, report: &Report, task: Option<&Task>, reading: &Reading
                     started,
                     values,
                 },
+                Some(reason) if report.untestable => Event::BuildFailed { action, reason },
                 Some(reason) => Event::RunFailed {
                     action,
                     bot,

@@ -173,8 +173,8 @@ async fn known(
     let result = match (stored, outcome, &executor) {
         (Some(stored), ..) => Some(stored),
         (None, Some(outcome), Some(executor)) if is_begun => {
-            let now = u64::try_from(now()).unwrap_or_default();
-            match JobResult::new(&engine, outcome.clone(), executor, now).await {
+            let worked = u64::try_from(job.duration.unwrap_or_default()).unwrap_or_default();
+            match JobResult::new(&engine, outcome.clone(), executor, worked).await {
                 Ok(mut result) => {
                     add_commands(&mut result, config);
                     Some(result)

@@ -2,6 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -266,6 +267,9 @@ fn bots(files: &[PathBuf]) -> Result<Bots, Failure> {
     Ok(Bots::read(&files)?)
 }
 
+/// The time after the first signal in which others are the same.
+const SAME_SIGNAL: Duration = Duration::from_secs(1);
+
 /// True once a signal has come that ends the process: Ctrl-C, or `kill`.
 fn ending() -> Result<watch::Receiver<bool>, Failure> {
     let (tell, ending) = watch::channel(false);
@@ -277,6 +281,17 @@ fn ending() -> Result<watch::Receiver<bool>, Failure> {
             _ = terminate.recv() => {}
         }
         tell.send_replace(true);
+        // One that comes right after it is the same: `timeout` sends it to the process and to its
+        // group.
+        let mut is_same = pin!(tokio::time::sleep(SAME_SIGNAL));
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut is_same => break,
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        }
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}

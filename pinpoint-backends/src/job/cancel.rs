@@ -14,14 +14,19 @@ use crate::store::{CancelRequest, JobId, JobStore, LockError, StoreError};
 /// of the job takes long to end.
 const SOON: Duration = Duration::from_secs(1);
 
+/// The time after a lease has expired in which the job is taken.
+const MARGIN: Duration = Duration::from_secs(5);
+
 /// Ends a job of this machine on this request, and returns its state. Another process that
-/// works on it is asked to end it, and waited for with this patience; `waits` is called once with what is
-/// waited for: [`JobError::Locked`] or [`StoreError::Leased`]. Builds and runs that go on elsewhere
-/// are ended by `worker`.
+/// works on it is asked to end it, and waited for with this patience. Unless that is none, it
+/// lasts at least until the lease that it had at first has expired, if it is dead. `waits` is
+/// called once with what is waited for: [`JobError::Locked`] or [`StoreError::Leased`]. Builds and
+/// runs that go on elsewhere are ended by `worker`.
 ///
 /// # Errors
 ///
-/// When the other process still works on it, or the job can't be ended. A job in LUCI on which no
+/// [`JobError::Locked`] or [`StoreError::Leased`] when the other process still works on it: the
+/// request stands. When the job can't be ended. A job in LUCI on which no
 /// process works needs a worker, unless it was imported: nothing was asked for here.
 #[expect(clippy::too_many_arguments, reason = "each is of another kind")]
 pub async fn cancel(
@@ -37,6 +42,7 @@ pub async fn cancel(
     let asked = Instant::now();
     let job_dir = job_dir(state_dir, id.as_str());
     let mut waits = Some(waits);
+    let mut until = None;
     let taken = loop {
         match TakenJob::take(store, id, owner, &job_dir).await {
             Err(
@@ -50,7 +56,8 @@ pub async fn cancel(
                     Err(StoreError::Transition { .. }) => {}
                     asked => asked?,
                 }
-                if asked.elapsed() >= patience {
+                let until = *until.get_or_insert_with(|| asked + longest_wait(patience, &held));
+                if Instant::now() >= until {
                     return Err(held);
                 }
                 // One that lives has ended it by then.
@@ -73,6 +80,17 @@ pub async fn cancel(
     };
     taken.release().await;
     ended
+}
+
+/// The time after which a job that is held could have been taken, if its holder is dead.
+fn longest_wait(patience: Duration, held: &JobError) -> Duration {
+    match held {
+        JobError::Store(StoreError::Leased { seconds, .. }) if !patience.is_zero() => {
+            let expiry = Duration::from_secs(u64::try_from(*seconds).unwrap_or_default());
+            patience.max(expiry + MARGIN)
+        }
+        _ => patience,
+    }
 }
 
 async fn cancel_taken(
@@ -98,4 +116,28 @@ async fn cancel_taken(
     let local = local.and_then(|local| open_local(&local, state_dir, &job.id).ok());
     let source = local.as_ref().map(|local| local as &dyn ResultSource);
     taken.cancel(source).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lease_of_a_dead_process_is_waited_for() {
+        let leased = |seconds| {
+            JobError::Store(StoreError::Leased {
+                id: JobId::parse("0199f3c1a2b37f0e8d1c2b3a49586776").unwrap(),
+                owner: "rack-1".into(),
+                seconds,
+            })
+        };
+        let wait = |patience, held| longest_wait(Duration::from_secs(patience), &held).as_secs();
+        assert_eq!(wait(75, leased(112)), 117);
+        assert_eq!(wait(75, leased(20)), 75);
+        assert_eq!(wait(0, leased(112)), 0);
+        assert_eq!(
+            wait(75, JobError::Locked(LockError::Held { pid: None })),
+            75
+        );
+    }
 }

@@ -3,6 +3,8 @@
 use pinpoint_core::job::ResultError;
 use pinpoint_core::{DriveError, JournalError, MachineError, SpecError, UnknownJobKind};
 
+#[cfg(feature = "local")]
+use crate::local::LocalError;
 use crate::store::{JobId, LockError, StoreError};
 
 /// The reason why a job has no result. Nothing in its journal is lost: it can be resumed
@@ -87,6 +89,29 @@ pub enum JobError {
     /// Its result can't be assembled.
     #[error(transparent)]
     Result(#[from] ResultError),
+}
+
+impl JobError {
+    /// Whether the store or this machine is in trouble, and not the job: the store does not
+    /// answer, the disk is full, a repository can't be fetched. The job can go on later, or on
+    /// another machine.
+    pub fn is_infrastructure(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_of_store(),
+            Self::Drive(DriveError::Journal(error)) => is_infrastructure(&*error.0),
+            Self::Drive(DriveError::Refused(error)) => is_infrastructure(&**error),
+            Self::Result(error) => is_infrastructure(error.cause()),
+            _ => false,
+        }
+    }
+}
+
+fn is_infrastructure(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    #[cfg(feature = "local")]
+    if let Some(error) = error.downcast_ref::<LocalError>() {
+        return error.is_of_machine();
+    }
+    error.downcast_ref().is_some_and(StoreError::is_of_store)
 }
 
 impl From<DriveError> for JobError {

@@ -5,7 +5,7 @@
 //! end ([`TakenJob::work`]), and released. One on which nothing is under way can be ended
 //! ([`TakenJob::cancel`]), and [`cancel`] ends any other. [`machine_of`] and
 //! [`stored_result`] show a job without taking it, and [`waiting()`] says what one waits
-//! for.
+//! for, and [`interrupted`] which ones are nobody's any more.
 //!
 //! A job that is worked on is held by a lock, against other processes of this machine,
 //! and by a lease, against other machines. The lease is renewed for as long as the work
@@ -140,10 +140,10 @@ pub use files::{PATCH, fetch_files};
 #[cfg(feature = "api")]
 pub use requested::{JobRequest, RequestError};
 pub use stored::{kind_of, machine_of, spec_of, stored_result};
-#[cfg(feature = "local")]
+#[cfg(feature = "temporal")]
 pub(crate) use taken::message;
 pub use taken::{TakenJob, Worker};
 #[cfg(feature = "temporal")]
 pub(crate) use trace::trace_end;
 pub use trace::{NoTraceParent, TraceParent};
-pub use waiting::{Waiting, waiting};
+pub use waiting::{Waiting, interrupted, waiting};

@@ -59,6 +59,9 @@ pub struct TakenJob {
     lease: Lease,
     /// How long the lease lasts unless it is renewed.
     lease_time: Duration,
+    /// The time for which it was worked on before this process took it.
+    worked_before: Duration,
+    taken: Instant,
     /// Taken from the queue, and not at a user's request: a request to cancel it stands.
     is_assigned: bool,
     /// Taken because a key was trusted that signed it: its journal is not.
@@ -97,6 +100,8 @@ impl TakenJob {
         match read.await {
             Ok((job, files)) => Ok(Self {
                 store: store.clone(),
+                worked_before: worked(&job),
+                taken: Instant::now(),
                 job,
                 lease,
                 lease_time: LEASE,
@@ -160,6 +165,8 @@ impl TakenJob {
         };
         Ok(Some(Self {
             store: store.clone(),
+            worked_before: worked(&job),
+            taken: Instant::now(),
             job,
             lease,
             lease_time,
@@ -192,9 +199,12 @@ impl TakenJob {
         })?;
         let lock = JobLock::acquire(&job_dir)?;
         let files = Keeper::begin_shared(store, &lease, &job_dir).await?;
+        let job = store.get(id.as_str()).await?;
         Ok(Self {
             store: store.clone(),
-            job: store.get(id.as_str()).await?,
+            worked_before: worked(&job),
+            taken: Instant::now(),
+            job,
             lease,
             lease_time,
             is_assigned: true,
@@ -248,7 +258,7 @@ impl TakenJob {
     ) -> Result<JobState, JobError> {
         let engine = self.replayed().await?.1;
         let result = match (engine.machine().outcome().cloned(), refused) {
-            (Some(outcome), _) => Some(result(&engine, outcome, source).await?),
+            (Some(outcome), _) => Some(self.result(&engine, outcome, source).await?),
             (None, Some(_)) => None,
             (None, None) => {
                 return Err(JobError::NoOutcome {
@@ -296,15 +306,31 @@ impl TakenJob {
             lost = self.keep_lease() => Err(lost.into()),
         };
         self.files.keep().await;
-        let (state, error, outcome) = match &result {
-            Ok(result) => (result.state(), None, Some(to_value(result))),
-            Err(JobError::Interrupted) => (JobState::Pending, None, None),
-            Err(error) => (JobState::Failed, Some(message(error)), None),
-        };
-        let kept = self.set_state(state, error.as_deref(), outcome.as_ref());
-        match (result, kept.await) {
-            (Ok(result), Ok(())) => Ok(result),
-            (Err(error), _) | (Ok(_), Err(error)) => Err(error),
+        match result {
+            Ok(result) => {
+                let outcome = to_value(&result);
+                self.set_state(result.state(), None, Some(&outcome)).await?;
+                Ok(result)
+            }
+            Err(error) => {
+                // If it can't be noted why the work ended, this is still the reason.
+                let _ = self.stop(&error, &message(&error)).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Notes why the work on the job ended without a result. It failed only if something is
+    /// wrong with the job; otherwise it is pending again. A process that has lost the job
+    /// writes nothing.
+    async fn stop(&self, error: &JobError, reason: &str) -> Result<(), JobError> {
+        match error {
+            JobError::Store(StoreError::LeaseLost { .. }) => Ok(()),
+            JobError::Interrupted => self.set_state(JobState::Pending, None, None).await,
+            error if error.is_infrastructure() => {
+                Ok(self.store.put_back(&self.lease, &shortened(reason)).await?)
+            }
+            _ => self.set_state(JobState::Failed, Some(reason), None).await,
         }
     }
 
@@ -354,6 +380,18 @@ impl TakenJob {
         done
     }
 
+    /// The result of the job, which has taken the time for which it was worked on.
+    async fn result(
+        &self,
+        engine: &Engine<JobMachine>,
+        outcome: JobOutcome,
+        source: &dyn ResultSource,
+    ) -> Result<JobResult, JobError> {
+        let worked = self.worked_before + self.taken.elapsed();
+        let worked = u64::try_from(worked.as_millis()).unwrap_or(u64::MAX);
+        Ok(JobResult::new(engine, outcome, source, worked).await?)
+    }
+
     fn span(&self) -> Span {
         info_span!(
             "work",
@@ -400,7 +438,8 @@ impl TakenJob {
         };
         let driven =
             drive_watched(machine, executor, &mut journal, &TokioClock, stop, watch).await?;
-        result(&driven.engine, driven.outcome, worker.source).await
+        self.result(&driven.engine, driven.outcome, worker.source)
+            .await
     }
 
     /// Ends the job, on which no work is under way, and returns its state: no process works
@@ -417,9 +456,7 @@ impl TakenJob {
             Some(source) => match self.conclude(source).await {
                 Ok(found) => found,
                 Err(error) => {
-                    let reason = message(&error);
-                    self.set_state(JobState::Failed, Some(&reason), None)
-                        .await?;
+                    self.stop(&error, &message(&error)).await?;
                     return Err(error);
                 }
             },
@@ -468,19 +505,36 @@ impl TakenJob {
             journal.append(&record).await?;
         }
         match engine.machine().outcome().cloned() {
-            Some(outcome) => result(&engine, outcome, source).await.map(Some),
+            Some(outcome) => self.result(&engine, outcome, source).await.map(Some),
             None => Ok(None),
         }
     }
 
-    /// Records that the job can't be worked on here.
+    /// Leaves the job failed, for this reason.
     ///
     /// # Errors
     ///
-    /// When the lease is lost.
+    /// When the lease is lost, or the store can't be written.
     pub async fn fail(&self, reason: &str) -> Result<(), JobError> {
         self.resume().await?;
         self.set_state(JobState::Failed, Some(reason), None).await
+    }
+
+    /// Records that the job can't be worked on here, because of this error, of the machine of
+    /// this name where there are several. It has failed then, unless another machine may be able
+    /// to do it, or this one later: then it is pending.
+    ///
+    /// # Errors
+    ///
+    /// When the lease is lost, or the store can't be written.
+    pub async fn give_up(&self, error: &JobError, machine: Option<&str>) -> Result<(), JobError> {
+        self.resume().await?;
+        let reason = message(error);
+        let reason = match machine {
+            Some(machine) => format!("on {machine}: {reason}"),
+            None => reason,
+        };
+        self.stop(error, &reason).await
     }
 
     /// Withdraws a cancellation, and requests that came before, where a user wants the job
@@ -606,14 +660,17 @@ async fn is_free(store: &JobStore, id: &JobId, owner: &str) -> bool {
     matches!(shared, Err(StoreError::LeaseLost { .. }))
 }
 
-async fn result(
-    engine: &Engine<JobMachine>,
-    outcome: JobOutcome,
-    source: &dyn ResultSource,
-) -> Result<JobResult, JobError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = u64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(u64::MAX);
-    Ok(JobResult::new(engine, outcome, source, now).await?)
+/// The time for which a job was worked on, as the store has it: without that for which it lay
+/// there.
+fn worked(job: &Job) -> Duration {
+    let mut worked = job.duration.unwrap_or_default();
+    if job.state == JobState::Running {
+        // Its process died, and its lease has not expired; or another has it, too.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = i64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(i64::MAX);
+        worked = worked.saturating_add(now.saturating_sub(job.updated).max(0));
+    }
+    Duration::from_millis(u64::try_from(worked).unwrap_or_default())
 }
 
 /// The longest error that is kept: the output of a benchmark may be in it.

@@ -1,8 +1,13 @@
 //! What a job waits for that no worker has.
 
+use std::path::Path;
+
 use pinpoint_core::JobState;
 
-use crate::store::{Job, JobId, JobStore, PublicKey, Signature, StoreError, WorkerEntry};
+use crate::job_dir;
+use crate::store::{
+    Holder, Job, JobId, JobLock, JobStore, PublicKey, Signature, StoreError, WorkerEntry,
+};
 
 /// The reason why no worker has a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,6 +98,30 @@ pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<Waiting>, Sto
     let keys = keys.map(|keys| keys.concat());
     let before = store.waiting_before(&job.id, keys.as_deref()).await?;
     Ok(before.map(|before| in_queue(before, &there)))
+}
+
+/// Those of these jobs that are running, as far as the store knows, while their processes are
+/// gone: their leases have expired, or they were held for this `owner`, as of
+/// [`owner`](crate::owner), and no process has their locks.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub async fn interrupted(
+    store: &JobStore,
+    jobs: &[JobId],
+    owner: Option<&str>,
+    state_dir: &Path,
+) -> Result<Vec<JobId>, StoreError> {
+    let holders = store.holders(jobs).await?;
+    let is_gone = |holder: &Holder| {
+        // Of a job for workers, several processes of this machine may take turns.
+        let is_ours = !holder.by_workers && owner == Some(holder.owner.as_str());
+        let job_dir = job_dir(state_dir, holder.job.as_str());
+        holder.expired || (is_ours && JobLock::is_held(&job_dir) == Some(false))
+    };
+    let gone = holders.into_iter().filter(is_gone);
+    Ok(gone.map(|holder| holder.job).collect())
 }
 
 /// The worker that has a job, if it is likely to be dead.

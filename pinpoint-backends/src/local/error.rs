@@ -301,6 +301,31 @@ impl LocalError {
         }
     }
 
+    /// Whether this machine is in trouble, or the network: another machine may carry the same
+    /// request out, or this one when its disk has room again.
+    pub(crate) fn is_of_machine(&self) -> bool {
+        match self {
+            Self::MachineDir { .. } | Self::ForeignMachineDir { .. } | Self::NoTracer { .. } => {
+                true
+            }
+            Self::Io { source, .. } | Self::Spawn { source, .. } => {
+                self.may_pass()
+                    || matches!(
+                        source.kind(),
+                        io::ErrorKind::StorageFull
+                            | io::ErrorKind::QuotaExceeded
+                            | io::ErrorKind::ReadOnlyFilesystem
+                            | io::ErrorKind::StaleNetworkFileHandle
+                    )
+                    || matches!(
+                        source.raw_os_error(),
+                        Some(libc::EIO | libc::EMFILE | libc::ENFILE)
+                    )
+            }
+            _ => self.may_pass(),
+        }
+    }
+
     /// May the same request succeed a little later, without intervention?
     fn may_pass(&self) -> bool {
         match self {

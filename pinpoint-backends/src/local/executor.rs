@@ -162,6 +162,12 @@ impl LocalExecutor {
         self.runner.waiting.subscribe()
     }
 
+    /// The number of runs and builds that wait for the end of what another process measures or
+    /// builds on this machine.
+    pub fn waiting_for_machine(&self) -> watch::Receiver<u32> {
+        self.runner.machine.waiting()
+    }
+
     /// Ends all work under way, and returns when no process of it is left.
     ///
     /// When a future is dropped, its process is asked to end; if it does not it is killed

@@ -83,6 +83,24 @@ pub(super) struct MachineLock {
     in_process: Arc<RwLock<()>>,
     /// Nothing more begins in this process.
     draining: watch::Sender<bool>,
+    /// Runs and builds of this process that wait for another process.
+    waiting: watch::Sender<u32>,
+}
+
+/// One more waits for another process, until this is dropped.
+struct Waits<'a>(&'a watch::Sender<u32>);
+
+impl<'a> Waits<'a> {
+    fn begin(waiting: &'a watch::Sender<u32>) -> Self {
+        waiting.send_modify(|waiting| *waiting += 1);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|waiting| *waiting -= 1);
+    }
 }
 
 /// The machine, held by one run.
@@ -146,7 +164,30 @@ impl MachineLock {
             registers,
             in_process: Arc::default(),
             draining: watch::Sender::default(),
+            waiting: watch::Sender::default(),
         })
+    }
+
+    /// The number of runs and builds of this process that wait for the end of what another
+    /// process measures or builds.
+    pub(super) fn waiting(&self) -> watch::Receiver<u32> {
+        self.waiting.subscribe()
+    }
+
+    /// Takes the machine when it is this one's turn.
+    async fn take(&self, mode: Mode) -> Result<Locked, LocalError> {
+        let turn = self.take_file(&self.turnstile, Mode::Alone).await?;
+        let machine = self.take_file(&self.machine, mode).await?;
+        drop(turn);
+        Ok(machine)
+    }
+
+    async fn take_file(&self, path: &Path, mode: Mode) -> Result<Locked, LocalError> {
+        if let Some(locked) = files::try_lock(path, mode)? {
+            return Ok(locked);
+        }
+        let _waits = Waits::begin(&self.waiting);
+        files::lock(path, mode).await
     }
 
     /// Lets nothing more begin in this process, and waits for the end of what holds the
@@ -174,9 +215,7 @@ impl MachineLock {
 
     async fn run_hold(&self) -> Result<RunHold, LocalError> {
         let in_process = Arc::clone(&self.in_process).write_owned().await;
-        let turn = files::lock(&self.turnstile, Mode::Alone).await?;
-        let machine = files::lock(&self.machine, Mode::Alone).await?;
-        drop(turn);
+        let machine = self.take(Mode::Alone).await?;
         // A process on record has lost its parent: every parent holds the lock.
         let register = self.registers.join("run");
         let unreadable = |error| LocalError::io("read", &self.registers)(error);
@@ -209,9 +248,7 @@ impl MachineLock {
 
     async fn shared_hold(&self) -> Result<SharedHold, LocalError> {
         let in_process = Arc::clone(&self.in_process).read_owned().await;
-        let turn = files::lock(&self.turnstile, Mode::Alone).await?;
-        let machine = files::lock(&self.machine, Mode::Shared).await?;
-        drop(turn);
+        let machine = self.take(Mode::Shared).await?;
         end_recorded(&self.registers.join("run")).await?;
         Ok(SharedHold {
             registers: self.registers.clone(),
@@ -325,12 +362,17 @@ mod tests {
         let other = MachineLock::open(directory.path()).unwrap();
         let _run = other.for_run().await.unwrap();
         let lock = MachineLock::open(directory.path()).unwrap();
-        let mut waits = pin!(lock.for_run());
-        assert!(waits.as_mut().now_or_never().is_none());
-        tokio::select! {
-            _ = waits => panic!("two at once"),
-            () = lock.drain() => {}
+        let waiting = lock.waiting();
+        {
+            let mut waits = pin!(lock.for_run());
+            assert!(waits.as_mut().now_or_never().is_none());
+            assert_eq!(*waiting.borrow(), 1);
+            tokio::select! {
+                _ = waits => panic!("two at once"),
+                () = lock.drain() => {}
+            }
         }
+        assert_eq!(*waiting.borrow(), 0);
     }
 
     #[test]

@@ -58,6 +58,12 @@ pub enum RepositoryError {
         /// The repository.
         path: PathBuf,
     },
+    /// Nothing was committed yet.
+    #[error("the repository {path} has no commits yet; commit what is to be measured, or fetch its history", path = path.display())]
+    NoCommits {
+        /// The repository.
+        path: PathBuf,
+    },
     /// There is nothing to search.
     #[error(
         "the good and the bad end are the same commit {commit}; choose two commits between which performance changed"
@@ -468,6 +474,9 @@ impl Repository {
             return Err(if self.is_ambiguous(revision)? {
                 let (revision, path) = (revision.to_owned(), self.path.clone());
                 RepositoryError::Ambiguous { revision, path }
+            } else if self.is_empty()? {
+                let path = self.path.clone();
+                RepositoryError::NoCommits { path }
             } else {
                 unknown(self.is_shallow()?)
             });
@@ -669,6 +678,19 @@ impl Repository {
                 None => first.to_owned(),
             },
         }))
+    }
+
+    /// Is there no commit that a branch, a tag or `HEAD` names?
+    fn is_empty(&self) -> Result<bool, RepositoryError> {
+        let head = self.test(&["rev-parse", "--verify", "--quiet", "HEAD"])?;
+        Ok(head.is_none() && self.ask(&["for-each-ref", "--count=1"])?.is_empty())
+    }
+
+    /// The directory in its work tree where it was discovered, as in `bench/`; empty at the top,
+    /// and where there is no work tree.
+    pub fn prefix(&self) -> Result<String, RepositoryError> {
+        let prefix = self.ask(&["rev-parse", "--show-prefix"])?;
+        Ok(prefix.trim_end_matches('\n').to_owned())
     }
 
     fn is_shallow(&self) -> Result<bool, RepositoryError> {

@@ -46,6 +46,10 @@ const RUNS_OF_CHOICE: u32 = 5;
 /// Bytes kept of the beginning of an output of a run that failed, and of its end.
 const KEPT: u64 = 64 << 10;
 
+/// The exit code by which a benchmark says that its commit can't be tested, as `git bisect run`
+/// has it.
+const UNTESTABLE: i32 = 125;
+
 /// The remark on a run whose profile does not fit.
 pub(crate) const NOT_KEPT: &str = "its profile was not kept: the job's profiles have no more room";
 
@@ -277,6 +281,7 @@ impl Runner {
         report.started = self.unix_time(ended.started);
         report.usage = Some(ended.usage);
         report.exit_code = ended.status.code();
+        report.untestable = report.exit_code == Some(UNTESTABLE);
         match execution.values(reader) {
             Ok(read) => {
                 (report.chart, report.charts) = read;

@@ -197,7 +197,8 @@ impl JobStore {
     }
 }
 
-const CLEAR: &str = "UPDATE jobs SET cancel_requested = 0, cancel_by = NULL, cancel_reason = NULL, paused = 0 \
+const CLEAR: &str = "UPDATE jobs SET cancel_requested = 0, cancel_by = NULL, cancel_reason = NULL, paused = 0, \
+     deaths = 0 \
      WHERE id = $1";
 
 fn values_of(id: &JobId, request: &CancelRequest) -> [Value; 3] {

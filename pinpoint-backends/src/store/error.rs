@@ -337,6 +337,45 @@ impl StoreError {
         }
     }
 
+    /// Whether the store or its place is in trouble, and not the job: the same operation may
+    /// succeed later, or for another process.
+    pub(crate) fn is_of_store(&self) -> bool {
+        match self {
+            Self::Directory { .. }
+            | Self::CannotOpen { .. }
+            | Self::Newer { .. }
+            | Self::NotOurs { .. }
+            | Self::Unreachable { .. }
+            | Self::Corrupt { .. }
+            | Self::Full { .. }
+            | Self::Disk { .. }
+            | Self::Busy { .. }
+            | Self::Database { .. }
+            | Self::Leased { .. }
+            | Self::LeaseLost { .. }
+            | Self::SecondWriter { .. }
+            | Self::BrokenOff { .. }
+            | Self::NoRandomness => true,
+            Self::Begun { .. }
+            | Self::Address { .. }
+            | Self::Damaged { .. }
+            | Self::Unknown { .. }
+            | Self::Ambiguous { .. }
+            | Self::Import { .. }
+            | Self::Exchange { .. }
+            | Self::FileTooLarge { .. }
+            | Self::PreferencesTooLong
+            | Self::KeyReused { .. }
+            | Self::QuotaReached { .. }
+            | Self::TokenExists { .. }
+            | Self::NoToken { .. }
+            | Self::Transition { .. }
+            | Self::JournalVersion { .. }
+            | Self::NotFinite { .. }
+            | Self::NotJson { .. } => false,
+        }
+    }
+
     pub(super) fn from_database(store: &str, dialect: Dialect, source: sqlx::Error) -> Self {
         let store = store.to_owned();
         match trouble(dialect, &source) {

@@ -130,6 +130,37 @@ pub struct Imported {
     pub there: u64,
 }
 
+/// What was written of an export.
+struct Written {
+    jobs: u64,
+    records: u64,
+}
+
+impl Written {
+    fn begin(output: &mut (dyn Write + Send)) -> Result<Self, StoreError> {
+        write_line(output, &Line::PinpointJobs { version: VERSION })?;
+        Ok(Self {
+            jobs: 0,
+            records: 0,
+        })
+    }
+
+    /// The records of one more job; none if it is gone.
+    fn add(&mut self, records: Option<u64>) {
+        self.jobs += u64::from(records.is_some());
+        self.records += records.unwrap_or_default();
+    }
+
+    fn end(self, output: &mut (dyn Write + Send)) -> Result<u64, StoreError> {
+        let Self { jobs, records } = self;
+        write_line(output, &Line::End { jobs, records })?;
+        output
+            .flush()
+            .map_err(|source| StoreError::Exchange { source })?;
+        Ok(jobs)
+    }
+}
+
 impl JobStore {
     /// Writes the jobs that match the filter, the newest first, with everything that
     /// belongs to them in the store, and returns their number. Each job is as it was at
@@ -144,27 +175,37 @@ impl JobStore {
         filter: &JobFilter,
         output: &mut (dyn Write + Send),
     ) -> Result<u64, StoreError> {
-        write_line(output, &Line::PinpointJobs { version: VERSION })?;
-        let (mut jobs, mut records) = (0, 0);
+        let mut written = Written::begin(output)?;
         let mut place = Place::First;
         loop {
             let page = (self.list(filter, Order::default(), &place, PAGE)).await?;
             for job in &page.jobs {
-                if let Some(written) = self.export_job(&job.id, output).await? {
-                    jobs += 1;
-                    records += written;
-                }
+                written.add(self.export_job(&job.id, output).await?);
             }
             match page.jobs.into_iter().next_back() {
                 Some(last) if page.more => place = Place::After(last.id.into()),
                 _ => break,
             }
         }
-        write_line(output, &Line::End { jobs, records })?;
-        output
-            .flush()
-            .map_err(|source| StoreError::Exchange { source })?;
-        Ok(jobs)
+        written.end(output)
+    }
+
+    /// Writes these jobs, as [`JobStore::export`] does. Those that are gone are left out.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    #[tracing::instrument(name = "store::export_jobs", level = "debug", skip_all)]
+    pub async fn export_jobs(
+        &self,
+        ids: &[JobId],
+        output: &mut (dyn Write + Send),
+    ) -> Result<u64, StoreError> {
+        let mut written = Written::begin(output)?;
+        for id in ids {
+            written.add(self.export_job(id, output).await?);
+        }
+        written.end(output)
     }
 
     /// Writes one job and returns its number of records; none if it is gone.

@@ -152,7 +152,7 @@ pub struct Job {
     pub config: Value,
     /// Its outcome, once it has ended.
     pub outcome: Option<Value>,
-    /// The reason for its failure, if it failed.
+    /// The reason for its failure, if it failed; or why it stopped, if it waits to go on.
     pub error: Option<String>,
     /// The request to end it, if there was one that was not withdrawn.
     #[serde(default)]
@@ -203,7 +203,7 @@ pub struct JobSummary {
     pub repository: String,
     /// A title for people.
     pub title: String,
-    /// The reason for its failure, if it failed.
+    /// The reason for its failure, if it failed; or why it stopped, if it waits to go on.
     pub error: Option<String>,
     /// Executions of the benchmark so far, including failed ones.
     pub runs: u64,

@@ -221,6 +221,23 @@ impl JobStore {
         transaction.commit().await
     }
 
+    /// Leaves a running job to whoever takes it next, with the reason why it stopped.
+    pub(super) async fn stop_in(
+        &self,
+        transaction: &mut Transaction,
+        lease: &Lease,
+        reason: &str,
+    ) -> Result<(), StoreError> {
+        let change = StateChange {
+            to: JobState::Pending,
+            error: Some(reason),
+            outcome: None,
+            time: now(),
+        };
+        self.change_state_in(transaction, &lease.id, Some(lease), &change, false)
+            .await
+    }
+
     async fn change_state_in(
         &self,
         transaction: &mut Transaction,
@@ -356,7 +373,7 @@ impl JobStore {
         if matches!(from, JobState::Pending | JobState::Running) && row.int(3).map_err(failed)? != 0
         {
             // A worker may be about to let it go.
-            let sql = "UPDATE jobs SET paused = 0 WHERE id = $1";
+            let sql = "UPDATE jobs SET paused = 0, deaths = 0 WHERE id = $1";
             transaction.execute(sql, [id.as_str().into()]).await?;
             return change.commit(transaction).await;
         }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use pinpoint_core::JobState;
 
-use super::database::{Row, Value};
-use super::jobs::{JobStore, unknown};
+use super::database::{Access, Row, Value};
+use super::jobs::{JobStore, state, unknown};
 use super::list::Query;
 use super::signature::has_signature;
 use super::{JOURNAL_VERSION, Job, JobFilter, JobId, Lease, PublicKey, StoreError};
@@ -15,7 +15,8 @@ use super::{JOURNAL_VERSION, Job, JobFilter, JobId, Lease, PublicKey, StoreError
 /// The columns that a statement returns of the job it has taken.
 const TAKEN: &str = "RETURNING id, number, lease, deaths";
 
-/// A job is left failed once this many workers in a row have died over it.
+/// A job is left failed once this many workers in a row have died over it, and paused once it
+/// was put back so often.
 const MOST_DEATHS: i64 = 5;
 
 /// In an update of a job that is taken or kept: where its lease had expired, the time
@@ -210,6 +211,59 @@ impl JobStore {
         self.set_leased_state(lease, JobState::Failed, Some(reason), None)
             .await?;
         self.release(lease).await
+    }
+
+    /// Notes why a job can't go on here and now, though nothing is wrong with it: it is pending
+    /// again, for the next worker. Once that has happened five times in a row without a record,
+    /// it is paused, so that it neither goes round for ever nor holds up others.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::LeaseLost`], or when the store cannot be written.
+    pub(crate) async fn put_back(&self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
+        let mut tries = self.database.tries(lease.until());
+        loop {
+            match self.try_put_back(lease, reason).await {
+                Err(error) if tries.again(&error).await => {}
+                done => return done,
+            }
+        }
+    }
+
+    async fn try_put_back(&self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
+        let failed = |source| self.database.failed(source);
+        let mut transaction = self.database.begin(Access::Write).await?;
+        let sql = format!(
+            "SELECT state, deaths, by_workers FROM jobs WHERE number = $1 AND lease = $2{}",
+            self.database.dialect().for_update()
+        );
+        let values: [Value; 2] = [lease.job.into(), lease.token.into()];
+        let rows = transaction.fetch(&sql, values).await?;
+        let Some(row) = rows.first() else {
+            return Err(StoreError::LeaseLost {
+                id: lease.id.clone(),
+            });
+        };
+        // An attempt that was not acknowledged may have been made.
+        if state(&self.database, &lease.id, row, 0)? != JobState::Running {
+            return transaction.roll_back().await;
+        }
+        let attempts = row.int(1).map_err(failed)? + 1;
+        let is_paused = row.int(2).map_err(failed)? != 0 && attempts >= MOST_DEATHS;
+        let reason = match is_paused {
+            true => format!("paused after {attempts} attempts in a row without a record: {reason}"),
+            false => reason.to_owned(),
+        };
+        self.stop_in(&mut transaction, lease, &reason).await?;
+        let sql = "UPDATE jobs SET deaths = $2, paused = CASE WHEN $3 = 1 THEN 1 ELSE paused END \
+                   WHERE number = $1";
+        let values: [Value; 3] = [
+            lease.job.into(),
+            attempts.into(),
+            i64::from(is_paused).into(),
+        ];
+        transaction.execute(sql, values).await?;
+        transaction.commit().await
     }
 
     /// The number of pending jobs of the same bot that are taken before this one, of those

@@ -82,6 +82,17 @@ impl JobLock {
         Ok(Self { _file: file })
     }
 
+    /// Whether a process has the lock of a job; unknown where that can't be found out. For the
+    /// moment of looking it is taken: who wants it looks again at once.
+    pub(crate) fn is_held(job_dir: &Path) -> Option<bool> {
+        let file = File::open(job_dir.join("lock")).ok()?;
+        match file.try_lock_shared() {
+            Ok(()) => Some(false),
+            Err(TryLockError::WouldBlock) => Some(true),
+            Err(TryLockError::Error(_)) => None,
+        }
+    }
+
     /// Asks the process that has the lock of a job to release it as soon as it does nothing
     /// for the job.
     pub(crate) fn ask_for(job_dir: &Path) {
@@ -135,6 +146,7 @@ mod tests {
             Err(LockError::Held { pid }) => assert_eq!(pid, Some(mine)),
             other => panic!("{other:?}"),
         }
+        assert_eq!(JobLock::is_held(directory.path()), Some(true));
         // No process has such a number.
         std::fs::write(directory.path().join("lock"), "4194999\n").unwrap();
         let copy = thread::spawn(move || {
@@ -146,5 +158,7 @@ mod tests {
         });
         JobLock::acquire(directory.path()).unwrap();
         copy.join().unwrap();
+        assert_eq!(JobLock::is_held(directory.path()), Some(false));
+        assert_eq!(JobLock::is_held(&directory.path().join("none")), None);
     }
 }

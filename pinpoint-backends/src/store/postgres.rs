@@ -1,5 +1,6 @@
 //! A store in a PostgreSQL database.
 
+use std::fs::File;
 use std::time::{Duration, Instant};
 
 use sqlx::ConnectOptions;
@@ -112,7 +113,46 @@ fn options_of(url: &str) -> Result<PgConnectOptions, StoreError> {
     let options: PgConnectOptions = url
         .parse()
         .map_err(|error: sqlx::Error| wrong(error.to_string()))?;
+    for (name, file) in certificates(url) {
+        // Where TLS begins, an error would not name it.
+        if let Err(error) = File::open(&file) {
+            return Err(wrong(format!(
+                "{name} names {file}, which can't be read: {error}"
+            )));
+        }
+    }
     Ok(options.application_name("pinpoint"))
+}
+
+/// The files of certificates and keys that a connection to this address reads, with what names
+/// each: the address, or else the environment.
+fn certificates(url: &str) -> Vec<(&'static str, String)> {
+    // Each name with the spellings of the address, and the variable of the environment.
+    const NAMES: [(&[&str], &str); 3] = [
+        (&["sslrootcert", "ssl-root-cert", "ssl-ca"], "PGSSLROOTCERT"),
+        (&["sslcert", "ssl-cert"], "PGSSLCERT"),
+        (&["sslkey", "ssl-key"], "PGSSLKEY"),
+    ];
+    let query = url.split_once('?').map_or("", |(_, query)| query);
+    let told = |names: &[&str]| {
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let mut told = pairs.filter(|(name, _)| names.contains(name));
+        told.next_back().map(|(_, value)| value.to_owned())
+    };
+    let mode = told(&["sslmode", "ssl-mode"]).or_else(|| std::env::var("PGSSLMODE").ok());
+    if mode.is_some_and(|mode| mode == "disable") {
+        return Vec::new();
+    }
+    let files = NAMES.iter().filter_map(|(names, variable)| {
+        let (name, file) = match told(names) {
+            Some(file) => (names[0], file),
+            None => (*variable, std::env::var(variable).ok()?),
+        };
+        // A certificate itself, or a name that is written in another way.
+        let is_path = !file.is_empty() && !file.contains("-----BEGIN") && !file.contains('%');
+        is_path.then_some((name, file))
+    });
+    files.collect()
 }
 
 /// Was there a server, which broke the connection or is just starting? An address that
@@ -131,5 +171,22 @@ fn begun(error: &StoreError) -> bool {
             .as_database_error()
             .and_then(|error| error.code())
             .is_some_and(|code| code.starts_with("57P")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_is_missing_is_named() {
+        let wrong = options_of("postgres://db/jobs?sslmode=verify-full&sslrootcert=/none/ca.pem");
+        let message = wrong.unwrap_err().to_string();
+        assert!(
+            message.contains("sslrootcert names /none/ca.pem"),
+            "{message}"
+        );
+        options_of("postgres://db/jobs?sslmode=disable&sslrootcert=/none/ca.pem").unwrap();
+        options_of("postgres://db/jobs").unwrap();
     }
 }

@@ -1,6 +1,7 @@
 //! A store in a file, with SQLite built in.
 
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -33,7 +34,8 @@ pub enum Durability {
 
 impl JobStore {
     /// Opens the store of a state directory, creating both if need be, and
-    /// brings an older file up to date.
+    /// brings an older file up to date. Where nothing may be written, a file of this version can
+    /// still be read.
     ///
     /// # Errors
     ///
@@ -60,7 +62,13 @@ impl JobStore {
                 Durability::Process => SqliteSynchronous::Normal,
                 Durability::Power => SqliteSynchronous::Full,
             });
-        prepare(state_dir, &path, &options).await?;
+        let options = match prepare(state_dir, &path, &options).await {
+            Err(error) if is_forbidden(&error) => read_only(&path, options, error).await?,
+            prepared => {
+                prepared?;
+                options
+            }
+        };
         // Opened lazily: the file has been seen to be in order.
         let pool = SqlitePoolOptions::new()
             .max_connections(CONNECTIONS)
@@ -83,6 +91,39 @@ impl JobStore {
             pool: Pool::Sqlite(pool),
             name: path.display().to_string(),
         }))
+    }
+}
+
+/// Is it forbidden to write there?
+fn is_forbidden(error: &StoreError) -> bool {
+    matches!(error, StoreError::Directory { source, .. } if matches!(
+        source.kind(),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+    ))
+}
+
+/// The options with which a file that can't be written can be read. One of another version
+/// can't: then this is the error.
+async fn read_only(
+    path: &Path,
+    options: SqliteConnectOptions,
+    error: StoreError,
+) -> Result<SqliteConnectOptions, StoreError> {
+    // The files beside it that SQLite wants to make serve those who write. Where all of the
+    // log is in the file, it is whole without them.
+    let log = path.with_file_name(format!("{FILE}-wal"));
+    let is_whole = std::fs::metadata(log).map_or(true, |log| log.len() == 0);
+    let options = options.read_only(true).immutable(is_whole);
+    let Ok(mut connection) = options.connect().await else {
+        return Err(error);
+    };
+    let found = schema::sqlite::version(&mut connection, path).await;
+    // Nothing was written.
+    let _ = connection.close().await;
+    match found {
+        Ok(SCHEMA_VERSION) => Ok(options),
+        Ok(_) => Err(error),
+        Err(error) => Err(error),
     }
 }
 
@@ -109,6 +150,8 @@ fn options_of(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
         .busy_timeout(PATIENCE)
+        // What is sorted goes to no other disk, which may be full while this one is not.
+        .pragma("temp_store", "MEMORY")
 }
 
 /// Creates the file, or checks an existing one, and brings it up to date.

@@ -190,7 +190,7 @@ impl Dispatcher<'_> {
         let options = WorkflowStartOptions::new(QUEUE, job.id.to_string())
             .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
             .id_conflict_policy(there)
-            .task_timeout(self.limits.short())
+            .task_timeout(self.limits.workflow_task())
             .static_summary(beginning(&job.title, LONGEST_SUMMARY))
             .maybe_search_attributes(self.with_attributes.then(|| attributes_of(job)))
             .build();

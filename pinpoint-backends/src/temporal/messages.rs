@@ -56,9 +56,8 @@ impl Default for TimeLimits {
 }
 
 impl TimeLimits {
-    /// For what needs nothing but the store, and for a task of a workflow, which may have to
-    /// replay a long history.
-    pub(crate) fn short(&self) -> Duration {
+    /// For a task of a workflow, which may have to replay a long history.
+    pub(crate) fn workflow_task(&self) -> Duration {
         self.heartbeat * 2
     }
 

@@ -43,7 +43,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, try_join_all};
 use temporalio_client::envconfig::{
-    ClientConfigProfile, ConfigError, LoadClientConfigProfileOptions,
+    ClientConfigProfile, ConfigError, DataSource, LoadClientConfigProfileOptions,
 };
 use temporalio_client::errors::ClientConnectError;
 use temporalio_client::tonic::Code;
@@ -318,6 +318,7 @@ fn connection_of(
 ) -> Result<ConnectionOptions, ConfigError> {
     let address = address.map(str::to_owned).or(profile.address);
     profile.address = address.or_else(|| Some("localhost:7233".to_owned()));
+    readable(&profile)?;
     let connection = ConnectionOptions::try_from(profile)?;
     if connection.tls_options.is_some() && connection.target.scheme() == "http" {
         return Err(ConfigError::InvalidConfig(format!(
@@ -326,6 +327,27 @@ fn connection_of(
         )));
     }
     Ok(connection)
+}
+
+/// Names the file of a certificate or key that can't be read: the library does not.
+fn readable(profile: &ClientConfigProfile) -> Result<(), ConfigError> {
+    let Some(tls) = &profile.tls else {
+        return Ok(());
+    };
+    for (what, source) in [
+        ("CA certificate of the server", &tls.server_ca_cert),
+        ("client certificate", &tls.client_cert),
+        ("client key", &tls.client_key),
+    ] {
+        if let Some(DataSource::Path(path)) = source
+            && let Err(error) = std::fs::File::open(path)
+        {
+            return Err(ConfigError::InvalidConfig(format!(
+                "the {what}, {path}, can't be read: {error}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn not_connected(address: String, tls: bool, error: &ClientConnectError) -> TemporalError {

@@ -646,7 +646,9 @@ fn queue(task: &Task, bot: &str) -> String {
 /// Options for an activity that needs nothing but the store. It is retried for as long as
 /// the store is out of reach.
 fn short(input: &JobInput) -> ActivityOptions {
-    ActivityOptions::with_start_to_close_timeout(input.limits.short())
+    // As soon as a dead worker is noticed over a run: in jobs of short runs, workers die over this
+    // as often. A store that takes longer is asked again.
+    ActivityOptions::with_start_to_close_timeout(input.limits.heartbeat)
         .task_queue(QUEUE.to_owned())
         // Such facts have to be recorded when the workflow is canceled, too.
         .cancellation_token(WorkflowCancellationToken::new())

@@ -8,7 +8,7 @@ use pinpoint_core::{DriveError, DriveEvent};
 
 use super::{POLL, Serving, WorkerOptions};
 use crate::job::{
-    JobConfig, JobError, TakenJob, Worker, inherited_values, message, open_local, open_provided,
+    JobConfig, JobError, TakenJob, Worker, inherited_values, open_local, open_provided,
 };
 use crate::job_dir;
 use crate::local::doctor::{Diagnosis, examine};
@@ -32,10 +32,7 @@ impl Serving<'_> {
         let executor = match opened {
             Ok(Ok(executor)) => executor,
             Ok(Err(error)) => {
-                let machine = &self.options.machine;
-                taken
-                    .fail(&format!("on {machine}: {}", message(&error)))
-                    .await?;
+                taken.give_up(&error, Some(&self.options.machine)).await?;
                 return Err(error);
             }
             Err(error) => {

@@ -125,7 +125,11 @@ pub async fn serve(
         owner: place.owner.clone(),
         presence: Presence::new(store, &place, options),
     };
-    worker.presence.announce().await?;
+    match worker.presence.announce().await {
+        // It is announced again and again.
+        Err(error) if !error.is_passing() => return Err(error.into()),
+        _ => {}
+    }
     tokio::select! {
         biased;
         () = worker.take_jobs(stop, tell) => {}

@@ -22,6 +22,7 @@ mod leases;
 mod lists;
 mod network;
 mod orders;
+mod outages;
 mod postgres;
 mod processes;
 // The tests of the command line use all of it.

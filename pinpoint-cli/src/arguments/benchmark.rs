@@ -204,7 +204,25 @@ fn longest_wait(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// The size of a change. Which way it goes says another option.
 pub(super) fn magnitude(text: &str) -> Result<Magnitude, String> {
+    let magnitude = noise(text)?;
+    let (Magnitude::Absolute(size) | Magnitude::Percent(size)) = magnitude;
+    if size == 0.0 {
+        return Err(
+            "a change has a size; leave --magnitude out to look for one of any size".into(),
+        );
+    }
+    if size < 0.0 {
+        return Err(format!(
+            "a size has no sign: say {}, and with --direction where better lies",
+            text.trim_start_matches(['-', ' '])
+        ));
+    }
+    Ok(magnitude)
+}
+
+pub(super) fn noise(text: &str) -> Result<Magnitude, String> {
     let number = |text: &str| {
         f64::from_str(text.trim())
             .ok()
@@ -272,9 +290,19 @@ mod tests {
     #[test]
     fn a_magnitude_is_a_number_or_a_percentage() {
         assert_eq!(magnitude("5%"), Ok(Magnitude::Percent(5.0)));
-        assert_eq!(magnitude("-0.5"), Ok(Magnitude::Absolute(-0.5)));
-        for wrong in ["", "%", "five", "nan", "inf", "5%%", "1e999"] {
+        assert_eq!(magnitude("0.5"), Ok(Magnitude::Absolute(0.5)));
+        for wrong in ["", "%", "five", "nan", "inf", "5%%", "1e999", "--build"] {
             assert!(magnitude(wrong).is_err(), "{wrong}");
+        }
+        for (none, help) in [
+            ("0", "of any size"),
+            ("0%", "of any size"),
+            ("-0", "of any size"),
+            ("-5%", "say 5%, and with --direction"),
+            ("-0.5", "say 0.5, and"),
+        ] {
+            let error = magnitude(none).unwrap_err();
+            assert!(error.contains(help), "{none}: {error}");
         }
     }
 }

@@ -22,6 +22,10 @@ use super::{
 /// Environment of the command: PINPOINT_COMMIT, the commit; PINPOINT_RUN, the
 /// number of earlier runs of this commit, and 0 in the run that finds the metric;
 /// PINPOINT_WARMUP=1 in warm-up runs; PINPOINT_JOB, the job.
+///
+/// A run that exits with 125 says that its commit can't be tested, which is skipped at once, as
+/// by `git bisect run`. Any other code but 0 is a failed run: a commit that makes the benchmark
+/// fail is found as well.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -41,7 +45,7 @@ pub(crate) struct Bisect {
     /// The smallest change worth finding, in the metric's unit or, with a % sign, in
     /// percent of the good end's median. A difference of means below a tenth of it
     /// counts as none.
-    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, allow_negative_numbers = true, help_heading = QUESTION)]
+    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, allow_hyphen_values = true, help_heading = QUESTION)]
     pub(crate) magnitude: Option<Magnitude>,
     /// The required probability that the answer is right, and the confidence of its intervals.
     #[arg(long, value_name = "P", default_value_t = 0.95, help_heading = QUESTION)]

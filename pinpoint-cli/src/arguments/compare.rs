@@ -48,7 +48,7 @@ pub(crate) struct Compare {
     /// The smallest change worth finding, in the unit of the metrics or, with a %
     /// sign, in percent of the control's median. A difference of means below a tenth
     /// of it counts as none.
-    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, allow_negative_numbers = true, conflicts_with = "paired")]
+    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, allow_hyphen_values = true, conflicts_with = "paired")]
     pub(crate) magnitude: Option<Magnitude>,
     /// The confidence of the intervals; with --paired it is 0.95.
     #[arg(

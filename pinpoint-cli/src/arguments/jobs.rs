@@ -43,10 +43,22 @@ Examples:
     },
     /// Export jobs as JSON Lines, with everything that the store keeps, including the
     /// values of --env.
+    #[command(after_help = "\
+Examples:
+  pinpoint jobs export --job 01a2b3 one.jsonl
+  pinpoint jobs export --since 7d week.jsonl")]
     Export {
+        /// Export this job alone, by its id or the beginning of it; may be repeated.
+        #[arg(long, value_name = "JOB", conflicts_with_all = [
+            "benchmark", "name", "bot", "user", "kind", "state", "since", "until", "text",
+        ])]
+        job: Vec<String>,
         #[command(flatten)]
         select: Select,
-        /// The file to write [default: standard output].
+        /// Overwrite the file if there is one.
+        #[arg(long)]
+        force: bool,
+        /// The file to write, readable by its owner alone [default: standard output].
         file: Option<PathBuf>,
     },
     /// Import exported jobs; jobs that the store already has are left alone.
@@ -89,7 +101,8 @@ Examples:
     },
     /// Follow jobs to their ends, wherever they are carried out.
     ///
-    /// Ctrl-C stops following, and the jobs go on. A job that waits says for what.
+    /// Ctrl-C stops following, and the jobs go on. A job that waits says for what. A store that
+    /// does not answer is waited for.
     #[command(after_help = "\
 Exit codes: that of the job, as in `pinpoint help`; of several jobs the worst: 1 before 2, 4, 3
 and 0; 124 if --timeout came first; 130 if a job or this command was interrupted.")]
@@ -113,6 +126,12 @@ and 0; 124 if --timeout came first; 130 if a job or this command was interrupted
         file: Option<PathBuf>,
     },
     /// Cancel a job, running or not.
+    ///
+    /// A process that works on the job is asked to end it, and waited for. If it is dead, its
+    /// lease has to expire first.
+    #[command(after_help = "\
+Exit codes: 0 the job is canceled; 124 whoever has it has not ended it yet, and the request stands;
+1 and 2 as in `pinpoint help`.")]
     Cancel {
         /// The job id, or its beginning.
         job: String,

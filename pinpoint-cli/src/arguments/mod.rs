@@ -18,8 +18,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use bytesize::ByteSize;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use pinpoint_report::command_line::quoted;
 
 pub(crate) use self::benchmark::{Benchmark, DirectionArgument, JobOptions, MeasureArgument};
 pub(crate) use self::bisect::{Bisect, Culprit, PriorArgument, StrategyArgument};
@@ -27,7 +28,7 @@ pub(crate) use self::bots::{Bots, BotsCommand};
 pub(crate) use self::compare::Compare;
 pub(crate) use self::doctor::Doctor;
 pub(crate) use self::explain::{Explain, ProfilerArgument};
-pub(crate) use self::jobs::{Jobs, Select};
+pub(crate) use self::jobs::Jobs;
 pub(crate) use self::luci::{Luci, LuciTokens};
 pub(crate) use self::midpoint::{Midpoint, StateArgument};
 pub(crate) use self::pairwise::Pairwise;
@@ -182,7 +183,9 @@ impl Arguments {
 
     fn of(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut command = Self::command();
-        let matches = command.try_get_matches_from_mut(words)?;
+        let words: Vec<OsString> = words.into_iter().collect();
+        let matches = command.try_get_matches_from_mut(&words);
+        let matches = matches.map_err(|error| with_separator(error, &words, &mut command))?;
         if let Some((name, of_command)) = matches.subcommand()
             && let Some(option) = luci::option_without_executor(of_command)
         {
@@ -194,6 +197,45 @@ impl Arguments {
             });
         }
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+}
+
+/// Says where the benchmark begins, if what could not be read is one without `--` before it.
+fn with_separator(
+    error: clap::Error,
+    words: &[OsString],
+    command: &mut clap::Command,
+) -> clap::Error {
+    let Some(ContextValue::String(first)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let is_value = error.kind() == ErrorKind::UnknownArgument && !first.starts_with('-');
+    let place = words.iter().rposition(|word| word == first.as_str());
+    let benchmarked = words.iter().skip(1).find_map(|word| {
+        let inner = command.find_subcommand(word.to_str()?)?;
+        let takes_one = inner.get_arguments().any(|argument| argument.is_last_set());
+        takes_one.then(|| inner.get_name().to_owned())
+    });
+    let (true, Some(place), Some(name), false) = (
+        is_value,
+        place,
+        benchmarked,
+        words.iter().any(|word| word == "--"),
+    ) else {
+        return error;
+    };
+    let mut fixed = vec!["pinpoint".to_owned()];
+    fixed.extend(
+        words
+            .iter()
+            .skip(1)
+            .map(|word| word.to_string_lossy().into_owned()),
+    );
+    fixed.insert(place, "--".to_owned());
+    let message = format!("the benchmark comes after `--`:\n\n    {}", quoted(&fixed));
+    match command.find_subcommand_mut(&name) {
+        Some(command) => command.error(ErrorKind::UnknownArgument, message),
+        None => clap::Error::raw(ErrorKind::UnknownArgument, message),
     }
 }
 
@@ -310,6 +352,27 @@ mod tests {
         }
         of(&["pinpoint", "jobs", "resume", "x", "--luci-tokens", "none"]).unwrap();
         of(&["pinpoint", "bisect", "a", "b", "--", "x", "--luci-tokens"]).unwrap();
+    }
+
+    #[test]
+    fn a_benchmark_without_its_separator_is_seen() {
+        let of = |words: &[&str]| Arguments::of(words.iter().map(OsString::from)).unwrap_err();
+        let error = of(&[
+            "/bin/pinpoint",
+            "bisect",
+            "v1",
+            "main",
+            "./bench.sh",
+            "-j 2",
+        ]);
+        assert_eq!(error.exit_code(), 2);
+        let error = error.to_string();
+        let fixed = "pinpoint bisect v1 main -- ./bench.sh '-j 2'";
+        assert!(error.contains(fixed), "{error}");
+        let error = of(&["pinpoint", "bisect", "v1", "main", "--frobnicate", "x"]).to_string();
+        assert!(!error.contains("after `--`"), "{error}");
+        let error = of(&["pinpoint", "clean", "x"]).to_string();
+        assert!(!error.contains("after `--`"), "{error}");
     }
 
     #[test]

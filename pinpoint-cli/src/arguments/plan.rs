@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use pinpoint_core::Magnitude;
 
-use super::benchmark::magnitude;
+use super::benchmark::{magnitude, noise};
 use super::{
     BENCHMARK, BUDGET, Benchmark, DirectionArgument, PriorArgument, QUESTION, STRATEGY,
     StrategyArgument,
@@ -66,7 +66,7 @@ pub(crate) struct Plan {
     pub(crate) commits: Option<u64>,
     /// The noise of the benchmark: the interquartile range of runs of one commit, in
     /// the metric's unit or, with a % sign, in percent of their median.
-    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, conflicts_with_all = ["values", "command"], help_heading = QUESTION)]
+    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = noise, allow_hyphen_values = true, conflicts_with_all = ["values", "command"], help_heading = QUESTION)]
     pub(crate) noise: Option<Magnitude>,
     /// A file with the values of runs of one commit, one on each line; - is
     /// standard input.
@@ -74,7 +74,7 @@ pub(crate) struct Plan {
     pub(crate) values: Option<PathBuf>,
     /// The change to find, in the metric's unit or, with a % sign, in percent of the
     /// median [default: several sizes are tried].
-    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, help_heading = QUESTION)]
+    #[arg(long, value_name = "VALUE or PERCENT%", value_parser = magnitude, allow_hyphen_values = true, help_heading = QUESTION)]
     pub(crate) magnitude: Option<Magnitude>,
     /// Where better lies: the change that is looked for goes the other way
     /// [default: down for times and memory, else unknown].

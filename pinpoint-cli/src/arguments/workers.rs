@@ -16,7 +16,7 @@ use crate::error::options_of;
 /// time, and none beside a build.
 ///
 /// SIGTERM or Ctrl-C lets the run and the builds under way end, and leaves the job to the
-/// next worker; a second one ends at once. When a worker dies, another goes on from the
+/// next worker; another one, a second or more later, ends at once. When a worker dies, another goes on from the
 /// journal.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -24,6 +24,8 @@ Example, on two machines that share a store:
   export PINPOINT_STORE=postgres://ada@db/pinpoint PINPOINT_BOT_CONFIG=bots.toml
   pinpoint worker --bot lab
   pinpoint workers list
+
+A store or a server that does not answer is waited for.
 
 Exit codes: 0 it was stopped; 1 the store or the state directory can't be used;
 2 the command line was wrong; 130 it was stopped twice.")]

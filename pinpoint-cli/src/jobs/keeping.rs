@@ -1,16 +1,16 @@
 //! Jobs as a whole: out of a store, into another, and away.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, IntoInnerError, Seek};
+use std::io::{BufReader, BufWriter, ErrorKind, IntoInnerError, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pinpoint_backends::job::{JobConfig, JobError, machine_of, stored_result};
-use pinpoint_backends::store::{Job, JobStore};
+use pinpoint_backends::store::{Job, JobFilter, JobId, JobStore, StoreError};
 use pinpoint_report::quantity::count;
 use serde_json::json;
 
-use crate::arguments::{Display, Output, Select};
+use crate::arguments::{Display, Output};
 use crate::error::{CliError, FOUND};
 use crate::output::{errln, json_lines, outln, print_json};
 use crate::storage::Storage;
@@ -19,32 +19,69 @@ use crate::whole_file;
 /// Jobs removed in one transaction: few enough that others hardly wait for it.
 const BATCH: u32 = 100;
 
+/// The jobs to export.
+pub(super) enum Which {
+    These(Vec<JobId>),
+    Matching(Box<JobFilter>),
+}
+
+impl Which {
+    async fn write(
+        &self,
+        store: &JobStore,
+        output: &mut (dyn Write + Send),
+    ) -> Result<u64, StoreError> {
+        match self {
+            Self::These(ids) => store.export_jobs(ids, output).await,
+            Self::Matching(filter) => store.export(filter, output).await,
+        }
+    }
+}
+
 pub(super) async fn export(
     store: &JobStore,
-    select: Select,
+    which: Which,
     file: Option<PathBuf>,
+    force: bool,
     display: &Display,
 ) -> Result<u8, CliError> {
-    let filter = select.into();
     let Some(path) = file.filter(|path| path != Path::new("-")) else {
         // The jobs are what is printed, and nothing besides.
-        store.export(&filter, &mut json_lines()).await?;
+        which.write(store, &mut json_lines()).await?;
         return Ok(FOUND);
     };
     let jobs = if path.exists() && !path.is_file() {
         // A device or a pipe is written to, and not replaced.
         let output = File::options().write(true).open(&path);
         let output = output.map_err(CliError::file("write", &path))?;
-        store.export(&filter, &mut BufWriter::new(output)).await?
+        which.write(store, &mut BufWriter::new(output)).await?
     } else {
+        is_no_job(store, &path).await?;
+        let there = || {
+            CliError::Input(format!(
+                "{} is there already: choose another file, or overwrite it with --force",
+                path.display()
+            ))
+        };
+        if path.exists() && !force {
+            return Err(there());
+        }
         // The target of a link is written, and the link stays.
         let path = path.canonicalize().unwrap_or_else(|_| path.clone());
-        let output = whole_file::begin(&path).map_err(CliError::file("write", &path))?;
+        let output = whole_file::begin_private(&path).map_err(CliError::file("write", &path))?;
         let mut output = BufWriter::new(output);
-        let jobs = store.export(&filter, &mut output).await?;
-        (output.into_inner().map_err(IntoInnerError::into_error))
-            .and_then(|output| whole_file::end(output, &path))
-            .map_err(CliError::file("write", &path))?;
+        let jobs = which.write(store, &mut output).await?;
+        let ended = (output.into_inner())
+            .map_err(IntoInnerError::into_error)
+            .and_then(|output| match force {
+                true => whole_file::end(output, &path),
+                false => whole_file::end_new(output, &path),
+            });
+        match ended {
+            // It was made meanwhile.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(there()),
+            ended => ended.map_err(CliError::file("write", &path))?,
+        }
         jobs
     };
     match display.output {
@@ -54,6 +91,21 @@ pub(super) async fn export(
     Ok(FOUND)
 }
 
+/// Refuses a job's id in the place of a file's name.
+async fn is_no_job(store: &JobStore, path: &Path) -> Result<(), CliError> {
+    let Some(name) = path.to_str() else {
+        return Ok(());
+    };
+    match store.get(name).await {
+        Ok(_) | Err(StoreError::Ambiguous { .. }) => Err(CliError::Input(format!(
+            "`{name}` is the id of a job, and a file's name is expected here: export the job with \
+             --job {name}, or write a file of this name as ./{name}"
+        ))),
+        Err(StoreError::Unknown { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 pub(super) async fn import(
     store: &JobStore,
     path: &Path,
@@ -61,13 +113,24 @@ pub(super) async fn import(
 ) -> Result<u8, CliError> {
     let imported = if path == Path::new("-") || !path.is_file() {
         // Others wait while jobs are added: not for what writes to the pipe.
-        let mut all = tempfile::tempfile().map_err(CliError::file("write", path))?;
-        match path == Path::new("-") {
-            true => std::io::copy(&mut std::io::stdin(), &mut all),
-            false => File::open(path).and_then(|mut file| std::io::copy(&mut file, &mut all)),
+        let failed = || CliError::file("keep a copy of the import in", std::env::temp_dir());
+        let mut all = tempfile::tempfile().map_err(failed())?;
+        let mut from: Box<dyn Read> = match path == Path::new("-") {
+            true => Box::new(std::io::stdin()),
+            false => Box::new(File::open(path).map_err(CliError::file("read", path))?),
+        };
+        let mut part = vec![0; 1 << 16];
+        loop {
+            let read = match from.read(&mut part) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                read => read.map_err(CliError::file("read", path))?,
+            };
+            if read == 0 {
+                break;
+            }
+            all.write_all(&part[..read]).map_err(failed())?;
         }
-        .and_then(|_| all.rewind())
-        .map_err(CliError::file("read", path))?;
+        all.rewind().map_err(failed())?;
         store.import(&mut BufReader::new(all), &check).await?
     } else {
         let file = File::open(path).map_err(CliError::file("read", path))?;
@@ -122,7 +185,7 @@ pub(super) async fn purge(
         for id in &batch {
             let directory = storage.job_dir(id);
             match std::fs::remove_dir_all(&directory) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
                     left.get_or_insert(CliError::file("remove", directory)(error));
                 }
                 // A job of another machine has its directory there.

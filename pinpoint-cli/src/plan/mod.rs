@@ -3,6 +3,9 @@
 mod report;
 mod scatter;
 
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use pinpoint_backends::local::{CpuList, Repository, RepositoryError, RunMeasure};
 use pinpoint_core::simulation::{Plan as Planned, PlanError, Scatter, ScatterError};
 use pinpoint_core::{
@@ -13,15 +16,22 @@ use pinpoint_core::{
 use crate::arguments::{Display, KindArgument, MeasureArgument, Plan};
 use crate::error::{CliError, FOUND};
 use crate::new_job::values_of;
+use crate::output::{self, errln};
 use crate::plan::scatter::Measured;
 use crate::prior::Prior;
 use crate::stop::Interrupt;
+
+/// The time between two pictures of the progress.
+const TICK: Duration = Duration::from_millis(120);
 
 pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliError> {
     let interrupt = Interrupt::listen().map_err(CliError::file("wait for signals in", "."))?;
     let mut interrupted = std::pin::pin!(interrupt.interrupted());
     let work = async {
         let question = Question::new(&arguments)?;
+        if !arguments.command.is_empty() {
+            arguments.benchmark.say_where(&display);
+        }
         let measure = (arguments.benchmark.measure).and_then(MeasureArgument::named);
         let Measured { scatter, measures } = scatter(arguments, &question, &display).await?;
         let magnitude = question
@@ -41,9 +51,15 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
                     .into(),
             }));
         }
+        let simulated = Simulated::begin(&display);
         // All cores work on it, and signals must be handled meanwhile.
         let estimated = tokio::task::spawn_blocking(move || {
-            let estimates = question.plan.estimate(&scatter, magnitude)?;
+            let estimates = (question.plan).estimate_while(&scatter, magnitude, || {
+                simulated.one_more();
+                true
+            });
+            // It is asked for until the command ends.
+            let estimates = estimates?.unwrap_or_default();
             Ok::<_, PlanError>((question, scatter, estimates))
         });
         let (question, scatter, estimates) = match estimated.await {
@@ -66,6 +82,43 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
     tokio::select! {
         done = work => done,
         () = &mut interrupted => Err(CliError::Interrupted),
+    }
+}
+
+/// Shows that jobs are being simulated, which takes a while.
+struct Simulated(Option<ProgressBar>);
+
+impl Simulated {
+    fn begin(display: &Display) -> Self {
+        if display.quiet {
+            return Self(None);
+        }
+        if !output::is_live() {
+            errln!("simulating jobs, which takes some seconds");
+            return Self(None);
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {pos} jobs simulated") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(TICK);
+        output::keep_above(Some(bar.clone()));
+        Self(Some(bar))
+    }
+
+    fn one_more(&self) {
+        if let Some(bar) = &self.0 {
+            bar.inc(1);
+        }
+    }
+}
+
+impl Drop for Simulated {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+            output::keep_above(None);
+        }
     }
 }
 

@@ -25,6 +25,9 @@ fn job(id: &str, state: &str, title: &str) -> Value {
     })
 }
 
+/// Its process was killed.
+const KILLED: &str = "0199f3c1a2b37f0c8d1c2b3a49586776";
+
 #[test]
 fn jobs_in_a_list() {
     let jobs = [
@@ -34,13 +37,21 @@ fn jobs_in_a_list() {
             "failed",
             "pinpoint pairwise\nmain -- ./bench.sh",
         ),
+        job(KILLED, "running", "pinpoint bisect v1 v2 -- ./bench.sh"),
     ];
+    let interrupted = [JobId::parse(KILLED).unwrap()];
     let page = Page {
         jobs: serde_json::from_value(json!(jobs)).unwrap(),
         more: true,
     };
-    insta::assert_snapshot!("jobs_list", without_styles(&job_list::of(&page)));
-    insta::assert_snapshot!("jobs_list_in_colour", styles_shown(&job_list::of(&page)));
+    insta::assert_snapshot!(
+        "jobs_list",
+        without_styles(&job_list::of(&page, &interrupted))
+    );
+    insta::assert_snapshot!(
+        "jobs_list_in_colour",
+        styles_shown(&job_list::of(&page, &interrupted))
+    );
     let empty = Page {
         jobs: Vec::new(),
         more: false,
@@ -134,8 +145,11 @@ fn a_job_that_is_shown() {
         shown[name] = value.clone();
     }
     let job: Job = serde_json::from_value(shown).unwrap();
-    insta::assert_snapshot!("jobs_show", without_styles(&job_list::about(&job)));
-    insta::assert_snapshot!("jobs_show_in_colour", styles_shown(&job_list::about(&job)));
+    insta::assert_snapshot!("jobs_show", without_styles(&job_list::about(&job, false)));
+    insta::assert_snapshot!(
+        "jobs_show_in_colour",
+        styles_shown(&job_list::about(&job, false))
+    );
 }
 
 #[test]
@@ -150,7 +164,7 @@ fn a_job_that_was_asked_to_end() {
             shown[name] = value.clone();
         }
         let job: Job = serde_json::from_value(shown).unwrap();
-        without_styles(&job_list::about(&job))
+        without_styles(&job_list::about(&job, false))
     };
     let jobs = [
         shown("canceled", "ada", "wrong range\u{1b}[31m"),

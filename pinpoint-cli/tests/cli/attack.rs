@@ -72,7 +72,7 @@ impl SmallDisk {
     pub(crate) fn mount(world: &World, at: &Path, kilobytes: u64) -> Option<Self> {
         fs::create_dir_all(at).unwrap();
         let script = "mount -t tmpfs -o size=$1k none \"$0\" && echo mounted || exit 1; \
-                      while read -r size; do mount -o remount,size=${size}k \"$0\"; echo mounted; done";
+                      while read -r options; do mount -o remount,$options \"$0\"; echo mounted; done";
         // Root needs no user namespace, and others get none everywhere.
         for (namespaces, of_user) in [
             (&["--mount"][..], &[][..]),
@@ -119,8 +119,12 @@ impl SmallDisk {
     }
 
     pub(crate) fn resize(&mut self, kilobytes: u64) {
+        self.remount(&format!("size={kilobytes}k"));
+    }
+
+    fn remount(&mut self, options: &str) {
         let stdin = self.holder.stdin.as_mut().unwrap();
-        writeln!(stdin, "{kilobytes}").unwrap();
+        writeln!(stdin, "{options}").unwrap();
         assert!(self.is_mounted());
     }
 
@@ -170,6 +174,29 @@ fn a_disk_that_is_full_at_any_moment_makes_no_wrong_answer() {
     }
     println!("exit codes on a full disk: {ends:?}");
     assert!(ends.len() > 1, "no disk was full, or all were: {ends:?}");
+}
+
+#[test]
+fn a_state_directory_that_can_not_be_written_is_read() {
+    let world = world();
+    let Some(mut disk) = SmallDisk::mount(&world, &world.path("state"), 256 << 10) else {
+        eprintln!("NOT TESTED: this machine lets nobody mount a file system");
+        return;
+    };
+    found(&world, &disk.seen_by(bisect(&world)).start().wait());
+    disk.remount("ro");
+    let list = world.pinpoint(&["jobs", "list", "--output", "json"]);
+    let list = disk.seen_by(list).ends_with(0).document();
+    let id = list["jobs"][0]["id"].as_str().unwrap();
+    let show = disk.seen_by(world.pinpoint(&["jobs", "show", id]));
+    show.ends_with(0).says("culprit ");
+    disk.seen_by(world.pinpoint(&["jobs", "export"]))
+        .ends_with(0)
+        .says(id);
+    // What has to be written is refused.
+    let anew = disk.seen_by(bisect(&world)).start().wait();
+    assert_eq!(anew.status.code(), Some(1), "{anew}");
+    assert!(anew.stderr.contains("read"), "{anew}");
 }
 
 /// The library that gives a process another time, of Debian's package `faketime`.

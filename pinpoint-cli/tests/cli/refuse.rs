@@ -112,6 +112,24 @@ fn ends_without_a_common_history() {
 }
 
 #[test]
+fn a_repository_without_commits() {
+    let world = World::new();
+    let command = from_to(&world, "HEAD~1", "HEAD");
+    refused(&world, command, &["has no commits yet"]);
+}
+
+#[test]
+fn a_user_below_the_top_is_told_where_commands_begin() {
+    let world = World::with_step(4, 2);
+    let below = world.repository.join("bench/fast");
+    fs::create_dir_all(&below).unwrap();
+    let there = world.bisect(&[], BENCHMARK).in_dir(&below).ends_with(0);
+    there.tells("begin at the top of the repository, and not in bench/fast/");
+    let top = world.bisect(&[], BENCHMARK).ends_with(0);
+    assert!(!top.stderr.contains("at the top"), "{top}");
+}
+
+#[test]
 fn options_that_make_no_sense() {
     let world = World::with_step(4, 2);
     let patch = world.path("missing.patch");
@@ -127,6 +145,8 @@ fn options_that_make_no_sense() {
         (&["--format", "json:a"], "is not a JSON pointer"),
         (&["--direction", "left"], "left"),
         (&["--magnitude", "much"], "a number is needed"),
+        (&["--magnitude", "-5%"], "say 5%"),
+        (&["--magnitude", "0%"], "a change has a size"),
         (&["--timeout", "soon"], "--timeout"),
         (&["--build-jobs", "0"], "--build-jobs"),
         (&["--max-runs", "-1"], "-1"),
@@ -467,11 +487,22 @@ fn a_temporal_server_that_is_not_there() {
         config,
         "--temporal",
     ];
-    for command in [&worker[..], &["temporal", "setup"]] {
+    for (command, is_worker) in [(&worker[..], true), (&["temporal", "setup"][..], false)] {
         for tls in ["false", "true"] {
             let command = world.pinpoint(command).env("TEMPORAL_TLS", tls);
             let command = command.and(&["--temporal-address", &address]);
-            let told = command.ends_with(1);
+            let told = match is_worker {
+                // It waits for the server.
+                true => {
+                    let running = command.start();
+                    crate::world::until("a second attempt", || {
+                        running.stderr().contains("trying again in 2 s")
+                    });
+                    running.signal(libc::SIGTERM);
+                    running.ends_with(0)
+                }
+                false => command.ends_with(1),
+            };
             let how = if tls == "true" { "with" } else { "without" };
             told.says_nothing()
                 .tells(&format!("cannot reach Temporal at {address} {how} TLS"))

@@ -166,6 +166,35 @@ fn an_interrupt_ends_children_that_do_not_want_to() {
 }
 
 #[test]
+fn a_job_says_that_it_waits_for_another_one() {
+    let held = Held::new();
+    let first = held.start(Place::LaterRun, Child::Obedient);
+    let second = held.world.bisect(&[], crate::world::BENCHMARK).start();
+    until("the wait", || {
+        second
+            .stderr()
+            .contains("waiting for another job of this machine")
+    });
+    first.signal(SIGTERM);
+    first.ends_with(130);
+    second.ends_with(0).says("culprit ");
+}
+
+/// As `timeout` does, which signals the process and its group.
+#[test]
+fn a_signal_that_comes_twice_is_one() {
+    let held = Held::new();
+    let running = held.start(Place::LaterRun, Child::Obedient);
+    running.signal(SIGTERM);
+    running.signal(SIGTERM);
+    running.signal(SIGINT);
+    let finished = running.ends_with(130);
+    finished.tells("nothing is lost").tells("resume with");
+    assert_eq!(held.world.only_job()["state"], "pending");
+    held.resume(&finished);
+}
+
+#[test]
 fn an_interrupt_prints_no_half_a_document() {
     let held = Held::new();
     let running = held.start(Place::LaterRun, Child::Obedient);

@@ -2,6 +2,7 @@
 //! commands do the same.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use libc::SIGKILL;
@@ -247,6 +248,70 @@ fn jobs_move_from_store_to_store_and_go_away() {
             .tells(&format!("line {line}: "))
             .tells("nothing was imported");
     });
+}
+
+#[test]
+fn an_export_is_private_and_replaces_nothing_unasked() {
+    let world = World::with_step(4, 2);
+    world
+        .bisect(&["--env", "TOKEN=hunter2"], BENCHMARK)
+        .ends_with(0);
+    world.bisect(&[], BENCHMARK).ends_with(0);
+    let jobs = world.jobs();
+    let (job, file) = (id(&jobs[0]), world.path("jobs.jsonl"));
+    let file = file.to_str().unwrap();
+    let export = |arguments: &[&str]| world.pinpoint(&["jobs", "export"]).and(arguments);
+    export(&["--job", &job[..20], file])
+        .ends_with(0)
+        .says("1 job in");
+    let mode = fs::metadata(file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let before = fs::read(file).unwrap();
+    export(&[file])
+        .ends_with(2)
+        .tells("is there already")
+        .tells("--force");
+    assert_eq!(fs::read(file).unwrap(), before);
+    export(&["--force", file]).ends_with(0).says("2 jobs in");
+    export(&["--job", job, "--job", job]).ends_with(0).says(job);
+
+    // An id is no name of a file, nor is the beginning of one.
+    for name in [job, &job[..20]] {
+        let refused = export(&[name]).ends_with(2);
+        refused.says_nothing().tells(&format!("--job {name}"));
+        assert!(!world.repository.join(name).exists());
+    }
+}
+
+#[test]
+fn a_job_that_was_killed_is_shown_as_interrupted_at_once() {
+    let world = World::with_step(4, 2);
+    let (gate, begun) = (world.path("gate"), world.path("begun"));
+    fs::write(&gate, "").unwrap();
+    let script = format!(
+        ": > {}; while [ -e {} ]; do sleep 0.01; done; {BENCHMARK}",
+        begun.display(),
+        gate.display()
+    );
+    let running = world.bisect(&[], &script).start();
+    until("the run", || begun.exists());
+    let list = || world.pinpoint(&["jobs", "list"]).ends_with(0);
+    list().says("running");
+    assert_eq!(world.only_job().get("interrupted"), None);
+    running.signal(SIGKILL);
+    assert!(running.wait().was_killed());
+    let job = world.only_job();
+    assert_eq!(job["interrupted"], true, "{job}");
+    let id = id(&job);
+    list()
+        .says("interrupted")
+        .tells(&format!("jobs resume {id}"));
+    let show = world.pinpoint(&["jobs", "show", id]).ends_with(0);
+    show.says("no process works on it any more")
+        .says("jobs resume");
+    fs::remove_file(&gate).unwrap();
+    world.pinpoint(&["jobs", "resume", id]).ends_with(0);
+    list().says("completed");
 }
 
 #[test]

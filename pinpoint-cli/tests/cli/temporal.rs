@@ -525,7 +525,11 @@ fn a_worker_without_a_server_or_a_namespace_says_so() {
         address: "127.0.0.1:9".into(),
         process: None,
     };
-    let refused = worker_on(&pool, &closed, "default", "rack-1").ends_with(1);
+    // It waits for the server.
+    let waiting = worker_on(&pool, &closed, "default", "rack-1").start();
+    until("an attempt", || waiting.stderr().contains("trying again"));
+    waiting.signal(SIGTERM);
+    let refused = waiting.ends_with(0);
     refused
         .says_nothing()
         .tells("cannot reach Temporal at 127.0.0.1:9")

@@ -109,8 +109,8 @@ impl ResultError {
 struct Unnamed;
 
 impl JobResult {
-    /// The result of a job whose engine has come to this outcome. `now` is in milliseconds
-    /// since 1970, as the job's creation is.
+    /// The result of a job whose engine has come to this outcome, after so many milliseconds for
+    /// which it was worked on.
     ///
     /// # Errors
     ///
@@ -119,13 +119,13 @@ impl JobResult {
         engine: &Engine<JobMachine>,
         outcome: JobOutcome,
         source: &dyn ResultSource,
-        now: u64,
+        worked: u64,
     ) -> Result<Self, ResultError> {
         let naming = Naming {
             engine,
             metric: engine.metric().cloned().or_else(|| source.metric()),
             source,
-            duration_s: now.saturating_sub(engine.job().created) as f64 / 1000.0,
+            duration_s: worked as f64 / 1000.0,
         };
         Ok(match outcome {
             JobOutcome::Bisection(outcome) => Self::Bisection(naming.bisection(outcome).await?),

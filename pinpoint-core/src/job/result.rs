@@ -76,7 +76,8 @@ pub struct BisectionResult {
     /// Ends that gave no value in any run, so that only failures were compared.
     #[serde(default)]
     pub unmeasured: Vec<Unmeasured<CombinedCommit>>,
-    /// Seconds from the job's creation to its end.
+    /// Seconds for which the job was worked on, without those for which it lay there stopped or
+    /// waited for a worker.
     pub duration_s: f64,
 }
 
@@ -173,7 +174,8 @@ pub struct PairwiseResult {
     /// Remarks on the runs, a sentence each.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// Seconds from the job's creation to its end.
+    /// Seconds for which the job was worked on, without those for which it lay there stopped or
+    /// waited for a worker.
     pub duration_s: f64,
 }
 

@@ -292,7 +292,12 @@ pub(super) fn cannot_be_shown(job: &StoredJob) -> Markup {
 /// The answer of a job without a result, as far as there is one.
 fn so_far(moment: &Moment, waits: bool) -> Markup {
     if let (Some(error), false) = (&moment.job.error, moment.is_past()) {
-        return html! { "The job failed: " (Foreign(&words::reason(error))) };
+        // The whole of it stands among the details.
+        let first = words::reason(error.lines().next().unwrap_or_default());
+        return match moment.job.state {
+            JobState::Failed => html! { "The job failed: " (Foreign(&first)) },
+            _ => html! { "Waiting to go on: " (Foreign(&first)) },
+        };
     }
     let runs = moment.measured.runs.len() as u64;
     if runs == 0 && moment.is_live() {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use maud::{Markup, html};
 use pinpoint_core::job::{BisectionResult, JobResult, NamedCulprit};
 use pinpoint_core::{
-    Bisection, CombinedCommit, CommitNames, Machine, OpenRange, Position, Posterior,
+    Bisection, CombinedCommit, CommitNames, JobState, Machine, OpenRange, Position, Posterior,
 };
 use pinpoint_report::picture::{Bar, PictureError, bars, by_commit, posterior};
 use pinpoint_report::quantity::{count, duration, probability};
@@ -31,6 +31,9 @@ pub(super) fn section(moment: &Moment, asked: &Asked) -> Result<Markup, PictureE
         column.is_culprit = culprits.iter().any(|it| it.commit == place.position);
     }
     let values = match columns.is_empty() {
+        true if moment.job.state == JobState::Failed => html! {
+            p.empty { "No runs were counted: the job failed before its search." }
+        },
         true => html! { p.empty { "No runs yet." } },
         false => by_commit(&columns, chart, unit)?,
     };
