@@ -219,8 +219,13 @@ fn on_doubt(doubt: &MetricDoubt) -> String {
 }
 
 fn on_profile(error: &ReadProfileError) -> Option<String> {
-    matches!(error, ReadProfileError::TwoSides)
-        .then(|| "--side base or --side experiment beside --export".into())
+    Some(match error {
+        ReadProfileError::TwoSides => "--side base or --side experiment beside --export".into(),
+        ReadProfileError::TwoUnits { first, second, .. } => {
+            format!("--event {first} or --event {second}, of perf's profiles")
+        }
+        _ => return None,
+    })
 }
 
 fn on_profiler(error: &ProfilerError) -> Option<String> {

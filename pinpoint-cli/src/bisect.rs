@@ -148,7 +148,7 @@ impl Search {
             )?
         };
         let explain = explain
-            .map(|profiler| AtOnce::new(profiler, &local))
+            .map(|profiler| AtOnce::new(profiler, &local, report.as_deref()))
             .transpose()?;
         Ok(Self {
             spec,

@@ -14,12 +14,16 @@ use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use pinpoint_backends::local::{Profiler, Profiling};
 use pinpoint_core::profile::{
-    EntryTree, ExplainOptions, Explanation, ExportError, ExportFormat, Exported, FormatsDiffer,
-    Profile, ProfileFormat, ReadProfileError, Timeline, Window, explain, export,
+    CallersMissing, EntryTree, ExplainOptions, Explanation, ExportError, ExportFormat, Exported,
+    FormatsDiffer, Profile, ProfileFormat, ReadProfileError, Timeline, Unmatched, Verdict, Window,
+    explain, export,
 };
+use pinpoint_report::command_line::quoted;
 use pinpoint_report::profile;
-use pinpoint_report::text::name;
+use pinpoint_report::text::{name, plain};
+use pinpoint_report::words::explanation as words;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -142,6 +146,14 @@ pub(crate) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
     }
     distinct("base", &arguments.base)?;
     distinct("experiment", &arguments.experiment)?;
+    if [&arguments.base, &arguments.experiment]
+        .iter()
+        .all(|side| side.iter().any(|it| it.as_os_str() == STANDARD_INPUT))
+    {
+        return Err(CliError::Input(
+            "standard input (-) can be read once only, and is named on both sides; give a file for one".into(),
+        ));
+    }
     let written = Written::of(&arguments)?;
     let files = arguments.base.len() + arguments.experiment.len();
     let reading = Reading::begin("profiles", files, display);
@@ -149,7 +161,7 @@ pub(crate) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
         let window = arguments.window.as_ref();
         let read = |path: &PathBuf| {
             reading.next();
-            read(path, window)
+            read(path, window, arguments.event.as_deref())
         };
         paths.iter().map(read).collect()
     };
@@ -158,11 +170,16 @@ pub(crate) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
     let options = ExplainOptions {
         paired: arguments.paired,
         same: arguments.same.clone(),
+        map: arguments.map.clone(),
     };
+    let explanation = explained(&profiles, &options)?;
     let both = on_both_sides(&arguments.base, &arguments.experiment);
     let answer = Answer {
-        warnings: both.into_iter().chain(warnings(&profiles)).collect(),
-        explanation: explained(&profiles, &options)?,
+        warnings: both
+            .into_iter()
+            .chain(warnings(&profiles, &explanation, None))
+            .collect(),
+        explanation,
         profiles,
         about: None,
         files: [arguments.base.clone(), arguments.experiment.clone()],
@@ -219,6 +236,11 @@ fn on_both_sides(base: &[PathBuf], experiment: &[PathBuf]) -> Option<String> {
 fn distinct(side: &str, paths: &[PathBuf]) -> Result<(), CliError> {
     let mut seen = HashMap::new();
     for path in paths {
+        if path.as_os_str() == STANDARD_INPUT && paths.iter().filter(|it| *it == path).count() > 1 {
+            return Err(CliError::Input(
+                "standard input (-) can be read once only; give files for all other runs".into(),
+            ));
+        }
         if let Some(before) = file_of(path).and_then(|file| seen.insert(file, path)) {
             return Err(CliError::Input(format!(
                 "{} is given twice for the {side}; give each run once, and record more runs to be certain",
@@ -239,10 +261,46 @@ fn one_file(first: &Path, second: &Path) -> String {
     }
 }
 
-/// What makes a comparison of these profiles doubtful.
-fn warnings([base, experiment]: &[Vec<Profile>; 2]) -> Vec<String> {
+/// What makes a comparison of these profiles doubtful, with the option that helps.
+fn warnings(
+    [base, experiment]: &[Vec<Profile>; 2],
+    explanation: &Explanation,
+    profiling: Option<&Profiling>,
+) -> Vec<String> {
     let differ = FormatsDiffer::between(base, experiment);
-    differ.iter().map(ToString::to_string).collect()
+    let mut warnings: Vec<String> = differ.iter().map(ToString::to_string).collect();
+    // Where nothing moved, nothing is taken for inlining.
+    let mut functions = explanation.functions.iter();
+    let has_moved = functions.any(|it| it.verdict != Verdict::Uncertain);
+    let missing = [base, experiment].map(|side| CallersMissing::of(side));
+    if let Some(missing) = missing.into_iter().flatten().next().filter(|_| has_moved) {
+        let is_perf = profiling.is_some_and(|it| it.profiler == Profiler::Perf);
+        let option = if is_perf {
+            " (--profiler perf-dwarf)"
+        } else {
+            ""
+        };
+        warnings.push(format!("{missing}{option}"));
+    }
+    if let Some(unmatched) = Unmatched::of(explanation) {
+        warnings.push(format!(
+            "{unmatched} (--map OLD=NEW, and --same for a function)"
+        ));
+    }
+    for matched in &explanation.matched {
+        let map = format!("{}={}", matched.base, matched.experiment);
+        warnings.push(format!(
+            "{} of the base is taken for {} of the experiment, since {} in both; --map {} says so",
+            name(&matched.base),
+            name(&matched.experiment),
+            match matched.common {
+                1 => "a function has the same name".into(),
+                common => format!("{common} functions have the same names"),
+            },
+            quoted(&[plain(&map).into_owned()])
+        ));
+    }
+    warnings
 }
 
 /// The format of its file says what happened when.
@@ -306,6 +364,7 @@ impl Answer {
         Status::of(&self.explanation).exit_code()
     }
 
+    /// The report on it, as a page.
     fn report(&self, display: &Display) -> Result<String, CliError> {
         let [base, experiment] = &self.profiles;
         let notes = self
@@ -313,7 +372,14 @@ impl Answer {
             .as_ref()
             .map(|about| explanation_text::notes(&self.explanation, about));
         let mut notes = notes.unwrap_or_default();
+        if let Some(own) = words::own_code(&self.explanation) {
+            notes.push(format!("Own code, with what it calls of others: {own}"));
+        }
         notes.extend(self.warnings.iter().cloned());
+        let builds = self
+            .about
+            .as_ref()
+            .map_or_else(Vec::new, explanation_text::builds);
         let mut sides = [Timelines::default(), Timelines::default()];
         let runs = self.profiles.iter().flatten();
         let files = runs.filter(|run| has_timeline(run)).count();
@@ -342,6 +408,7 @@ impl Answer {
                 id: &about.job_id,
                 explains: &about.explains,
                 profiler: &about.profiler,
+                about: &builds,
             }),
             notes: &notes,
             made: worker_list::now(),
@@ -364,6 +431,12 @@ impl Answer {
         let read = |place: usize| -> Result<Timeline, CliError> {
             reading.next();
             let path = &files[place];
+            if is_read_once(path) {
+                return Err(CliError::Input(format!(
+                    "{} can be read once only; give a file",
+                    path.display()
+                )));
+            }
             Timeline::read(&content(path)?).map_err(|source| refused(path, source))
         };
         let shown = profile::shown_run(runs).filter(|run| has_timeline(&runs[*run]));
@@ -421,9 +494,9 @@ impl From<Document<'_>> for Answer {
     }
 }
 
-fn read(path: &Path, window: Option<&Window>) -> Result<Profile, CliError> {
+fn read(path: &Path, window: Option<&Window>, event: Option<&str>) -> Result<Profile, CliError> {
     let refused = |source| refused(path, source);
-    let profile = Profile::read(&content(path)?).map_err(refused)?;
+    let profile = Profile::read_event(&content(path)?, event).map_err(refused)?;
     for warning in &profile.warnings {
         let path = path.display();
         errln!(
@@ -440,6 +513,9 @@ fn read(path: &Path, window: Option<&Window>) -> Result<Profile, CliError> {
 /// The content of a file that users name, or that a shell makes of a command (`<(…)`). Any other
 /// pipe may have no writer, a device no end, and a file of the system nothing for now.
 fn content(path: &Path) -> Result<Vec<u8>, CliError> {
+    if path.as_os_str() == STANDARD_INPUT {
+        return at_most(io::stdin().lock(), path);
+    }
     let problem = |problem: &dyn fmt::Display| {
         CliError::Input(format!("can't read {}: {problem}", path.display()))
     };
@@ -459,20 +535,39 @@ fn content(path: &Path) -> Result<Vec<u8>, CliError> {
     }
     let file = options.open(path).map_err(unreadable)?;
     let length = file.metadata().map_err(unreadable)?.len();
+    if length > MOST_BYTES {
+        return Err(too_large(path));
+    }
+    at_most(file, path)
+}
+
+/// Standard input, or what a shell makes of a command (`<(…)`).
+fn is_read_once(path: &Path) -> bool {
+    let is_fifo = || fs::metadata(path).is_ok_and(|it| it.file_type().is_fifo());
+    path.as_os_str() == STANDARD_INPUT || is_fifo()
+}
+
+/// How standard input is called.
+const STANDARD_INPUT: &str = "-";
+
+/// All that there is to read, if that is not too much.
+fn at_most(reader: impl Read, path: &Path) -> Result<Vec<u8>, CliError> {
     let mut content = Vec::new();
-    if length <= MOST_BYTES {
-        let room = usize::try_from(length).unwrap_or_default();
-        content.try_reserve(room).map_err(|error| problem(&error))?;
-        let mut begin = file.take(MOST_BYTES + 1);
-        begin.read_to_end(&mut content).map_err(unreadable)?;
+    let mut begin = reader.take(MOST_BYTES + 1);
+    begin
+        .read_to_end(&mut content)
+        .map_err(|error| CliError::Input(format!("can't read {}: {error}", path.display())))?;
+    match content.len() as u64 > MOST_BYTES {
+        true => Err(too_large(path)),
+        false => Ok(content),
     }
-    if length.max(content.len() as u64) > MOST_BYTES {
-        return Err(CliError::Input(format!(
-            "{} is larger than 4 GB; record for a shorter time, or less often",
-            path.display()
-        )));
-    }
-    Ok(content)
+}
+
+fn too_large(path: &Path) -> CliError {
+    CliError::Input(format!(
+        "{} is larger than 4 GB; record for a shorter time, or less often",
+        path.display()
+    ))
 }
 
 fn refused(path: &Path, source: ReadProfileError) -> CliError {

@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use anstyle::Style;
 use pinpoint_core::profile::{Explanation, FunctionChange, Verdict};
+use pinpoint_report::command_line::quoted;
 use pinpoint_report::quantity::{count, percent_change, quantity};
 use pinpoint_report::text::name;
 use pinpoint_report::words::explanation as words;
 
-use crate::explain::job::About;
+use crate::explain::job::{About, BuildName};
 use crate::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
 
 /// At most this many functions are written out.
@@ -22,6 +23,9 @@ const MOST_RENAMED: usize = 5;
 
 /// The name of a function of which only the module is known.
 const NO_SYMBOLS: &str = "[no symbols]";
+
+/// The module of code that is made while a program runs.
+const JIT: &str = "[jit]";
 
 /// At most this many functions of the path: of a longer one, its beginning and its end.
 const LONGEST_PATH: usize = 12;
@@ -66,6 +70,9 @@ fn write(text: &mut Text, explanation: &Explanation, about: Option<&About>) -> s
         write_unnamed(text, shown)?;
         write_path(text, explanation)?;
     }
+    if let Some(own) = words::own_code(explanation) {
+        writeln!(text, "\nown code, with what it calls of others: {own}")?;
+    }
     write_parts(text, explanation)?;
     write_moved(text, explanation)?;
     write_renamed(text, explanation)?;
@@ -106,13 +113,60 @@ fn write_about(text: &mut Text, explanation: &Explanation, about: &About) -> std
     if let Some([what, why]) = not_in_profiles(explanation, about) {
         writeln!(text, "\n{FOUND}{what}{FOUND:#}: {why}")?;
     }
-    writeln!(text, "\njob {}", about.job_id)
+    if about.shown != Some(false)
+        && let Some(waits) = waits(about)
+    {
+        writeln!(text, "\n{FOUND}{waits}{FOUND:#}")?;
+    }
+    writeln!(text, "\njob {}", about.job_id)?;
+    for line in builds(about) {
+        writeln!(text, "{DIM}{line}{DIM:#}")?;
+    }
+    Ok(())
+}
+
+/// What was compared: the two commits, and the benchmark.
+pub(crate) fn builds(about: &About) -> Vec<String> {
+    let build = |build: &BuildName| {
+        let subject = build.subject.as_deref().unwrap_or_default();
+        let hash = build.commit.get(..10).unwrap_or(&build.commit);
+        format!("{hash} {}", name(subject)).trim_end().to_owned()
+    };
+    let mut lines = Vec::new();
+    if let (Some(base), Some(experiment)) = (&about.base, &about.experiment) {
+        lines.push(format!("before: {}", build(base)));
+        lines.push(format!("after:  {}", build(experiment)));
+        lines.push(format!("in {}", name(&experiment.repository)));
+    }
+    if !about.command.is_empty() {
+        lines.push(format!("benchmark: {}", name(&quoted(&about.command))));
+    }
+    lines
+}
+
+/// That runs wait longer, or less.
+fn waits(about: &About) -> Option<String> {
+    let wait = about.waits?;
+    let seconds = |seconds: f64| quantity(seconds, Some("s"));
+    Some(format!(
+        "a run waits {} {} ({} before, {} after), by the clock and the processor time of each; no profiler of what runs shows that. `strace -f -w -c` before the benchmark shows the system calls in which",
+        seconds(wait.difference().abs()),
+        if wait.difference() > 0.0 {
+            "longer"
+        } else {
+            "less"
+        },
+        seconds(wait.base),
+        seconds(wait.experiment),
+    ))
 }
 
 /// The same as sentences without their period.
 pub(crate) fn notes(explanation: &Explanation, about: &About) -> Vec<String> {
     let whole = not_in_profiles(explanation, about).map(|parts| parts.join(": "));
-    without_profiles(about).into_iter().chain(whole).collect()
+    let waits = waits(about).filter(|_| whole.is_none());
+    let said = without_profiles(about).into_iter().chain(whole);
+    said.chain(waits).collect()
 }
 
 fn without_profiles(about: &About) -> Option<String> {
@@ -154,7 +208,9 @@ fn not_in_profiles(explanation: &Explanation, about: &About) -> Option<[String; 
 fn greatest(explanation: &Explanation) -> Vec<&FunctionChange> {
     let functions = explanation.functions.iter();
     let differ = functions.filter(|function| {
-        function.verdict == Verdict::Uncertain && function.own.difference != 0.0
+        function.verdict == Verdict::Uncertain
+            && function.own.difference != 0.0
+            && words::shown(&function.own) != 0.0
     });
     differ.take(MOST_UNCERTAIN).collect()
 }
@@ -219,7 +275,17 @@ fn write_unnamed(text: &mut Text, functions: &[&FunctionChange]) -> std::fmt::Re
     let unnamed = unnamed.filter(|function| function.name == NO_SYMBOLS);
     // Nobody builds what the kernel brings along.
     let modules = unnamed.filter_map(|function| function.module.as_deref());
-    let modules = modules.filter(|module| !module.starts_with('['));
+    let (made_at_run_time, modules): (Vec<&str>, Vec<&str>) =
+        modules.partition(|module| *module == JIT);
+    if !made_at_run_time.is_empty() {
+        writeln!(
+            text,
+            "\n{DIM}{JIT}: code that is made while the program runs has no names; have the runtime write them: java -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit, node --perf-basic-prof, python3 -X perf{DIM:#}"
+        )?;
+    }
+    let modules = modules
+        .into_iter()
+        .filter(|module| !module.starts_with('['));
     let modules: Vec<String> = modules.map(name).collect();
     match modules.as_slice() {
         [] => Ok(()),

@@ -37,7 +37,11 @@ pub(crate) fn explain_profiles(
         side.iter().map(|profile| profile.0.clone()).collect()
     };
     let (base, experiment) = (clones(&base), clones(&experiment));
-    let options = ExplainOptions { paired, same };
+    let options = ExplainOptions {
+        paired,
+        same,
+        ..ExplainOptions::default()
+    };
     let explanation = py.detach(|| engine::explain(&base, &experiment, &options));
     let explanation = explanation.map_err(bad_value)?;
     serde_json::to_string(&explanation).map_err(|error| PyRuntimeError::new_err(error.to_string()))

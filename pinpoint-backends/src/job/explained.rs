@@ -42,6 +42,9 @@ pub struct Explained {
     /// Functions of the base that have another name in the experiment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub same: Vec<(String, String)>,
+    /// Programs, files and folders of the base that have another name in the experiment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub map: Vec<(String, String)>,
     /// The part of each run that counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<String>,

@@ -59,7 +59,7 @@ Examples:
   pinpoint explain --base a*.txt --experiment b*.txt --export folded | inferno-flamegraph > difference.svg")]
 pub(crate) struct Explain {
     /// The finished job whose result to explain. Or an explanation, whose profiles are
-    /// read again; --same and --window replace those that it was made with.
+    /// read again; --same, --map and --window replace those that it was made with.
     #[arg(conflicts_with_all = ["base", "experiment", "paired"])]
     pub(crate) job: Option<String>,
     /// What profiles the runs [default: what fits the benchmark and is installed].
@@ -80,7 +80,7 @@ pub(crate) struct Explain {
     /// Run the commands of an imported job without asking.
     #[arg(long, conflicts_with_all = ["base", "experiment"])]
     pub(crate) yes: bool,
-    /// The profiles of the build before the change, one of each run.
+    /// The profiles of the build before the change, one of each run; `-` is standard input.
     #[arg(long, value_name = "FILES", requires = "experiment", num_args = 1..)]
     pub(crate) base: Vec<PathBuf>,
     /// The profiles of the build after the change.
@@ -90,9 +90,18 @@ pub(crate) struct Explain {
     /// the experiment in the same place.
     #[arg(long)]
     pub(crate) paired: bool,
-    /// A function of the base that has another name in the experiment; may be repeated.
+    /// A function of the base that has another name in the experiment; may be repeated. Where
+    /// several functions have a name, FILE:NAME or MODULE:NAME says which.
     #[arg(long, value_name = "OLD=NEW", value_parser = same)]
     pub(crate) same: Vec<(String, String)>,
+    /// A program, library, source file or folder of the base that has another name in the
+    /// experiment; may be repeated.
+    #[arg(long, value_name = "OLD=NEW", value_parser = same)]
+    pub(crate) map: Vec<(String, String)>,
+    /// What to count, where profiles count several things: an event of perf or callgrind, or a
+    /// sample type of pprof.
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), requires = "base")]
+    pub(crate) event: Option<String>,
     /// Count only what happened in this window: every span of this name
     /// (`performance.measure`, `console.time`), or FROM..TO in milliseconds since the
     /// profile began.

@@ -1,5 +1,7 @@
 //! The result of a job explained: its two builds under a profiler, as a job of its own.
 
+use std::path::{Path, PathBuf};
+
 use bytesize::ByteSize;
 use pinpoint_backends::job::{CommandLine, Explained, JobConfig, explain_job};
 use pinpoint_backends::local::{
@@ -7,8 +9,8 @@ use pinpoint_backends::local::{
 };
 use pinpoint_backends::store::{Job, JobId};
 use pinpoint_core::job::JobResult;
-use pinpoint_core::profile::Window;
-use pinpoint_core::{JobState, PairwiseStatus};
+use pinpoint_core::profile::{Wait, Window};
+use pinpoint_core::{CombinedCommit, JobState, PairwiseStatus};
 use pinpoint_report::results::stored;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -25,6 +27,7 @@ use crate::jobs::trust::{self, Asked};
 use crate::luci;
 use crate::new_job::{Names, store_job, values_of};
 use crate::output::{errln, outln, print_json};
+use crate::report;
 use crate::storage::{Storage, resume_command};
 use crate::text::{ERROR, FOUND as WARNING};
 
@@ -52,12 +55,44 @@ pub(crate) struct About {
     /// the profiles do not show it.
     #[serde(default)]
     pub(crate) waiting: Option<f64>,
+    /// How long runs wait, where that is certain, or the profiles do not show what was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) waits: Option<Wait>,
+    /// The build before the change, and the one after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) base: Option<BuildName>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) experiment: Option<BuildName>,
+    /// The benchmark and its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) command: Vec<String>,
     /// A profiler that sees other things.
     pub(crate) alternative: String,
     /// Pairs of runs that left no profiles of both sides.
     pub(crate) pairs_without_profiles: usize,
     /// Why one of them did not.
     pub(crate) missing: Option<String>,
+}
+
+/// What one of the two builds is of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct BuildName {
+    /// The full hash.
+    pub(crate) commit: String,
+    pub(crate) repository: String,
+    /// The first line of the commit's message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) subject: Option<String>,
+}
+
+impl From<&CombinedCommit> for BuildName {
+    fn from(commit: &CombinedCommit) -> Self {
+        Self {
+            commit: commit.main.git_hash.clone(),
+            repository: commit.main.repository.clone(),
+            subject: commit.main.subject.clone(),
+        }
+    }
 }
 
 /// What is asked for.
@@ -67,6 +102,7 @@ struct Wanted {
     keep: Option<ByteSize>,
     culprit: Option<String>,
     same: Vec<(String, String)>,
+    map: Vec<(String, String)>,
     window: Option<Window>,
     /// Of the benchmark's runner in LUCI.
     arguments: Vec<String>,
@@ -115,6 +151,7 @@ pub(super) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
         keep: arguments.keep_profiles,
         culprit: arguments.culprit,
         same: arguments.same,
+        map: arguments.map,
         window: arguments.window,
         arguments: arguments.arguments,
         tokens: arguments.tokens,
@@ -166,12 +203,14 @@ async fn read_again(
     if !of_runs.is_empty() {
         return Err(runs_are_over(job, &explains, &of_runs, display));
     }
-    let is_as_made = wanted.same.is_empty() && wanted.window.is_none() && !written.needs_profiles();
+    let asks_nothing = wanted.same.is_empty() && wanted.map.is_empty() && wanted.window.is_none();
+    let is_as_made = asks_nothing && !written.needs_profiles();
     let answer = match is_as_made {
         true => made_or_kept(storage, job, &explains, display).await?,
         false => {
             let window = wanted.window.map(|it| it.to_string());
-            made_again(storage, job, &explains, wanted.same, window, display).await?
+            let names = (wanted.same, wanted.map);
+            made_again(storage, job, &explains, names, window, display).await?
         }
     };
     answer.print(written, display)
@@ -202,15 +241,25 @@ fn profiler_of(wanted: Option<Profiler>, local: &LocalConfig) -> Result<Profiler
 /// What a search is told whose culprit is to be explained.
 pub(crate) struct AtOnce {
     profiler: ProfilerArgument,
+    /// Where the explanation's own report goes, beside that of the search.
+    report: Option<PathBuf>,
 }
 
 impl AtOnce {
     /// # Errors
     ///
     /// When the profiler can't be used: that is known before the search.
-    pub(crate) fn new(profiler: ProfilerArgument, local: &LocalConfig) -> Result<Self, CliError> {
+    pub(crate) fn new(
+        profiler: ProfilerArgument,
+        local: &LocalConfig,
+        report: Option<&Path>,
+    ) -> Result<Self, CliError> {
         profiler_of(profiler.0.clone(), local)?;
-        Ok(Self { profiler })
+        let report = report.map(|report| {
+            let stem = report.file_stem().unwrap_or_default().to_string_lossy();
+            report.with_file_name(format!("{stem}.explanation.html"))
+        });
+        Ok(Self { profiler, report })
     }
 
     /// The error that ended the search, with the command that explains its culprit later.
@@ -230,7 +279,15 @@ impl AtOnce {
 
     /// Prints the result of the search, explains it, and returns the exit code of the search.
     pub(crate) async fn end(self, result: &JobResult, display: &Display) -> Result<u8, CliError> {
-        end_explained(result, self.profiler, &LuciTokens::default(), display).await
+        let report = self.report.as_deref();
+        end_explained(
+            result,
+            self.profiler,
+            report,
+            &LuciTokens::default(),
+            display,
+        )
+        .await
     }
 }
 
@@ -294,6 +351,7 @@ async fn store(storage: &Storage, job: &Job, wanted: Wanted) -> Result<JobId, Cl
     let config = JobConfig {
         explains: config.explains.map(|explains| Explained {
             same: wanted.same,
+            map: wanted.map,
             window: wanted.window.map(|it| it.to_string()),
             ..explains
         }),
@@ -400,9 +458,12 @@ pub(crate) async fn document(
 
 /// Prints the result of a search, explains it, and returns the exit code of the search, if
 /// nobody interrupts the explanation.
+///
+/// `report` is the file of the explanation's own report.
 pub(crate) async fn end_explained(
     result: &JobResult,
     profiler: ProfilerArgument,
+    report: Option<&Path>,
     tokens: &LuciTokens,
     display: &Display,
 ) -> Result<u8, CliError> {
@@ -410,6 +471,13 @@ pub(crate) async fn end_explained(
         print_result(result, display);
     }
     let explained = after(result, profiler, tokens, display).await;
+    if let (Some(file), Ok(Some(answer))) = (report, &explained) {
+        let written = answer.report(display);
+        match written.and_then(|text| report::write_text(&text, file)) {
+            Ok(()) => errln!("the explanation's report: {}", file.display()),
+            Err(error) => error.print(display),
+        }
+    }
     let code = match &explained {
         Err(error) if error.exit_code() == INTERRUPTED => INTERRUPTED,
         _ => exit_code(result),
@@ -459,6 +527,7 @@ async fn after(
         keep: None,
         culprit: None,
         same: Vec::new(),
+        map: Vec::new(),
         window: None,
         arguments: Vec::new(),
         tokens: tokens.clone(),
@@ -467,5 +536,11 @@ async fn after(
     let id = store(&storage, &job, wanted).await?;
     let result = carried_out(&storage, &id, tokens.clone(), display).await?;
     let job = storage.jobs.get(id.as_str()).await?;
-    of_stored(&storage, &job, &result, display).await
+    let Some(explains) = explanation_of(&job, &result)? else {
+        return Ok(None);
+    };
+    // A report needs the profiles, which an answer that was kept has not.
+    let answer = made(&storage, &job, &explains, display).await?;
+    keep(&storage, &job, &answer);
+    Ok(Some(answer))
 }

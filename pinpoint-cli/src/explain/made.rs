@@ -8,14 +8,16 @@ use pinpoint_backends::job::{
 };
 use pinpoint_backends::local::{Profiler, Profiling, Repository};
 use pinpoint_backends::store::Job;
+use pinpoint_core::job::{JobResult, PairwiseResult};
 use pinpoint_core::profile::{
-    ExplainError, ExplainOptions, Explanation, Profile, SourceDiff, Window, explain, longer_wait,
-    shows_difference,
+    ExplainError, ExplainOptions, Explanation, Profile, SourceDiff, Wait, Window, explain,
+    longer_wait, shows_difference,
 };
-use pinpoint_core::{Answers, Journal, Usage};
+use pinpoint_core::{Answers, Journal, Usage, Variant};
+use pinpoint_report::results::stored;
 use serde::Deserialize;
 
-use super::job::About;
+use super::job::{About, BuildName};
 use super::pairs::ReadPairs;
 use super::problems::{unfit, without_profiles};
 use super::{Answer, kept};
@@ -42,7 +44,7 @@ pub(super) async fn made_or_kept(
     if let Some(answer) = kept::read(&directory)? {
         return Ok(answer);
     }
-    let answer = made_again(storage, job, explains, Vec::new(), None, display).await?;
+    let answer = made_again(storage, job, explains, Default::default(), None, display).await?;
     keep(storage, job, &answer);
     Ok(answer)
 }
@@ -62,12 +64,13 @@ pub(super) async fn made_again(
     storage: &Storage,
     job: &Job,
     explains: &Explained,
-    same: Vec<(String, String)>,
+    (same, map): (Vec<(String, String)>, Vec<(String, String)>),
     window: Option<String>,
     display: &Display,
 ) -> Result<Answer, CliError> {
     let given = Explained {
         same,
+        map,
         window,
         ..explains.clone()
     };
@@ -75,12 +78,15 @@ pub(super) async fn made_again(
     if asked.same.is_empty() {
         asked.same.clone_from(&explains.same);
     }
+    if asked.map.is_empty() {
+        asked.map.clone_from(&explains.map);
+    }
     asked.window = asked.window.or_else(|| explains.window.clone());
     match made(storage, job, &asked, display).await {
         Err(CliError::UnfitOptions { reason, .. }) if asked != given => {
             let answer = made(storage, job, &given, display).await?;
             errln!(
-                "{WARNING}warning:{WARNING:#} {reason}; the answer leaves out the --same and --window of the job"
+                "{WARNING}warning:{WARNING:#} {reason}; the answer leaves out the --same, --map and --window of the job"
             );
             Ok(answer)
         }
@@ -127,6 +133,7 @@ pub(super) async fn made(
     let options = ExplainOptions {
         paired: true,
         same: explains.same.clone(),
+        map: explains.map.clone(),
     };
     let mut explanation = explained(job, &read.profiles, &options, display)?;
     if let Some(diff) = explains.changes.as_ref().and_then(diff_of) {
@@ -136,20 +143,33 @@ pub(super) async fn made(
     // In a window is a part of what the job measured.
     let shown = (explains.difference.filter(|_| window.is_none()))
         .map(|measured| shows_difference(measured, &explanation.whole));
+    // In a window is a part of a run, and the wait may lie elsewhere.
+    let wait = longer_wait_in(&pairs).filter(|_| window.is_none());
+    let pairs_result = match stored(job) {
+        Some(JobResult::Pairwise(result)) => Some(result),
+        _ => None,
+    };
+    let local = JobConfig::of(job).ok().and_then(|config| config.local);
     let about = About {
         job_id: job.id.to_string(),
         explains: explains.job.clone(),
         profiler: profiler_of(job),
         measured: explains.difference,
         shown,
-        waiting: longer_wait_in(&pairs).filter(|_| shown == Some(false)),
+        waiting: wait
+            .filter(|_| shown == Some(false))
+            .map(|it| it.difference()),
+        waits: wait.filter(|wait| wait.is_certain || shown == Some(false)),
+        base: commit_of(&pairs_result, |it| &it.base),
+        experiment: commit_of(&pairs_result, |it| &it.experiment),
+        command: local.map_or_else(Vec::new, |local| local.command),
         alternative: alternative(job).into(),
         pairs_without_profiles,
         missing: (read.reason().map(|reason| reason.text(most)))
             .or_else(|| (pairs_without_profiles > 0).then(|| REMOVED.into())),
     };
     Ok(Answer {
-        warnings: super::warnings(&read.profiles),
+        warnings: super::warnings(&read.profiles, &explanation, profiling_of(job).as_ref()),
         files: read.files,
         profiles: read.profiles,
         window,
@@ -159,7 +179,16 @@ pub(super) async fn made(
     })
 }
 
-fn longer_wait_in(pairs: &[ProfilePair]) -> Option<f64> {
+fn commit_of(
+    result: &Option<PairwiseResult>,
+    side: impl Fn(&PairwiseResult) -> &Variant,
+) -> Option<BuildName> {
+    result
+        .as_ref()
+        .map(|result| BuildName::from(&side(result).commit))
+}
+
+fn longer_wait_in(pairs: &[ProfilePair]) -> Option<Wait> {
     let [base, experiment] = [0, 1].map(|side| -> Vec<Usage> {
         pairs
             .iter()
@@ -177,9 +206,10 @@ fn explained(
     display: &Display,
 ) -> Result<Explanation, CliError> {
     explain(base, experiment, options).map_err(|error| match error {
-        ExplainError::NoFunction { .. } | ExplainError::TwoNames { .. } => {
-            unfit(job, error.to_string(), display)
-        }
+        ExplainError::NoFunction { .. }
+        | ExplainError::Ambiguous { .. }
+        | ExplainError::NoPlace { .. }
+        | ExplainError::TwoNames { .. } => unfit(job, error.to_string(), display),
         error => CliError::Input(error.to_string()),
     })
 }

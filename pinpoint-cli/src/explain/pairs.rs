@@ -162,7 +162,7 @@ fn read_run(files: &[PathBuf], window: Option<&Window>) -> Result<Profile, Probl
 }
 
 fn read_process(file: &Path, window: Option<&Window>) -> Result<Profile, Problem> {
-    let profile = read(file, None).map_err(|error| match error {
+    let profile = read(file, None, None).map_err(|error| match error {
         CliError::Profile { source, .. } => Problem::Profile(*source),
         error => Problem::File(error.to_string()),
     })?;

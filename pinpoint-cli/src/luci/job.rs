@@ -414,7 +414,7 @@ impl NewJob {
             // Others need not wait for the explanation, which takes as long as a comparison.
             Some(profiler) => {
                 let missing = report(storage, &id, tokens, result, resumed).await;
-                let explained = end_explained(result, profiler, tokens, resumed);
+                let explained = end_explained(result, profiler, None, tokens, resumed);
                 (explained.await?, missing)
             }
             None => {

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use pinpoint_core::profile::{
-    ExplainOptions, Explanation, Profile, SourceDiff, explain, shows_difference,
+    ExplainOptions, Explanation, Profile, SourceDiff, Wait, explain, shows_difference,
 };
 use serde_json::Value;
 
 use super::{styles_shown, without_styles};
-use crate::explain::job::About;
+use crate::explain::job::{About, BuildName};
 use crate::explain::{Document, Status};
 use crate::explanation_text;
 
@@ -177,6 +177,10 @@ fn about(explanation: &Explanation) -> About {
         measured: Some(measured),
         shown: Some(shows_difference(measured, &explanation.whole)),
         waiting: None,
+        waits: None,
+        base: None,
+        experiment: None,
+        command: Vec::new(),
         alternative: "callgrind".into(),
         pairs_without_profiles: 0,
         missing: None,
@@ -229,6 +233,46 @@ fn a_run_that_waits_is_called_so() {
     assert!(!said(0.05).contains("--profiler"));
 }
 
+/// An explanation whose runs certainly wait longer, of two commits.
+fn about_builds(explanation: &Explanation) -> About {
+    let build = |commit: &str, subject: &str| {
+        Some(BuildName {
+            commit: commit.repeat(8),
+            repository: "/work/words".into(),
+            subject: Some(subject.into()),
+        })
+    };
+    About {
+        shown: Some(true),
+        waits: Some(Wait {
+            base: 0.39,
+            experiment: 1.08,
+            is_certain: true,
+        }),
+        base: build("12345", "Add a cache"),
+        experiment: build("abcde", "Wait for the disk"),
+        command: vec!["./bench".into(), "all words".into()],
+        ..about(explanation)
+    }
+}
+
+#[test]
+fn the_builds_and_their_waiting_are_in_the_answer() {
+    let mut all = explanations().into_iter();
+    let (_, explanation) = all.find(|(name, _)| *name == "uncertain").unwrap();
+    let about = about_builds(&explanation);
+    let text = without_styles(&explanation_text::of(&explanation, Some(&about)));
+    for expected in [
+        "a run waits 690.0 ms longer (390.0 ms before, 1.080 s after), by the clock",
+        "before: 1234512345 Add a cache\nafter:  abcdeabcde Wait for the disk\nin /work/words\n",
+        "benchmark: ./bench 'all words'\n",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    let notes = explanation_text::notes(&explanation, &about);
+    assert_eq!(notes.len(), 1, "{notes:?}");
+}
+
 #[test]
 fn what_is_long_or_says_nothing_is_left_out() {
     let explanation = |wanted: &str| {
@@ -264,6 +308,11 @@ fn what_is_long_or_says_nothing_is_left_out() {
     assert_eq!(text.matches("the profiler's command").count(), 2, "{text}");
     assert!(!text.contains("convert"), "{text}");
     assert!(text.ends_with("\njob 01a1\n"), "{text}");
+
+    let mut made = explanation("certain");
+    made.functions[0].function.name = "[no symbols]".into();
+    made.functions[0].function.module = Some("[jit]".into());
+    assert!(said(&made).contains("[jit]: code that is made while the program runs"));
 }
 
 #[test]
@@ -273,7 +322,7 @@ fn documents_fit_their_schema() {
     let files = [PathBuf::from("a.json")];
     let warnings = ["the formats of the two sides differ".to_owned()];
     for (name, explanation) in explanations() {
-        let of_job = about(&explanation);
+        let of_job = about_builds(&explanation);
         let document = Document {
             version: 1,
             status: Status::of(&explanation),

@@ -76,6 +76,22 @@ impl Builder {
         frame.map_or(NameId::EMPTY, |frame| frame.module)
     }
 
+    pub(super) fn text(&self, name: NameId) -> &str {
+        self.names.get(name)
+    }
+
+    pub(super) fn file_of(&self, frame: FrameId) -> NameId {
+        let frame = self.frames.values.get(frame.0 as usize);
+        frame.map_or(NameId::EMPTY, |frame| frame.file)
+    }
+
+    /// Has a function lie in another file, once all functions are known.
+    pub(super) fn set_file(&mut self, frame: FrameId, file: NameId) {
+        if let Some(frame) = self.frames.values.get_mut(frame.0 as usize) {
+            frame.file = file;
+        }
+    }
+
     /// The stack of this function, called from that one.
     pub(super) fn stack(&mut self, parent: StackId, frame: FrameId) -> StackId {
         self.steps += 1;

@@ -89,6 +89,16 @@ pub enum ReadProfileError {
         /// What is counted there.
         second: String,
     },
+    /// The event that is asked for is not in it.
+    #[error("{format} does not count {event:?}{}", counted(.events))]
+    NoEvent {
+        /// The format.
+        format: ProfileFormat,
+        /// The event asked for.
+        event: String,
+        /// What it counts.
+        events: Vec<String>,
+    },
     /// The processes of one run counted different things.
     #[error(
         "one process of the run counted {found}, and another {first}; record all of them in the same way"
@@ -135,9 +145,29 @@ pub enum ReadProfileError {
     },
 }
 
-/// A part of a profile that is passed over.
+/// What a profile lacks, or a part of it that is passed over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileWarning {
+    /// The text of `perf script` does not end with an empty line, as `perf` ends it.
+    #[error(
+        "no empty line ends the last stack, so that the text may be cut short there; what is there counts"
+    )]
+    NoEnd,
+    /// Events of a Chrome trace that have none of the data that belongs to them.
+    #[error(
+        "event {event} of the Chrome trace ({name}) has no data, and is passed over; so are others like it"
+    )]
+    NoData {
+        /// The place of the first one in the list of events.
+        event: usize,
+        /// Its name.
+        name: String,
+    },
+    /// A Chrome trace without samples, whose events count in place of functions.
+    #[error(
+        "the Chrome trace has no samples, so that the times of its events are compared, and no functions; record it with the category disabled-by-default-v8.cpu_profiler"
+    )]
+    EventsOnly,
     /// A source map, which the trace carries for a script.
     #[error(
         "the source map of {} cannot be read, so functions keep the names with which they ran ({problem})",
@@ -149,6 +179,13 @@ pub enum ProfileWarning {
         /// The problem.
         problem: String,
     },
+}
+
+fn counted(events: &[String]) -> String {
+    match events {
+        [] => "; it has one value alone: leave out the event".into(),
+        events => format!("; it counts {}", events.join(", ")),
+    }
 }
 
 fn in_window(window: Option<&Window>) -> String {

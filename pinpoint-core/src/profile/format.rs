@@ -106,21 +106,52 @@ impl Profile {
     /// Proportional to the content, which is walked and not held: what is kept are the
     /// names, the stacks and 24 to 32 bytes for each sample.
     pub fn read(content: &[u8]) -> Result<Self, ReadProfileError> {
+        Self::read_event(content, None)
+    }
+
+    /// Reads a profile that counts several things: of the text of `perf script` the samples of this
+    /// event, of callgrind's and pprof's profiles this value. Without one, as [`read`](Self::read).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`read`](Self::read), and [`ReadProfileError::NoEvent`].
+    ///
+    /// # Cost
+    ///
+    /// That of [`read`](Self::read).
+    ///
+    /// ```
+    /// use pinpoint_core::profile::Profile;
+    ///
+    /// let text = b"events: Ir Dr\nfn=parse\n1 30 7\n";
+    /// assert_eq!(Profile::read_event(text, Some("Dr"))?.total(), 7.0);
+    /// assert!(Profile::read_event(text, Some("Dw")).is_err());
+    /// # Ok::<(), pinpoint_core::profile::ReadProfileError>(())
+    /// ```
+    pub fn read_event(content: &[u8], event: Option<&str>) -> Result<Self, ReadProfileError> {
         let content = &*plain(content)?;
         let format = recognised(content)?;
         if format == ProfileFormat::Pprof {
-            return pprof::read(content);
+            return pprof::read(content, event);
         }
         let text = utf8(content, format)?;
+        let counts_several = matches!(format, ProfileFormat::PerfScript | ProfileFormat::Callgrind);
+        if let Some(event) = event.filter(|_| !counts_several) {
+            return Err(ReadProfileError::NoEvent {
+                format,
+                event: event.to_owned(),
+                events: Vec::new(),
+            });
+        }
         match format {
             ProfileFormat::ChromeTrace => chrome_trace::read(text),
             ProfileFormat::CpuProfile => cpuprofile::read(text),
-            ProfileFormat::PerfScript => perf_script::read(text),
+            ProfileFormat::PerfScript => perf_script::read(text, event),
             ProfileFormat::Folded => folded::read(text),
-            ProfileFormat::Pprof => pprof::read(content),
+            ProfileFormat::Pprof => pprof::read(content, event),
             ProfileFormat::Firefox => firefox::read(text),
             ProfileFormat::Speedscope => speedscope::read(text),
-            ProfileFormat::Callgrind => callgrind::read(text),
+            ProfileFormat::Callgrind => callgrind::read(text, event),
         }
     }
 }

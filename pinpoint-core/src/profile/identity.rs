@@ -4,7 +4,8 @@
 //! what changes from build to build (see [`symbol`](super::symbol)); an anonymous function
 //! of JavaScript is its file and place. Two builds lie in two folders, so paths do not
 //! count; but where one profile has two functions that differ in the path alone, as many
-//! of its last parts count as tell them apart.
+//! of its last parts count as tell them apart. What is left on one side only may be the same
+//! under another name of its program, file or folder (see [`matching`](super::matching)).
 //!
 //! Frames without symbols are one function for each module.
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::bundles::Bundles;
 use super::collector::{self, COLLECTOR};
 use super::cost_category::IDLE;
+use super::matching::{self, Candidate, PlaceMatch};
 use super::{ExplainError, NameId, Names, Owner, Profile, symbol};
 
 /// The most names that a message lists.
@@ -22,6 +24,9 @@ const MOST_NAMED: usize = 5;
 
 /// How an anonymous function is called: V8 gives it no name, and some tools this one.
 pub(super) const ANONYMOUS: &str = "(anonymous)";
+
+/// How all functions of a module are called that have no symbols.
+const NAMELESS: &str = "[no symbols]";
 
 /// A function of several profiles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,12 +62,19 @@ impl Function {
 }
 
 /// The functions of several profiles, with the function of each frame.
+#[derive(Default)]
 pub(super) struct Identified {
     pub(super) functions: Vec<Function>,
     /// Whether each function stands for time in which nothing ran.
     pub(super) idle: Vec<bool>,
-    /// For each profile, by the index of the frame.
+    /// For each profile, the base's first, by the index of the frame.
     pub(super) of: Vec<Vec<u32>>,
+    /// The number of the base's profiles.
+    pub(super) base: usize,
+    /// Programs and files that are taken for others.
+    pub(super) matched: Vec<PlaceMatch>,
+    /// A name in the map that a side does not have: which side, and the name.
+    pub(super) missing: Option<(&'static str, String)>,
 }
 
 /// The strings of all profiles, each once and by one id.
@@ -115,9 +127,14 @@ struct Sources {
     keys: HashMap<Key, u32>,
 }
 
-/// Finds the functions of the profiles.
-pub(super) fn identify<'a>(profiles: impl Iterator<Item = &'a Profile>) -> Identified {
-    let profiles: Vec<&Profile> = profiles.collect();
+/// Finds the functions of the profiles. `map` has programs, files and folders of the base that have
+/// another name in the experiment.
+pub(super) fn identify(
+    base: &[Profile],
+    experiment: &[Profile],
+    map: &[(String, String)],
+) -> Identified {
+    let profiles: Vec<&Profile> = base.iter().chain(experiment).collect();
     let mut common = Common::default();
     let mut sources = Sources {
         bundles: Bundles::of(&profiles),
@@ -127,23 +144,41 @@ pub(super) fn identify<'a>(profiles: impl Iterator<Item = &'a Profile>) -> Ident
         .map(|profile| sources_of(profile, &mut common, &mut sources))
         .collect();
     let groups = groups(&of, &sources, &common);
-    let mut functions: Vec<Option<Function>> = Vec::new();
-    for (source, group) in sources.list.iter().zip(&groups) {
-        let group = *group as usize;
-        if functions.len() <= group {
-            functions.resize(group + 1, None);
-        }
-        let function = &mut functions[group];
-        match function {
-            Some(function) if function.line.is_none() && source.line > 0 => {
-                function.line = Some(source.line);
-            }
-            Some(_) => {}
-            None => *function = Some(describe(source, &common)),
+    let count = groups.iter().max().map_or(0, |last| *last as usize + 1);
+    let mut sides = vec![[false; 2]; count];
+    for (profile, frames) in of.iter().enumerate() {
+        let side = usize::from(profile >= base.len());
+        for source in frames {
+            sides[groups[*source as usize] as usize][side] = true;
         }
     }
-    let (functions, places) = in_order(functions.into_iter().flatten().collect());
-    let group_of = |source: u32| places[groups[source as usize] as usize];
+    let candidates = candidates_of(&sources, &groups, sides, &common);
+    let (target, matched) = matching::matched(&candidates, map);
+    let missing = matching::missing(&candidates, map);
+    let mut functions: Vec<Option<Function>> = vec![None; count];
+    // Of two names for one, that of the experiment counts.
+    for (source, group) in sources.list.iter().zip(&groups) {
+        let group = *group as usize;
+        if target[group] == group && functions[group].is_none() {
+            functions[group] = Some(describe(source, &common));
+        }
+    }
+    for (source, group) in sources.list.iter().zip(&groups) {
+        if let Some(function) = &mut functions[target[*group as usize]]
+            && function.line.is_none()
+            && source.line > 0
+        {
+            function.line = Some(source.line);
+        }
+    }
+    let mut compact = vec![0; count];
+    let mut described = Vec::with_capacity(count);
+    for (group, function) in functions.into_iter().enumerate() {
+        compact[group] = described.len();
+        described.extend(function);
+    }
+    let (functions, places) = in_order(described);
+    let group_of = |source: u32| places[compact[target[groups[source as usize] as usize]]];
     Identified {
         idle: functions
             .iter()
@@ -154,7 +189,48 @@ pub(super) fn identify<'a>(profiles: impl Iterator<Item = &'a Profile>) -> Ident
             .into_iter()
             .map(|of| of.into_iter().map(group_of).collect())
             .collect(),
+        base: base.len(),
+        matched,
+        missing,
     }
+}
+
+/// What decides which functions are the same under another name of their program, file or folder,
+/// by their groups.
+fn candidates_of<'a>(
+    sources: &Sources,
+    groups: &[u32],
+    sides: Vec<[bool; 2]>,
+    common: &'a Common,
+) -> Vec<Candidate<'a>> {
+    let text = |id: u32| common.names.get(NameId(id));
+    let mut keys: Vec<Option<&Key>> = vec![None; sources.keys.len()];
+    for (key, at) in &sources.keys {
+        keys[*at as usize] = Some(key);
+    }
+    let none = Candidate {
+        name: "",
+        module: "",
+        file: "",
+        position: (0, 0),
+        path: "",
+        sides: [false; 2],
+    };
+    let mut candidates = vec![none; sides.len()];
+    for (source, group) in sources.list.iter().zip(groups) {
+        let group = *group as usize;
+        if let Some(key) = keys[source.key as usize] {
+            candidates[group] = Candidate {
+                name: text(key.name),
+                module: text(key.module),
+                file: text(key.base),
+                position: (key.line, key.column),
+                path: text(source.path),
+                sides: sides[group],
+            };
+        }
+    }
+    candidates
 }
 
 /// The functions in the order of their names, and the new place of each: in which order profiles
@@ -177,69 +253,157 @@ fn in_order(functions: Vec<Function>) -> (Vec<Function>, Vec<u32>) {
 }
 
 impl Identified {
-    /// Makes functions of the base those of the experiment, by pairs of names; the first
-    /// `base` profiles are the base's.
-    pub(super) fn rename(
-        &mut self,
-        base: usize,
-        same: &[(String, String)],
-    ) -> Result<(), ExplainError> {
+    /// Makes functions of the base those of the experiment, by pairs of names; see
+    /// [`ExplainOptions::same`](super::ExplainOptions::same).
+    ///
+    /// # Errors
+    ///
+    /// Where a name of `same`, or of the map, does not exist or says too little.
+    pub(super) fn rename(&mut self, same: &[(String, String)]) -> Result<(), ExplainError> {
+        if let Some((side, name)) = self.missing.take() {
+            return Err(ExplainError::NoPlace { side, name });
+        }
         let mut targets: HashMap<u32, u32> = HashMap::new();
         // Of all names as they are: two functions may have changed theirs with each other.
         for (old, new) in same {
-            let (of_base, of_experiment) = self.of.split_at(base);
-            let from = self.named(old, "base", of_base)?;
-            let to = self.named(new, "experiment", of_experiment)?;
-            // Of several modules with such functions, each with its own.
-            let module = |function: u32| &self.functions[function as usize].module;
-            let target = |function: u32| {
-                let same_module = to.iter().find(|to| module(**to) == module(function));
-                *same_module.unwrap_or(&to[0])
-            };
-            for from in from {
-                let to = target(from);
-                if let Some(before) = targets.insert(from, to).filter(|before| *before != to) {
-                    return Err(ExplainError::TwoNames {
-                        name: old.clone(),
-                        first: self.functions[before as usize].name.clone(),
-                        second: new.clone(),
-                    });
-                }
+            let from = self.named(old, Side::Base)?;
+            let to = self.named(new, Side::Experiment)?;
+            if let Some(before) = targets.insert(from, to).filter(|before| *before != to) {
+                return Err(ExplainError::TwoNames {
+                    name: old.clone(),
+                    first: self.functions[before as usize].name.clone(),
+                    second: new.clone(),
+                });
             }
         }
-        for function in self.of.iter_mut().take(base).flatten() {
+        for function in self.of.iter_mut().take(self.base).flatten() {
             *function = targets.get(function).copied().unwrap_or(*function);
         }
         Ok(())
     }
 
-    /// The functions of this name that one of the profiles has; there is at least one.
-    fn named(
-        &self,
-        name: &str,
-        side: &'static str,
-        of: &[Vec<u32>],
-    ) -> Result<Vec<u32>, ExplainError> {
+    /// The functions that a side has, by their places.
+    fn present(&self, side: Side) -> impl Iterator<Item = (u32, &Function)> {
+        let (base, experiment) = self.of.split_at(self.base);
+        let of = match side {
+            Side::Base => base,
+            Side::Experiment => experiment,
+        };
         let present: HashSet<u32> = of.iter().flatten().copied().collect();
         let functions = (0_u32..).zip(&self.functions);
-        let functions = functions.filter(|(function, _)| present.contains(function));
-        let (mut named, mut near) = (Vec::new(), Vec::new());
-        let last = name.rsplit([':', '.']).next().unwrap_or(name);
-        for (function, described) in functions {
-            if described.name == name {
-                named.push(function);
-            } else if !last.is_empty() && described.name.contains(last) && near.len() < MOST_NAMED {
-                near.push(described.name.clone());
-            }
-        }
+        functions.filter(move |(function, _)| present.contains(function))
+    }
+
+    /// The function of this name that one of a side's profiles has.
+    fn named(&self, name: &str, side: Side) -> Result<u32, ExplainError> {
+        let present: Vec<(u32, &Function)> = self.present(side).collect();
+        let whole = present.iter().filter(|(_, it)| it.name == name);
+        let mut named: Vec<(u32, &Function)> = whole.copied().collect();
         if named.is_empty() {
-            if collector::is_gos(name, "") {
-                near = vec![COLLECTOR.to_owned()];
-            }
-            let name = name.to_owned();
-            return Err(ExplainError::NoFunction { side, name, near });
+            let placed = present.iter().filter(|(_, it)| it.is_named(name));
+            named = placed.copied().collect();
         }
-        Ok(named)
+        let last = name.rsplit([':', '.']).next().unwrap_or(name);
+        match named.as_slice() {
+            [(function, _)] => Ok(*function),
+            [] => {
+                let alike = present.iter().map(|(_, it)| *it);
+                let alike = alike.filter(|it| !last.is_empty() && it.name.contains(last));
+                let mut near: Vec<String> = (alike.take(MOST_NAMED))
+                    .map(|it| it.told_apart(present.iter().map(|(_, it)| *it)))
+                    .collect();
+                if collector::is_gos(name, "") {
+                    near = vec![COLLECTOR.to_owned()];
+                }
+                Err(ExplainError::NoFunction {
+                    side: side.as_str(),
+                    name: name.to_owned(),
+                    near,
+                })
+            }
+            several => Err(ExplainError::Ambiguous {
+                side: side.as_str(),
+                name: name.to_owned(),
+                candidates: (several.iter().take(MOST_NAMED))
+                    .map(|(_, function)| function.told_apart(several.iter().map(|(_, it)| *it)))
+                    .collect(),
+            }),
+        }
+    }
+
+    /// The name of a function in the form that [`rename`](Self::rename) takes, for each of two.
+    pub(super) fn told_apart(&self, base: usize, experiment: usize) -> [String; 2] {
+        [(base, Side::Base), (experiment, Side::Experiment)].map(|(function, side)| {
+            let present = self.present(side).map(|(_, it)| it);
+            let function = self.functions.get(function);
+            function.map_or_else(String::new, |function| function.told_apart(present))
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Side {
+    Base,
+    Experiment,
+}
+
+impl Side {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Base => "base",
+            Self::Experiment => "experiment",
+        }
+    }
+}
+
+impl Function {
+    /// It stands for all functions of its module that have no symbols.
+    pub(super) fn is_nameless(&self) -> bool {
+        self.name == NAMELESS
+    }
+
+    /// Whether this is its name, or `PLACE:NAME` with its module, its file, the last parts of the
+    /// file's path, or one of these and the line.
+    fn is_named(&self, text: &str) -> bool {
+        let place = text.strip_suffix(&*self.name);
+        let Some(place) = place.and_then(|place| place.strip_suffix(':')) else {
+            return text == self.name;
+        };
+        let is_module = self.module.as_deref() == Some(place);
+        let Some(file) = &self.file else {
+            return is_module;
+        };
+        let with_line = match self.line {
+            Some(line) => format!("{file}:{line}"),
+            None => file.clone(),
+        };
+        let ends = |path: &str| {
+            let before = path.strip_suffix(place);
+            before.is_some_and(|before| before.is_empty() || before.ends_with(['/', '\\']))
+        };
+        !place.is_empty() && (is_module || ends(file) || ends(&with_line))
+    }
+
+    /// The shortest name that none of the others has: with as much of its place as that takes.
+    fn told_apart<'a>(&self, others: impl Iterator<Item = &'a Self>) -> String {
+        let alike: Vec<&Self> = others
+            .filter(|other| other.name == self.name && *other != self)
+            .collect();
+        let mut names = vec![self.name.clone()];
+        if let Some(file) = &self.file {
+            let starts = file.rmatch_indices(['/', '\\']).map(|(at, _)| at + 1);
+            let endings = starts.map(|at| &file[at..]).chain([file.as_str()]);
+            names.extend(endings.map(|ending| format!("{ending}:{}", self.name)));
+            if let Some(line) = self.line {
+                names.push(format!("{file}:{line}:{}", self.name));
+            }
+        }
+        if let Some(module) = &self.module {
+            names.push(format!("{module}:{}", self.name));
+        }
+        let is_alone = |name: &&String| !alike.iter().any(|other| other.is_named(name));
+        let alone = names.iter().find(is_alone);
+        alone.or(names.last()).cloned().unwrap_or_default()
     }
 }
 
@@ -251,7 +415,7 @@ fn describe(source: &Source, common: &Common) -> Function {
     } = source.example;
     let name = match (symbol::function(text(name)), text(file)) {
         (name, _) if !name.is_empty() => name.into_owned(),
-        (_, "") => "[no symbols]".to_owned(),
+        (_, "") => NAMELESS.to_owned(),
         _ => ANONYMOUS.to_owned(),
     };
     Function {
@@ -396,7 +560,7 @@ mod tests {
             .iter()
             .map(|text| Profile::read(text.as_bytes()).unwrap())
             .collect();
-        let identified = identify(profiles.iter());
+        let identified = identify(&profiles[..1], &profiles[1..], &[]);
         let names = identified.functions.into_iter().map(|f| f.name).collect();
         (names, identified.of)
     }

@@ -34,6 +34,7 @@ mod export;
 mod flame_chart;
 mod format;
 mod identity;
+mod matching;
 mod merge;
 mod model;
 mod names;
@@ -45,8 +46,8 @@ mod symbol;
 mod timeline;
 mod window;
 
-pub use agreement::{longer_wait, shows_difference};
-pub use comparability::FormatsDiffer;
+pub use agreement::{Wait, longer_wait, shows_difference};
+pub use comparability::{CallersMissing, FormatsDiffer, Unmatched};
 pub use cost_category::CostCategory;
 pub use costs::Costs;
 pub use difference::{
@@ -60,6 +61,7 @@ pub use export::{ExportError, ExportFormat, ExportFormatError, Exported, export}
 pub use flame_chart::{ChartCall, ChartTrack};
 pub use format::ProfileFormat;
 pub use identity::Function;
+pub use matching::PlaceMatch;
 pub use model::{
     Call, Frame, FrameId, Mark, Profile, ProfileUnit, Sample, StackId, Stacks, ThreadId,
 };

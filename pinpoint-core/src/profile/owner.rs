@@ -132,6 +132,8 @@ fn is_runtime(name: &str, module: &str, file: &str) -> bool {
         name,
         "(root)" | "(program)" | "(idle)" | "(garbage collector)"
     ) || begins(file, &RUNTIME_SOURCES)
+        // Node.js before version 12 names its own modules without `node:`.
+        || (file.starts_with("internal/") && file.ends_with(".js"))
         || file.contains("/rustlib/src/rust/")
         || matches!(
             &*library,
@@ -214,6 +216,8 @@ mod tests {
             ("chrome-extension://abcd/content.js", extension.clone()),
             ("moz-extension://abcd/content.js", extension),
             ("node:internal/timers", Some(Owner::Runtime)),
+            ("internal/modules/cjs/loader.js", Some(Owner::Runtime)),
+            ("/w/internal/a.js", None),
             ("<frozen importlib._bootstrap>", Some(Owner::Runtime)),
             ("/usr/lib/python3.11/json/decoder.py", Some(Owner::Runtime)),
             (

@@ -24,13 +24,14 @@ const CLONES: [&str; 7] = [
 /// _ZN4core3ptr13drop_in_place17h0123456789abcdefE    core::ptr::drop_in_place
 /// parse.constprop.0.cold                             parse
 /// memcpy@@GLIBC_2.14                                 memcpy
+/// step+0x51                                          step
 /// process 4711:"python3 bench.py"                    process "python3 bench.py"
 /// ```
 pub(super) fn function(name: &str) -> Cow<'_, str> {
     if let Some(command) = command_of_process(name) {
         return Cow::Owned(format!("process {command}"));
     }
-    let plain = without_clones(name);
+    let plain = without_clones(without_offset(name));
     let demangled = if plain.len() <= LONGEST_MANGLED {
         demangle(plain)
     } else {
@@ -58,6 +59,16 @@ fn demangle(name: &str) -> Option<String> {
         return None;
     }
     cpp_demangle::Symbol::new(name).ok()?.demangle().ok()
+}
+
+/// A symbol without the place in it at which a sample was taken, `step+0x51`.
+pub(super) fn without_offset(name: &str) -> &str {
+    match name.rsplit_once("+0x") {
+        Some((symbol, offset)) if !symbol.is_empty() && !offset.is_empty() && is_hex(offset) => {
+            symbol
+        }
+        _ => name,
+    }
 }
 
 fn without_clones(name: &str) -> &str {
@@ -315,6 +326,9 @@ mod tests {
             ("parse.part.3", "parse"),
             ("parse.isra.0 [clone .cold]", "parse"),
             ("memcpy@@GLIBC_2.14", "memcpy"),
+            ("step+0x51", "step"),
+            ("operator+0x", "operator+0x"),
+            ("+0x51", "+0x51"),
             ("process 47:\"python3 x.py\"", "process \"python3 x.py\""),
             ("process 47", "process 47"),
             ("main.main.func1", "main.main.func1"),

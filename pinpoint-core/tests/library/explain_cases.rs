@@ -120,7 +120,7 @@ fn inlining_hides_no_other_change() {
             ("main;a;leaf", 400, 0),
             ("main;b", 2000, 2000),
         ],
-        &["a", "leaf"],
+        &["a"],
     );
 }
 
@@ -136,7 +136,7 @@ fn what_is_inlined_and_faster_comes_after_what_is_slower() {
                 ("main;parse", 3000, 3000),
                 ("main;print", 2000, 2400),
             ],
-            &["print", "hash", "main"],
+            &["print", "hash"],
         );
     }
     // Slower by less than another one is.
@@ -147,7 +147,7 @@ fn what_is_inlined_and_faster_comes_after_what_is_slower() {
             ("main;parse", 3000, 3000),
             ("main;print", 2000, 2400),
         ],
-        &["print", "main", "hash"],
+        &["print", "main"],
     );
     // What was taken over counts once.
     names(
@@ -159,7 +159,7 @@ fn what_is_inlined_and_faster_comes_after_what_is_slower() {
             ("main;io;print", 2000, 2600),
             ("main;parse", 3000, 3000),
         ],
-        &["f", "g", "print", "h", "main"],
+        &["f", "g", "print", "h"],
     );
     // What was taken over by one is not taken over by another.
     names(

@@ -43,7 +43,13 @@ fn recorded() -> impl Strategy<Value = Recorded> {
         sides: [before * 100, if same { before * 100 } else { after * 100 }],
     });
     let program = proptest::collection::vec(spent, 1..10);
-    (program, 1..9_usize, any::<u64>()).prop_map(|(program, runs, seed)| {
+    (program, 1..9_usize, any::<u64>()).prop_map(|(mut program, runs, seed)| {
+        // A module that only one side has may be one of another name on the other side.
+        program.push(Spent {
+            stack: vec![0, 4],
+            thread: 0,
+            sides: [100, 100],
+        });
         let mut state = seed;
         let mut noise = || {
             state = state
@@ -382,7 +388,9 @@ proptest! {
         // Where each module has the function on both sides.
         if names(0) == names(1) {
             let mut options = options(paired);
-            options.same = names(0).into_iter().map(|f| (name(f), called(f))).collect();
+            let placed = |f: u8, name: String| format!("{}:{name}", module(f));
+            let pair = |f: u8| (placed(f, name(f)), placed(f, called(f)));
+            options.same = names(0).into_iter().map(pair).collect();
             let compared = compare_stacks(&base, &renamed, &options).unwrap();
             let back = |name: &str| name.trim_start_matches("other::").trim_end_matches("_g").to_owned();
             prop_assert_eq!(&found, &paths(&compared, back));

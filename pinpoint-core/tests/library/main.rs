@@ -19,6 +19,8 @@ mod explain_cases;
 #[cfg(feature = "profile")]
 mod explain_laws;
 #[cfg(feature = "profile")]
+mod explain_matches;
+#[cfg(feature = "profile")]
 mod explain_parts;
 #[cfg(feature = "profile")]
 mod explain_random;
@@ -36,6 +38,8 @@ mod pinpoint_strategy;
 mod profile;
 #[cfg(feature = "profile")]
 mod profile_attacks;
+#[cfg(feature = "profile")]
+mod profile_odd;
 #[cfg(feature = "simulation")]
 mod promise;
 #[cfg(feature = "simulation")]

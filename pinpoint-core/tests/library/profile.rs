@@ -12,7 +12,7 @@ use pinpoint_core::profile::{
     FrameId, Profile, ProfileFormat, ProfileUnit, ReadProfileError, Window,
 };
 
-fn content(name: &str) -> Vec<u8> {
+pub(crate) fn content(name: &str) -> Vec<u8> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/profiles");
     fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
@@ -21,12 +21,12 @@ fn text(name: &str) -> String {
     String::from_utf8(content(name)).expect("it is text")
 }
 
-fn read(name: &str) -> Profile {
+pub(crate) fn read(name: &str) -> Profile {
     Profile::read(&content(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// Own and total cost by the function's name.
-fn by_name(profile: &Profile) -> BTreeMap<String, (f64, f64)> {
+pub(crate) fn by_name(profile: &Profile) -> BTreeMap<String, (f64, f64)> {
     let costs = profile.costs();
     let mut by_name: BTreeMap<String, (f64, f64)> = BTreeMap::new();
     for frame in profile.frame_ids() {
@@ -188,7 +188,7 @@ fn perf_events_have_many_forms() {
     assert_eq!(total(text)["f"], (7.0, 7.0));
     assert_eq!(total(text)["g"], (5.0, 5.0));
     // Without periods, with inlined functions and sources.
-    let text = "w 1 1.0: cpu-clock:pppH: \n\t 12 inner (inlined)\n  w.c:7\n\t 12 outer(int, char const*)+0x1 (/w (deleted))\n  w.c:9\n\n";
+    let text = "w 1 1.0: cpu-clock:pppH: \n\t 12 inner+0x1a (inlined)\n  w.c:7\n\t 12 outer(int, char const*)+0x1 (/w (deleted))\n  w.c:9\n\n";
     let profile = Profile::read(text.as_bytes()).unwrap();
     assert_eq!(profile.unit, ProfileUnit::Samples);
     for frame in profile.frame_ids() {

@@ -134,19 +134,19 @@ fn perf_has_sources_with_spaces_and_threads_with_brackets() {
     assert_eq!(profile.names.get(profile.threads[0]), "[kworker/0:1] x 7");
 }
 
-/// perf ends a stack with an empty line: without it, the outermost functions may be missing.
+/// perf ends a stack with an empty line: without it, the outermost functions may be missing. They
+/// are where the last stack begins with a function that no other begins with.
 #[test]
 fn a_stack_of_perf_that_is_cut_between_lines_is_refused() {
     let whole = "w 1 1.0: 5 cycles:\n\t1 f+0x1 (/w)\n\t2 main+0x1 (/w)\n\nw 1 2.0: 5 cycles:\n\t1 f+0x1 (/w)\n\t2 main+0x1 (/w)\n\n";
     assert_eq!(read(whole).total(), 10.0);
-    for cut in ["\n", "\t2 main+0x1 (/w)\n\n"] {
-        let cut = whole.strip_suffix(cut).unwrap();
-        let error = Profile::read(cut.as_bytes()).expect_err("it is cut");
-        assert!(
-            matches!(error, ReadProfileError::CutShort { .. }),
-            "{error}"
-        );
-    }
+    let cut = whole.strip_suffix("\t2 main+0x1 (/w)\n\n").unwrap();
+    let error = Profile::read(cut.as_bytes()).expect_err("it is cut");
+    assert!(
+        matches!(error, ReadProfileError::CutShort { .. }),
+        "{error}"
+    );
+    assert_eq!(read(whole.strip_suffix('\n').unwrap()).total(), 10.0);
     // Without call graphs there is no stack.
     assert_eq!(
         read("w 1 1.0: 5 cycles:u: 1 f+0x1 (/w)\n").unit,
@@ -210,7 +210,7 @@ fn deep_nesting_is_walked() {
     let trace = format!(
         r#"{{"traceEvents": [{{"name": "Layout", "ph": "X", "ts": 1, "dur": 2, "args": {open}{close}}}]}}"#
     );
-    refuses(&trace, "there are no samples");
+    assert_eq!(read(&trace).total(), 2e3);
     // In what is read the parser stops.
     let deep = cpuprofile(&format!(r#", "samples": {open}{close}"#));
     refuses(&deep, "line 1, column");

@@ -63,6 +63,8 @@ pub struct Job<'a> {
     pub explains: &'a str,
     /// What profiled the runs.
     pub profiler: &'a str,
+    /// The builds and the benchmark, a line each.
+    pub about: &'a [String],
 }
 
 /// The run of a side whose flame chart is in the report: the one whose whole cost is in the
@@ -195,6 +197,9 @@ fn about(report: &Report) -> Markup {
             @if let Some(job) = report.job {
                 " · job " code { (job.id) } ", explains " code { (job.explains) }
             }
+        }
+        @for line in report.job.map_or(&[][..], |job| job.about) {
+            p.facts { (Foreign(line)) }
         }
     }
 }

@@ -26,6 +26,7 @@ fn page(base: impl AsRef<[u8]>, experiment: impl AsRef<[u8]>, notes: &[String]) 
             id: "01a1",
             explains: "01a0",
             profiler: "perf",
+            about: &[],
         }),
         notes,
         made: 0,
@@ -73,9 +74,7 @@ fn the_answer_is_that_of_the_terminal_and_the_table_needs_no_script() {
         "main;parse 60\nmain;print 50\n",
         &[],
     );
-    assert!(
-        page.contains("+20.00 samples (+22.2 %), 6 runs a side, perf: 100 % of it in 1 function")
-    );
+    assert!(page.contains("+20.00 samples (+22.2 %), 6 runs a side, perf: 100 % of it in parse"));
     let rows = page.matches("<tr class=\"certain\"").count();
     assert_eq!(
         (rows, page.matches("<tr class=\"uncertain\"").count()),

@@ -33,14 +33,38 @@ pub fn runs(explanation: &Explanation) -> String {
     }
 }
 
-/// How many functions moved, and how much of the whole difference they are.
+/// At most this many functions are named in a finding.
+const MOST_IN_FINDING: usize = 2;
+
+/// Which functions moved, and how much of the whole difference they are.
 pub fn finding(explanation: &Explanation) -> String {
     let certain: Vec<&FunctionChange> = explanation.certain().collect();
     if certain.is_empty() {
         return "no function is certain".into();
     }
-    let functions = count(certain.len() as u64, "function");
-    match share(&certain) {
+    let named = certain.iter().take(MOST_IN_FINDING);
+    let mut named: Vec<String> = named.map(|it| name(&it.function.name)).collect();
+    if certain.len() > named.len() {
+        named.push("…".into());
+    }
+    let functions = match certain.len() {
+        1 => named.concat(),
+        several => format!("{several} functions ({})", named.join(", ")),
+    };
+    // With what they exchanged with others, which is no change by itself.
+    let with_exchanged = |function: &&FunctionChange| match function.verdict {
+        Verdict::Moved { with } => {
+            let other = explanation.functions.get(with);
+            other.is_some_and(FunctionChange::is_certain)
+        }
+        _ => function.is_certain(),
+    };
+    let together: Vec<&FunctionChange> = explanation
+        .functions
+        .iter()
+        .filter(with_exchanged)
+        .collect();
+    match share(&together) {
         Some(share) => format!("{share} of it in {functions}"),
         None => format!("{functions} moved"),
     }
@@ -179,8 +203,9 @@ pub fn moved(explanation: &Explanation) -> Vec<String> {
             true => (function, other),
             false => (other, function),
         };
-        // Of one that exchanges with several, the other one's part.
+        // Of one that exchanges with several, or that changed besides, the other one's part.
         let moved = match (exchanges_with_several(index), exchanges_with_several(with)) {
+            _ if partner(with).is_none() => function,
             (true, false) => other,
             (false, true) => function,
             _ => from,
@@ -215,14 +240,31 @@ pub fn parts(parts: &[PartChange], unit: &ProfileUnit) -> Option<String> {
     Some(sentence)
 }
 
+/// The program's own functions that moved with what they call of others, in one line. Absent where
+/// the certain functions are the program's own, which say it themselves.
+pub fn own_code(explanation: &Explanation) -> Option<String> {
+    if explanation.certain().all(|it| it.function.owner.is_none()) {
+        return None;
+    }
+    let named = explanation.own_code.iter().take(MOST_PARTS);
+    let each = |part: &PartChange| {
+        let difference = signed(shown(&part.own), &explanation.unit);
+        format!("{} {difference}", name(&part.name))
+    };
+    let named: Vec<String> = named.map(each).collect();
+    (!named.is_empty()).then(|| named.join(", "))
+}
+
 /// A guess that a function has another name, and the two names in the form that settles it,
 /// `OLD=NEW`, whole and quoted for a shell.
 pub fn renamed(guess: &RenameGuess) -> [String; 2] {
     let (old, new) = (name(&guess.base), name(&guess.experiment));
     let alike = part(guess.alike);
+    let names = guess.same.as_ref();
+    let (base, experiment) = names.map_or((&guess.base, &guess.experiment), |(a, b)| (a, b));
     [
         format!("{old} is now {new} (callers and callees are {alike} alike)"),
-        quoted(&[plain(&format!("{}={}", guess.base, guess.experiment)).into_owned()]),
+        quoted(&[plain(&format!("{base}={experiment}")).into_owned()]),
     ]
 }
 

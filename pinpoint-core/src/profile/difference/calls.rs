@@ -71,8 +71,8 @@ pub fn compare_stacks(
 ) -> Result<StackComparison, ExplainError> {
     super::check(base, experiment, options)?;
     let (base, experiment) = (&*gathered(base), &*gathered(experiment));
-    let mut identified = identity::identify(base.iter().chain(experiment));
-    identified.rename(base.len(), &options.same)?;
+    let mut identified = identity::identify(base, experiment, &options.map);
+    identified.rename(&options.same)?;
     let mut all = base.iter().chain(experiment);
     let exact = all.all(|profile| profile.format.is_exact());
     let runs = Runs::new(base, experiment, &identified, options.paired);

@@ -147,6 +147,7 @@ pub fn compare_entries(
         idle: vec![false; known.kinds.len()],
         functions: known.described,
         of: vec![(0..known.kinds.len() as u32).collect(); trees.len()],
+        ..Identified::default()
     };
     let runs = Runs::new(before, after, &identified, options.paired);
     let spent = Spent {

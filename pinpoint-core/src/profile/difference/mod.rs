@@ -53,7 +53,7 @@ pub use statistics::Detectable;
 
 use super::collector::{COLLECTOR, gathered};
 use super::identity::{self, Function};
-use super::{DiffMatch, Profile, ProfileUnit};
+use super::{DiffMatch, PlaceMatch, Profile, ProfileUnit};
 use runs::Runs;
 
 /// How two sets of profiles are compared.
@@ -62,8 +62,13 @@ pub struct ExplainOptions {
     /// The first profile of each side was recorded with the first of the other, and so on.
     pub paired: bool,
     /// Functions of the base that have another name in the experiment, in these pairs. Several
-    /// of the base may have become one; one may not have become several.
+    /// of the base may have become one; one may not have become several. Where a side has several
+    /// functions of a name, `PLACE:NAME` names one: by its module, its file, or the last parts of
+    /// the file's path.
     pub same: Vec<(String, String)>,
+    /// Programs, libraries, source files and folders of the base that have another name in the
+    /// experiment, in these pairs: `("bench-old", "bench-new")`, `("src/v1", "src/v2")`.
+    pub map: Vec<(String, String)>,
 }
 
 /// The profiles cannot be compared.
@@ -105,6 +110,29 @@ pub enum ExplainError {
         name: String,
         /// Names that look like it.
         near: Vec<String>,
+    },
+    /// A function that is said to be another cannot be told from others of its name.
+    #[error(
+        "the {side} has several functions called {name:?}; name one: {}",
+        .candidates.join(", ")
+    )]
+    Ambiguous {
+        /// The side.
+        side: &'static str,
+        /// The name given.
+        name: String,
+        /// Names that tell them apart.
+        candidates: Vec<String>,
+    },
+    /// A program, file or folder that is said to have another name does not exist.
+    #[error(
+        "no function of the {side} lies in a program, a file or a folder called {name:?}; write the name as the profiles have it, without the folders before it"
+    )]
+    NoPlace {
+        /// The side.
+        side: &'static str,
+        /// The name given.
+        name: String,
     },
     /// A function is said to be two others, of which it can only be one.
     #[error(
@@ -294,11 +322,19 @@ pub struct Explanation {
     /// idle is one, too, and all others add up to the whole.
     #[serde(default)]
     pub categories: Vec<PartChange>,
+    /// The program's own functions whose cost, with all that they call of libraries, the runtime
+    /// and the kernel, moved for certain. Empty where calls are counted.
+    #[serde(default)]
+    pub own_code: Vec<PartChange>,
     /// From the outermost function into the one that has most of the whole difference, as
     /// long as one has 60 % of it. Empty when no function is certain.
     pub path: Vec<PathStep>,
     /// Functions of one side that may be the same under another name.
     pub renamed: Vec<RenameGuess>,
+    /// Programs, libraries and source files of the base that are taken for others of the
+    /// experiment, since they have the same functions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub matched: Vec<PlaceMatch>,
     /// What could have been seen. Absent where values are exact.
     pub detectable: Option<Detectable>,
 }
@@ -346,8 +382,8 @@ pub fn explain(
 ) -> Result<Explanation, ExplainError> {
     let unit = check(base, experiment, options)?;
     let (base, experiment) = (&*gathered(base), &*gathered(experiment));
-    let mut identified = identity::identify(base.iter().chain(experiment));
-    identified.rename(base.len(), &options.same)?;
+    let mut identified = identity::identify(base, experiment, &options.map);
+    identified.rename(&options.same)?;
     let exact = base
         .iter()
         .chain(experiment)
@@ -374,10 +410,11 @@ pub fn explain(
         let caller = neighbours.caller(change.index);
         change.called_by = caller.map(|caller| identified.functions[caller].name.clone());
     }
+    let neighbours = neighbours.without(|function| identified.functions[function].is_nameless());
     // Nothing else becomes the collector, nor is inlined into it.
     let mut named = chosen;
     named.retain(|function| identified.functions[*function].name != COLLECTOR);
-    let renamed = renamed::guesses(&runs, &named, &neighbours);
+    let renamed = renamed::guesses(&runs, &named, &neighbours, exact)?;
     let whole = statistics::change(&runs.wholes(), &runs)?;
     moved::find(&mut changes, &renamed, &neighbours, |functions| {
         statistics::differ_together(functions, &runs, exact, whole.difference)
@@ -386,7 +423,7 @@ pub fn explain(
         let share = change.own.difference / whole.difference;
         change.share = share.is_finite().then_some(share);
     }
-    let left = moved::left(&changes, &renamed, &neighbours);
+    let left = moved::left(&mut changes, &renamed, &neighbours);
     let differences: f64 = changes.iter().map(|change| change.own.difference).sum();
     let path = if changes.iter().any(FunctionChange::is_certain) {
         path::of_change(&runs, &identified.functions, &renamed, &whole)?
@@ -398,6 +435,9 @@ pub fn explain(
     } else {
         &counted
     };
+    let matched = { identified.matched.iter() }.map(|it| (&*it.base, &*it.experiment));
+    let mapped = options.map.iter().map(|(old, new)| (&**old, &**new));
+    let other_names: Vec<(&str, &str)> = matched.chain(mapped).collect();
     let detectable = (!exact).then(|| statistics::detectable(&runs, counted));
     let mut explanation = Explanation {
         unit,
@@ -416,12 +456,14 @@ pub fn explain(
             functions: runs.seen() - listed.len(),
             difference: whole.difference - differences,
         },
-        threads: parts::of_threads(&runs, exact)?,
+        threads: parts::of_threads(&runs, &other_names, exact)?,
         categories: parts::of_categories(&runs, &identified.functions, exact)?,
+        own_code: parts::of_own_code(&runs, &identified.functions, exact)?,
         path,
         renamed: (renamed.iter())
-            .map(|guess| guess.named(&identified.functions))
+            .map(|guess| guess.named(&identified))
             .collect(),
+        matched: identified.matched.clone(),
         detectable,
     };
     sort(&mut explanation, left, &renamed);

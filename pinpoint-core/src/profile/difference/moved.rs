@@ -5,10 +5,13 @@
 //! called by the same one. So that counts, too, where one of them is on one side only, as a
 //! function is that was inlined everywhere.
 //!
+//! And where stacks name no caller at all, as of a program without frame pointers, any may be.
+//!
 //! What is left of the two is a change, though, if it is certain and a good part of the whole
-//! difference: then the function was inlined, and is slower. Both are changes then, and what they
-//! exchanged does not count for their place in the list: a function that is inlined, and a little
-//! faster by that, would come before the one that is slower.
+//! difference: then the function was inlined, and is slower. The one that has nothing left is moved
+//! all the same. What the two exchanged does not count for the place of the other one in the list:
+//! a function that is inlined, and a little faster by that, would come before the one that is
+//! slower.
 //!
 //! A function that is probably renamed is gone under its old name alone, and what it cost is
 //! found under the other.
@@ -69,9 +72,10 @@ pub(super) fn find(
 /// the greatest first. Functions that are called more or less often at the same cost took over
 /// nothing.
 ///
-/// Of [`find`], whose groups are no changes any more.
+/// Of [`find`], whose groups are no changes any more. A function of which nothing is left is no
+/// change either: it is marked as moved to or from the one with which it exchanged most.
 pub(super) fn left(
-    changes: &[FunctionChange],
+    changes: &mut [FunctionChange],
     renamed: &[Guess],
     neighbours: &Neighbours,
 ) -> Vec<f64> {
@@ -82,6 +86,7 @@ pub(super) fn left(
         !matches!(verdict, Verdict::CalledMoreOften | Verdict::CalledLessOften)
     });
     let calls = Calls::between(&able, changes, neighbours);
+    let mut most: BTreeMap<usize, (f64, usize)> = BTreeMap::new();
     let is_on_one_side = |at: &&usize| is_on_one_side(&changes[**at]);
     for &at in able.iter().rev().filter(is_on_one_side) {
         let mut beside: Vec<usize> = [&calls.callers, &calls.callees]
@@ -96,7 +101,18 @@ pub(super) fn left(
                 let exchanged = left[at].abs().min(left[other].abs());
                 left[at] -= exchanged.copysign(left[at]);
                 left[other] -= exchanged.copysign(left[other]);
+                for (one, with) in [(at, other), (other, at)] {
+                    let most = most.entry(one).or_insert((exchanged, with));
+                    if exchanged > most.0 {
+                        *most = (exchanged, with);
+                    }
+                }
             }
+        }
+    }
+    for (at, (_, with)) in most {
+        if left[at] == 0.0 {
+            changes[at].verdict = Verdict::Moved { with };
         }
     }
     left
@@ -182,14 +198,18 @@ impl<'a> Calls<'a> {
 }
 
 /// One of two that seem to be called by the same function may call the other. If both are on one
-/// side only, one is perhaps the other's name. Where calls are counted, none is hidden.
+/// side only, one is perhaps the other's name. Of two whose callers are not known, nothing is.
+/// Where calls are counted, none is hidden.
 fn may_hide_caller(changes: [&FunctionChange; 2], neighbours: &Neighbours) -> bool {
     if changes.iter().any(|change| change.calls.is_some()) {
         return false;
     }
     let [a, b] = changes.map(is_on_one_side);
     let [first, second] = changes.map(|change| neighbours.caller(change.index));
-    a != b && first.is_some() && first == second
+    match (first, second) {
+        (None, None) => a || b,
+        (first, second) => a != b && first == second,
+    }
 }
 
 /// Those that lost what the hub gained, or gained what it lost: the one that fits best, or as

@@ -13,6 +13,9 @@ use crate::profile::{CostCategory, Function, Owner};
 /// At most this many threads: those that took most.
 const MOST_THREADS: usize = 100;
 
+/// At most this many of the program's own functions: those that moved most.
+const MOST_OWN: usize = 100;
+
 /// How the others are called together.
 const OTHER_THREADS: &str = "(other threads)";
 
@@ -22,8 +25,13 @@ const NAMELESS: &str = "(no name)";
 /// A value for each run.
 type Values = Vec<f64>;
 
-/// What moved in the threads of each name; nothing where no thread has one.
-pub(super) fn of_threads(runs: &Runs, exact: bool) -> Result<Vec<PartChange>, CompareError> {
+/// What moved in the threads of each name; nothing where no thread has one. A thread has the name of
+/// its program, which may have another one in the experiment, as these pairs say.
+pub(super) fn of_threads(
+    runs: &Runs,
+    renamed: &[(&str, &str)],
+    exact: bool,
+) -> Result<Vec<PartChange>, CompareError> {
     let mut threads: BTreeMap<String, Thread> = BTreeMap::new();
     for (place, run) in runs.all.iter().enumerate() {
         let mut own = vec![0.0; run.profile.threads.len()];
@@ -34,6 +42,10 @@ pub(super) fn of_threads(runs: &Runs, exact: bool) -> Result<Vec<PartChange>, Co
         }
         for (name, own) in run.profile.threads.iter().zip(own) {
             let name = run.profile.names.get(*name);
+            let name = match renamed.iter().find(|(old, _)| is_of(name, old)) {
+                Some((old, new)) if place < runs.base => &name.replacen(old, new, 1),
+                _ => name,
+            };
             let thread = threads
                 .entry(without_numbers(name))
                 .or_insert_with(|| Thread {
@@ -59,6 +71,11 @@ pub(super) fn of_threads(runs: &Runs, exact: bool) -> Result<Vec<PartChange>, Co
         .collect();
     gather_small(&mut parts, runs);
     part_changes(parts, runs, exact)
+}
+
+/// A thread of this program: its name, and perhaps a number.
+fn is_of(thread: &str, program: &str) -> bool {
+    without_numbers(thread) == without_numbers(program)
 }
 
 struct Thread {
@@ -122,6 +139,44 @@ pub(super) fn of_categories(
     let parts = categories.into_iter();
     let parts = parts.map(|(category, values)| (category.as_str().to_owned(), values));
     part_changes(parts.collect(), runs, exact)
+}
+
+/// What moved in the program's own functions with all that they call of libraries, the runtime and
+/// the kernel, until one of its own is called again: those whose difference is certain. Nothing
+/// where calls are counted and there are no stacks.
+pub(super) fn of_own_code(
+    runs: &Runs,
+    functions: &[Function],
+    exact: bool,
+) -> Result<Vec<PartChange>, CompareError> {
+    if runs.all.iter().any(|run| run.calls.is_some()) {
+        return Ok(Vec::new());
+    }
+    let is_own = |function: usize| {
+        let function = &functions[function];
+        function.owner.is_none() && !function.is_nameless()
+    };
+    let mut values: BTreeMap<usize, Values> = BTreeMap::new();
+    for (place, run) in runs.all.iter().enumerate() {
+        let mut nearest: Vec<Option<usize>> = vec![None; run.below.len()];
+        // A parent stands before its children.
+        for stack in 1..nearest.len() {
+            let function = run.function(stack).filter(|function| is_own(*function));
+            nearest[stack] = function.or(nearest[run.parent(stack)]);
+        }
+        for sample in run.busy_samples() {
+            if let Some(function) = nearest[sample.stack.index() as usize] {
+                let values = values.entry(function);
+                values.or_insert_with(|| vec![0.0; runs.all.len()])[place] += sample.weight;
+            }
+        }
+    }
+    let parts = values.into_iter();
+    let parts = parts.map(|(function, values)| (functions[function].name.clone(), values));
+    let mut changes = part_changes(parts.collect(), runs, exact)?;
+    changes.retain(|change| change.is_certain);
+    changes.truncate(MOST_OWN);
+    Ok(changes)
 }
 
 /// For each stack, whether a garbage collector is on it: all that it calls is its work.

@@ -1,11 +1,17 @@
 //! Functions of one side that look like one of the other.
+//!
+//! Both have to be certain: of two profiles of one build, each has functions that the other one
+//! lacks by chance, and of those with a few samples any two are alike.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use pinpoint_compare::CompareError;
+
 use super::runs::Runs;
-use crate::profile::identity::Function;
+use super::statistics;
+use crate::profile::identity::Identified;
 
 /// How alike callers and callees have to be.
 const LEAST_ALIKE: f64 = 0.8;
@@ -23,6 +29,10 @@ pub struct RenameGuess {
     pub experiment: String,
     /// How alike their callers and callees are, from 0 to 1.
     pub alike: f64,
+    /// The pair for [`ExplainOptions::same`](super::super::ExplainOptions::same): the names, with
+    /// the places of the functions where others have the same name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same: Option<(String, String)>,
 }
 
 /// The same guess, by the places of the functions.
@@ -34,11 +44,13 @@ pub(super) struct Guess {
 }
 
 impl Guess {
-    pub(super) fn named(&self, functions: &[Function]) -> RenameGuess {
+    pub(super) fn named(&self, identified: &Identified) -> RenameGuess {
+        let name = |function: usize| identified.functions[function].name.clone();
         RenameGuess {
-            base: functions[self.base].name.clone(),
-            experiment: functions[self.experiment].name.clone(),
+            base: name(self.base),
+            experiment: name(self.experiment),
             alike: self.alike,
+            same: Some(identified.told_apart(self.base, self.experiment).into()),
         }
     }
 }
@@ -102,6 +114,15 @@ impl Neighbours {
         Some(*most.0)
     }
 
+    /// The same without callers that have no name: what a stack that lost its way ends in.
+    pub(super) fn without(mut self, is_nameless: impl Fn(usize) -> bool) -> Self {
+        self.callers.retain(|_, callers| {
+            callers.retain(|caller, _| !is_nameless(*caller));
+            !callers.is_empty()
+        });
+        self
+    }
+
     /// The functions that it is seen to call.
     pub(super) fn callees(&self, caller: usize) -> impl Iterator<Item = usize> {
         let callees = self.callees.get(&caller).into_iter().flatten();
@@ -109,12 +130,12 @@ impl Neighbours {
     }
 }
 
-/// The part that two distributions have in common.
-fn overlap(a: Option<&BTreeMap<usize, f64>>, b: Option<&BTreeMap<usize, f64>>) -> f64 {
+/// The part that two distributions have in common; absent where both are empty, which says nothing.
+fn overlap(a: Option<&BTreeMap<usize, f64>>, b: Option<&BTreeMap<usize, f64>>) -> Option<f64> {
     let (a, b) = match (a, b) {
-        (None, None) => return 1.0,
+        (None, None) => return None,
         (Some(a), Some(b)) => (a, b),
-        _ => return 0.0,
+        _ => return Some(0.0),
     };
     let sum = |of: &BTreeMap<usize, f64>| of.values().sum::<f64>().max(f64::MIN_POSITIVE);
     let (a_sum, b_sum) = (sum(a), sum(b));
@@ -122,19 +143,24 @@ fn overlap(a: Option<&BTreeMap<usize, f64>>, b: Option<&BTreeMap<usize, f64>>) -
         let other = b.get(key)?;
         Some((weight / a_sum).min(other / b_sum))
     });
-    common.sum()
+    Some(common.sum())
 }
 
-/// Pairs of a function that only the base has and one that only the experiment has, each
-/// in one pair, the most alike first.
-pub(super) fn guesses(runs: &Runs, chosen: &[usize], neighbours: &Neighbours) -> Vec<Guess> {
+/// Pairs of a function that only the base has and one that only the experiment has, each certainly
+/// so and in one pair, the most alike first.
+pub(super) fn guesses(
+    runs: &Runs,
+    chosen: &[usize],
+    neighbours: &Neighbours,
+    exact: bool,
+) -> Result<Vec<Guess>, CompareError> {
+    let totals: Vec<Vec<f64>> = (chosen.iter())
+        .map(|function| runs.values(|run| run.total[*function]))
+        .collect();
+    let found = statistics::together(totals.iter().map(Vec::as_slice), runs, exact)?;
     let (mut gone, mut new) = (Vec::new(), Vec::new());
-    for &function in chosen {
-        let mut totals = [0.0; 2];
-        for (run, weight) in runs.signed() {
-            totals[usize::from(weight > 0.0)] += run.total[function] * weight.abs();
-        }
-        match totals {
+    for (&function, found) in chosen.iter().zip(found).filter(|(_, it)| it.is_certain) {
+        match [found.change.base, found.change.experiment] {
             [base, 0.0] => gone.push((function, base)),
             [0.0, experiment] => new.push((function, experiment)),
             _ => {}
@@ -154,7 +180,11 @@ pub(super) fn guesses(runs: &Runs, chosen: &[usize], neighbours: &Neighbours) ->
             let common = |table: &BTreeMap<usize, BTreeMap<usize, f64>>| {
                 overlap(table.get(&base), table.get(&experiment))
             };
-            let alike = (common(&neighbours.callers) + common(&neighbours.callees)) / 2.0;
+            // Who calls them is what tells functions apart that only compute.
+            let Some(callers) = common(&neighbours.callers) else {
+                continue;
+            };
+            let alike = (callers + common(&neighbours.callees).unwrap_or(1.0)) / 2.0;
             if alike >= LEAST_ALIKE {
                 let guess = Guess {
                     base,
@@ -179,5 +209,5 @@ pub(super) fn guesses(runs: &Runs, chosen: &[usize], neighbours: &Neighbours) ->
             guesses.push(guess);
         }
     }
-    guesses
+    Ok(guesses)
 }

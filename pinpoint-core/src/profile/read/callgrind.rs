@@ -12,16 +12,19 @@
 //!
 //! A block for each function: what its lines cost, and for each function that it calls,
 //! how often and what that cost with all that it called in turn. Of several events the
-//! first counts. The levels of a recursion (`f'2`) are one function. Checked with
+//! first counts, if no other is asked for. The file of a function is that of its first
+//! instruction, which may be inlined: where that lies in a library's header, and others of its
+//! lines in a file of the program, the one with most of them counts. The levels of a recursion (`f'2`) are one function. Checked with
 //! valgrind 3.19; the format is described in the Valgrind manual, "Callgrind Format
 //! Specification".
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::{cut_short, is_address, misshapen};
 use crate::profile::builder::Builder;
 use crate::profile::{
-    Call, Frame, FrameId, NameId, Profile, ProfileFormat, ProfileUnit, ReadProfileError, Stacks,
+    Call, Frame, FrameId, NameId, Owner, Profile, ProfileFormat, ProfileUnit, ReadProfileError,
+    Stacks,
 };
 
 const FORMAT: ProfileFormat = ProfileFormat::Callgrind;
@@ -34,8 +37,14 @@ pub(in crate::profile) fn recognise(beginning: &str) -> bool {
         && lines().any(|line| line.starts_with("fn=")))
 }
 
-pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> {
+pub(in crate::profile) fn read(
+    text: &str,
+    event: Option<&str>,
+) -> Result<Profile, ReadProfileError> {
     let mut reader = Reader::default();
+    if let Some(event) = event {
+        reader.choose(event, text)?;
+    }
     for (index, line) in text.lines().enumerate() {
         reader
             .line(line.trim())
@@ -106,9 +115,13 @@ struct Reader {
     files: Numbered,
     functions: Numbered,
     event: Option<String>,
+    /// The place of the event that counts in the list of events.
+    column: usize,
     positions: Option<usize>,
     object: NameId,
     file: NameId,
+    /// The file of the lines that follow.
+    line_file: NameId,
     function: Option<FrameId>,
     called_object: Option<NameId>,
     called_file: Option<NameId>,
@@ -119,6 +132,8 @@ struct Reader {
     jump: bool,
     defined: HashMap<u64, FrameId>,
     selves: HashMap<FrameId, f64>,
+    /// What the lines of functions cost that lie in other files than theirs.
+    other_files: HashMap<(FrameId, NameId), f64>,
     order: Vec<FrameId>,
     edges: HashMap<(FrameId, Callee), usize>,
     edge_list: Vec<(FrameId, Callee, FrameId, f64, f64)>,
@@ -127,6 +142,21 @@ struct Reader {
 }
 
 impl Reader {
+    /// Has another event count than the first one.
+    fn choose(&mut self, event: &str, text: &str) -> Result<(), ReadProfileError> {
+        let events = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("events:"));
+        let events: Vec<&str> = events.unwrap_or_default().split_whitespace().collect();
+        let column = events.iter().position(|it| *it == event);
+        self.column = column.ok_or_else(|| ReadProfileError::NoEvent {
+            format: FORMAT,
+            event: event.to_owned(),
+            events: events.iter().map(|it| (*it).to_owned()).collect(),
+        })?;
+        Ok(())
+    }
+
     fn line(&mut self, line: &str) -> Result<(), String> {
         let Some(first) = line.bytes().next() else {
             return Ok(());
@@ -152,7 +182,8 @@ impl Reader {
     fn header(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "events" => {
-                let event = value.split_whitespace().next().ok_or("no event is named")?;
+                let event = value.split_whitespace().nth(self.column);
+                let event = event.ok_or("no event is named")?;
                 if self.event.as_deref().is_some_and(|known| known != event) {
                     return Err(format!(
                         "a part counts {event} and not what the first one counts"
@@ -163,7 +194,8 @@ impl Reader {
             "positions" => self.positions = Some(value.split_whitespace().count().max(1)),
             "totals" => {
                 self.ended = true;
-                let total = number(value.split_whitespace().next().unwrap_or_default());
+                let total = value.split_whitespace().nth(self.column);
+                let total = total.map_or(Some(0.0), number);
                 *self.total.get_or_insert(0.0) += total.ok_or("the total is not a number")?;
             }
             _ => {}
@@ -177,12 +209,11 @@ impl Reader {
             "ob" => self.object = self.objects.read(value, builder)?.name,
             "fl" => {
                 self.file = self.files.read(value, builder)?.name;
+                self.line_file = self.file;
                 self.function = None;
             }
             // Costs of a function that were inlined from another file are still its own.
-            "fi" | "fe" => {
-                self.files.read(value, builder)?;
-            }
+            "fi" | "fe" => self.line_file = self.files.read(value, builder)?.name,
             "fn" => {
                 let named = self.functions.read(value, builder)?;
                 let frame = builder.frame(Frame {
@@ -195,6 +226,7 @@ impl Reader {
                     self.defined.entry(number).or_insert(frame);
                 }
                 self.function = Some(frame);
+                self.line_file = self.file;
             }
             "cob" => self.called_object = Some(self.objects.read(value, builder)?.name),
             "cfi" | "cfl" => self.called_file = Some(self.files.read(value, builder)?.name),
@@ -221,7 +253,7 @@ impl Reader {
 
     /// A line of positions and costs.
     fn cost(&mut self, line: &str) -> Result<(), String> {
-        let position = self.positions.unwrap_or(1);
+        let position = self.positions.unwrap_or(1) + self.column;
         let cost = match line.split_whitespace().nth(position) {
             None => 0.0,
             Some(cost) => number(cost).ok_or("a cost is not a number")?,
@@ -236,6 +268,12 @@ impl Reader {
                 0.0
             });
             *total += cost;
+            if self.line_file != self.builder.file_of(function) {
+                *self
+                    .other_files
+                    .entry((function, self.line_file))
+                    .or_default() += cost;
+            }
             return Ok(());
         };
         let (callee, frame) = self.called.ok_or("a call of no function")?;
@@ -250,6 +288,25 @@ impl Reader {
         Ok(())
     }
 
+    /// Gives functions that seem to lie in a library's header the file of the program that most of
+    /// their cost lies in.
+    fn correct_files(&mut self) {
+        let others = std::mem::take(&mut self.other_files);
+        let mut others: Vec<((FrameId, NameId), f64)> = others.into_iter().collect();
+        others.sort_by(|a, b| (b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0)));
+        let mut corrected = HashSet::new();
+        for ((frame, file), _) in others {
+            let of_library = |file| is_of_library(self.builder.text(file));
+            if of_library(self.builder.file_of(frame))
+                && !of_library(file)
+                && file != NameId::EMPTY
+                && corrected.insert(frame)
+            {
+                self.builder.set_file(frame, file);
+            }
+        }
+    }
+
     fn finish(mut self, text: &str) -> Result<Profile, ReadProfileError> {
         let sum: f64 = self
             .order
@@ -261,6 +318,7 @@ impl Reader {
         if !is_whole || (needs_end && !self.ended) {
             return Err(cut_short(FORMAT, text));
         }
+        self.correct_files();
         let thread = self.builder.thread("");
         for frame in std::mem::take(&mut self.order) {
             let stack = self.builder.stack(Stacks::ROOT, frame);
@@ -289,6 +347,20 @@ impl Reader {
             "let the program run to its end below valgrind, or dump with callgrind_control -d",
         )
     }
+}
+
+/// A file that is a library's by its path: a header of C++, or a source of Rust's library or of a
+/// package.
+fn is_of_library(file: &str) -> bool {
+    let folders = ["bits/", "ext/", "debug/", "tr1/", "sysdeps/"];
+    let is_relative = folders.iter().any(|folder| file.starts_with(folder));
+    is_relative
+        || ["/usr/include/", "/usr/local/include/", "/include/c++/", "/lib/gcc/", "/rustc/"]
+            .iter()
+            .any(|folder| file.contains(folder))
+        || Owner::of("", "", file).is_some()
+        // The standard headers have no suffix.
+        || (!file.is_empty() && !file.contains(['.', '<']))
 }
 
 /// A count, which may be written in hexadecimal.

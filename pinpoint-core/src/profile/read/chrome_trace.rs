@@ -13,7 +13,8 @@
 //! other events count the names of threads, the pages that were opened, the spans of
 //! `performance.measure` and `console.time`, and what was done while a sample was taken. Described in "Trace Event Format" (Google).
 //! Functions are named as their source maps have it, where the trace carries these
-//! (`script_maps.rs`). Checked with Chromium 156.
+//! (`script_maps.rs`). Without any samples, the times of the events count (`event_times.rs`).
+//! Checked with Chromium 156.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,12 +23,15 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::cpuprofile::CpuProfile;
+use super::event_times::EventTimes;
 use super::open_events::OpenEvents;
 use super::script_maps::ScriptMaps;
 use super::trace_events::{Event, walk};
 use super::v8::{Node, Samples, times};
 use crate::profile::builder::Builder;
-use crate::profile::{Category, Profile, ProfileFormat, ProfileUnit, ReadProfileError};
+use crate::profile::{
+    Category, Profile, ProfileFormat, ProfileUnit, ProfileWarning, ReadProfileError,
+};
 
 const FORMAT: ProfileFormat = ProfileFormat::ChromeTrace;
 
@@ -38,9 +42,10 @@ pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> 
     reader.finish()
 }
 
+/// The arguments of an event. Some events of some programs have none where others have data.
 #[derive(Deserialize)]
 pub(in crate::profile) struct Data<T> {
-    pub(in crate::profile) data: T,
+    pub(in crate::profile) data: Option<T>,
 }
 
 #[derive(Deserialize)]
@@ -86,6 +91,9 @@ struct Reader<'a> {
     /// Spans that have begun, by process, id and name.
     begun: BTreeMap<SpanKey<'a>, Vec<f64>>,
     events: BTreeMap<(&'a str, &'a str), OpenEvents>,
+    /// What counts where there are no samples.
+    times: EventTimes<'a>,
+    lacks_data: bool,
     maps: ScriptMaps<'a>,
 }
 
@@ -107,22 +115,31 @@ impl<'a> Reader<'a> {
         match (&*event.name, &*event.ph) {
             ("Profile", "P") => {
                 let started: Data<Started> = event.arguments()?;
+                let start = started.data.and_then(|started| started.start_time);
                 let profile = self.profiles.entry(event.key()).or_default();
                 profile.thread = Some(event.thread());
-                profile.start = started.data.start_time.or(event.ts);
+                profile.start = start.or(event.ts);
             }
             ("ProfileChunk", "P") => {
                 let chunk: Data<Chunk> = event.arguments()?;
+                let Some(chunk) = chunk.data else {
+                    self.without_data(index, &event);
+                    return Ok(());
+                };
                 let profile = self.profiles.entry(event.key()).or_default();
                 if profile.chunks.is_empty() {
                     profile.pointer = format!("/traceEvents/{index}");
                 }
-                profile.chunks.push((event.ts.unwrap_or(0.0), chunk.data));
+                profile.chunks.push((event.ts.unwrap_or(0.0), chunk));
             }
             ("CpuProfile", _) => {
                 let whole: Data<Whole> = event.arguments()?;
+                let Some(whole) = whole.data else {
+                    self.without_data(index, &event);
+                    return Ok(());
+                };
                 let pointer = format!("/traceEvents/{index}");
-                let samples = whole.data.cpu_profile.samples(FORMAT, pointer);
+                let samples = whole.cpu_profile.samples(FORMAT, pointer);
                 self.whole.push((event.thread(), samples));
             }
             ("thread_name", "M") => {
@@ -133,14 +150,32 @@ impl<'a> Reader<'a> {
             ("TracingStartedInBrowser" | "FrameCommittedInBrowser" | "CommitLoad", _) => {
                 // A trace without pages is one, too: what is odd in them is passed over.
                 let opened: Option<Data<Opened>> = event.arguments().ok();
-                opened.into_iter().for_each(|it| self.opened(&it.data));
+                let opened = opened.and_then(|it| it.data);
+                opened.into_iter().for_each(|it| self.opened(&it));
             }
             _ if is_timing(&event.cat) => self.timing(event),
-            (name, "X") if Category::of_event(name) == Category::Other => {}
-            (_, "X" | "B" | "E") => self.events.entry(event.thread()).or_default().add(&event),
+            (_, "X" | "B" | "E") => {
+                if self.profiles.is_empty() && self.whole.is_empty() {
+                    self.times.add(&event);
+                }
+                let is_whole = event.ph == "X";
+                if !(is_whole && Category::of_event(&event.name) == Category::Other) {
+                    self.events.entry(event.thread()).or_default().add(&event);
+                }
+            }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Passes over an event. Of several, one warning says enough.
+    fn without_data(&mut self, index: usize, event: &Event) {
+        if !std::mem::replace(&mut self.lacks_data, true) {
+            self.builder.warn(ProfileWarning::NoData {
+                event: index,
+                name: event.name.to_string(),
+            });
+        }
     }
 
     fn opened(&mut self, opened: &Opened) {
@@ -173,6 +208,11 @@ impl<'a> Reader<'a> {
     }
 
     fn finish(mut self) -> Result<Profile, ReadProfileError> {
+        let has_samples = !(self.profiles.is_empty() && self.whole.is_empty());
+        let times = std::mem::take(&mut self.times);
+        if !has_samples && times.weigh(&self.threads, &mut self.builder) {
+            self.builder.warn(ProfileWarning::EventsOnly);
+        }
         for profile in std::mem::take(&mut self.profiles).into_values() {
             let thread = profile.thread;
             let samples = profile.samples();

@@ -3,6 +3,7 @@
 pub(super) mod callgrind;
 pub(super) mod chrome_trace;
 pub(super) mod cpuprofile;
+mod event_times;
 pub(super) mod firefox;
 pub(super) mod folded;
 pub(super) mod json;

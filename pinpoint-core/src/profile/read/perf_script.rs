@@ -8,14 +8,19 @@
 //!
 //! A line for each event, its stack below it, the leaf first, and an empty line. An event
 //! counts with its period: of the clocks, nanoseconds; of `cycles` and the like, events.
-//! Where the text has no periods, each sample counts one. Checked with perf 6.1.
+//! Where the text has no periods, each sample counts one; it may have no times either. Of several
+//! events, one is to be asked for. Checked with perf 6.1.
 
-use hashbrown::HashMap;
+use std::collections::BTreeSet;
+
+use hashbrown::{HashMap, HashSet};
 
 use super::{cut_short, misshapen};
 use crate::profile::builder::Builder;
+use crate::profile::symbol::without_offset;
 use crate::profile::{
-    Frame, FrameId, Profile, ProfileFormat, ProfileUnit, ReadProfileError, Stacks, ThreadId,
+    Frame, FrameId, Profile, ProfileFormat, ProfileUnit, ProfileWarning, ReadProfileError, Stacks,
+    ThreadId,
 };
 use crate::results::Place;
 
@@ -24,7 +29,15 @@ const FORMAT: ProfileFormat = ProfileFormat::PerfScript;
 /// The first line that is no comment begins an event.
 pub(in crate::profile) fn recognise(beginning: &str) -> bool {
     let mut lines = beginning.lines().filter(|line| !is_skipped(line));
-    lines.next().is_some_and(|line| header(line).is_some())
+    let Some(first) = lines.next() else {
+        return false;
+    };
+    match (header(first), lines.next()) {
+        (Some(header), _) if header.seconds.is_some() => true,
+        // Without a time, only the stack below it shows what it is.
+        (Some(_), Some(second)) => is_of_stack(second) && is_frame(second.trim()),
+        _ => false,
+    }
 }
 
 fn is_skipped(line: &str) -> bool {
@@ -35,7 +48,7 @@ fn is_skipped(line: &str) -> bool {
 struct Header<'a> {
     /// Command and thread, as they stand there.
     thread: &'a str,
-    seconds: f64,
+    seconds: Option<f64>,
     period: Option<f64>,
     event: &'a str,
     /// Without call graphs, the only function stands in the same line.
@@ -43,7 +56,9 @@ struct Header<'a> {
 }
 
 fn header(line: &str) -> Option<Header<'_>> {
-    let (before, time, after) = time(line)?;
+    let Some((before, time, after)) = time(line) else {
+        return header_without_time(line);
+    };
     // A processor in brackets is no part of the thread.
     let thread = match before.trim_end().rsplit_once(" [") {
         Some((thread, processor)) if processor.ends_with(']') => thread,
@@ -60,10 +75,56 @@ fn header(line: &str) -> Option<Header<'_>> {
     };
     Some(Header {
         thread: thread.trim(),
-        seconds: time,
+        seconds: Some(time),
         period,
         event: event.strip_suffix(':')?,
         rest: rest.trim(),
+    })
+}
+
+/// `words 20330/20330  2004008 cpu-clock:`, which ends with the event.
+fn header_without_time(line: &str) -> Option<Header<'_>> {
+    let (before, event) = line
+        .trim_end()
+        .strip_suffix(':')?
+        .rsplit_once(char::is_whitespace)?;
+    let is_number = |word: &str, signs: &str| {
+        word.starts_with(|sign: char| sign.is_ascii_digit())
+            && word
+                .chars()
+                .all(|sign| sign.is_ascii_digit() || signs.contains(sign))
+    };
+    let mut before = before.trim_end();
+    let (mut period, mut thread) = (None, before);
+    // A processor in brackets is no part of the thread.
+    let word = |text: &str| {
+        text.rsplit_once(char::is_whitespace)
+            .map(|(a, b)| (a.len(), b.len()))
+    };
+    let (rest, last) =
+        word(before).map(|(at, length)| (&before[..at], &before[before.len() - length..]))?;
+    let previous = rest
+        .trim_end()
+        .rsplit_once(char::is_whitespace)
+        .map(|(_, word)| word);
+    let is_thread = |word: &str| is_number(word, "/") || word.starts_with('[');
+    if is_number(last, "") && previous.is_some_and(is_thread) {
+        period = last.parse().ok();
+        before = rest.trim_end();
+        thread = before;
+    }
+    if let Some((rest, processor)) = thread.rsplit_once(" [")
+        && processor.ends_with(']')
+    {
+        thread = rest.trim_end();
+    }
+    let (_, id) = thread.rsplit_once(char::is_whitespace)?;
+    (is_number(id, "/") && !event.is_empty()).then(|| Header {
+        thread: thread.trim(),
+        seconds: None,
+        period,
+        event,
+        rest: "",
     })
 }
 
@@ -97,25 +158,49 @@ fn event_name(event: &str) -> &str {
     }
 }
 
-pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> {
-    let mut reader = Reader::default();
+pub(in crate::profile) fn read(
+    text: &str,
+    event: Option<&str>,
+) -> Result<Profile, ReadProfileError> {
+    let mut reader = Reader {
+        wanted: event,
+        ..Reader::default()
+    };
     for (index, line) in text.lines().enumerate() {
         if line.is_empty() {
             reader.end();
         } else if reader.event.is_some() && is_of_stack(line) {
             reader.in_stack = true;
             reader.stack_line(line, index)?;
+        } else if reader.passes_over && is_of_stack(line) {
+            reader.in_stack = true;
         } else if !is_skipped(line) {
             reader.end();
             reader.begin(line, index)?;
         }
     }
-    // perf ends every line, and every stack with an empty one: without its end, the last function
-    // or its stack is not whole.
-    if !text.ends_with('\n') || reader.in_stack {
+    // perf ends every line, and every stack with an empty one, which an editor may take away. A
+    // function without its module is not whole, nor a stack that begins where no other does.
+    let is_whole = |line: &str| line.strip_suffix(')').and_then(split_module).is_some();
+    if !text.ends_with('\n') && !text.lines().next_back().is_some_and(is_whole) {
         return Err(cut_short(FORMAT, text));
     }
+    if reader.in_stack {
+        let last = reader.stack.last();
+        let begins = last.is_none_or(|line| reader.outermost.contains(line));
+        if !begins && !reader.outermost.is_empty() {
+            return Err(cut_short(FORMAT, text));
+        }
+        reader.builder.warn(ProfileWarning::NoEnd);
+    }
     reader.end();
+    if let Some(event) = event.filter(|_| reader.unit.is_none() && !reader.others.is_empty()) {
+        return Err(ReadProfileError::NoEvent {
+            format: FORMAT,
+            event: event.to_owned(),
+            events: reader.others.iter().map(|it| (*it).to_owned()).collect(),
+        });
+    }
     let unit = match reader.unit {
         Some((_, unit)) => unit,
         None => ProfileUnit::Samples,
@@ -139,20 +224,28 @@ struct Reader<'a> {
     threads: HashMap<&'a str, ThreadId>,
     frames: HashMap<&'a str, FrameId>,
     unit: Option<(&'a str, ProfileUnit)>,
+    /// The event that counts, where one is asked for.
+    wanted: Option<&'a str>,
+    /// Events that do not count.
+    others: BTreeSet<&'a str>,
+    /// The stack of an event that does not count follows.
+    passes_over: bool,
     event: Option<Event>,
     /// The event's stack stands below it, and has not ended.
     in_stack: bool,
     /// Of the event, the leaf first.
     stack: Vec<Line<'a>>,
+    /// What stacks begin with.
+    outermost: HashSet<Line<'a>>,
 }
 
 struct Event {
     thread: ThreadId,
     weight: f64,
-    nanoseconds: f64,
+    nanoseconds: Option<f64>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Line<'a> {
     Frame(FrameId),
     /// The name of a function that is inlined into the one after it.
@@ -173,6 +266,14 @@ impl<'a> Reader<'a> {
             ));
         }
         let event = event_name(header.event);
+        if self
+            .wanted
+            .is_some_and(|wanted| wanted != event && wanted != header.event)
+        {
+            self.passes_over = true;
+            self.others.insert(event);
+            return Ok(());
+        }
         let unit = match event {
             _ if header.period.is_none() => ProfileUnit::Samples,
             "cpu-clock" | "task-clock" => ProfileUnit::Nanoseconds,
@@ -202,7 +303,7 @@ impl<'a> Reader<'a> {
         self.event = Some(Event {
             thread,
             weight: header.period.unwrap_or(1.0),
-            nanoseconds: header.seconds * 1e9,
+            nanoseconds: header.seconds.map(|seconds| seconds * 1e9),
         });
         if !header.rest.is_empty() && is_frame(header.rest) {
             self.stack_line(header.rest, index)?;
@@ -230,17 +331,14 @@ impl<'a> Reader<'a> {
             return Err(misshapen(FORMAT, index, 1, "no function of a stack"));
         }
         if let Some(name) = function.strip_suffix(" (inlined)") {
-            self.stack.push(Line::Inlined(name));
+            self.stack.push(Line::Inlined(without_offset(name)));
             return Ok(());
         }
         let (symbol, module) = match function.strip_suffix(')').and_then(split_module) {
             Some(parts) => parts,
             None => (function, ""),
         };
-        let symbol = match symbol.rsplit_once("+0x") {
-            Some((name, offset)) if offset.bytes().all(|b| b.is_ascii_hexdigit()) => name,
-            _ => symbol,
-        };
+        let symbol = without_offset(symbol);
         let known = |name: &'a str| if name == "[unknown]" { "" } else { name };
         let frame = Frame {
             name: self.builder.name(known(symbol)),
@@ -256,9 +354,11 @@ impl<'a> Reader<'a> {
     /// The event and its stack are whole.
     fn end(&mut self) {
         self.in_stack = false;
+        self.passes_over = false;
         let Some(event) = self.event.take() else {
             return;
         };
+        self.outermost.extend(self.stack.last());
         let mut stack = Stacks::ROOT;
         let mut module = crate::profile::NameId::EMPTY;
         for line in std::mem::take(&mut self.stack).into_iter().rev() {
@@ -278,8 +378,13 @@ impl<'a> Reader<'a> {
             };
             stack = self.builder.stack(stack, frame);
         }
-        self.builder
-            .sample_at(stack, event.thread, event.weight, event.nanoseconds);
+        match event.nanoseconds {
+            Some(time) => {
+                self.builder
+                    .sample_at(stack, event.thread, event.weight, time);
+            }
+            None => self.builder.sample(stack, event.thread, event.weight),
+        }
     }
 }
 

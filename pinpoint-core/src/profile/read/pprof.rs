@@ -3,7 +3,8 @@
 //! Protobuf, mostly compressed (see `proto/perftools/profiles/profile.proto`): samples of
 //! locations, locations of functions, all strings in a table. The tables stand after the
 //! samples, so the message is walked twice, field by field. Of several values of a sample
-//! the one counts that the profile names, or the last one, as `go tool pprof` has it.
+//! the one counts that is asked for, or that the profile names, or the last one, as `go tool pprof` has
+//! it.
 //! Checked with Go 1.26.
 
 use hashbrown::HashMap;
@@ -63,7 +64,10 @@ const FIRST_FIELDS: usize = 8;
 /// The greatest number of a field that a profile has.
 const MOST_FIELD: u32 = 16;
 
-pub(in crate::profile) fn read(content: &[u8]) -> Result<Profile, ReadProfileError> {
+pub(in crate::profile) fn read(
+    content: &[u8],
+    event: Option<&str>,
+) -> Result<Profile, ReadProfileError> {
     let tables = Tables::read(content)?;
     let mut reader = Reader {
         builder: Builder::default(),
@@ -71,7 +75,7 @@ pub(in crate::profile) fn read(content: &[u8]) -> Result<Profile, ReadProfileErr
         tables: &tables,
     };
     reader.locate()?;
-    let (value, unit, factor) = tables.value()?;
+    let (value, unit, factor) = tables.value(event)?;
     let thread = reader.builder.thread("");
     let mut types = 0;
     for entry in fields(content) {
@@ -273,15 +277,28 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// Which value of a sample counts, and its unit.
-    fn value(&self) -> Result<(usize, ProfileUnit, f64), ReadProfileError> {
+    /// Which value of a sample counts, and its unit: that of the event asked for, by its type.
+    fn value(&self, event: Option<&str>) -> Result<(usize, ProfileUnit, f64), ReadProfileError> {
         let Some(last) = self.types.len().checked_sub(1) else {
             return Err(self.fault("it does not say what its values count".into()));
         };
         let wanted = |kind: &proto::ValueType| {
             self.default_type != 0 && u64::try_from(kind.r#type) == Ok(self.default_type)
         };
-        let value = self.types.iter().position(wanted).unwrap_or(last);
+        let value = match event {
+            None => self.types.iter().position(wanted).unwrap_or(last),
+            Some(event) => {
+                let names = self.types.iter().map(|kind| self.string(kind.r#type));
+                let names: Vec<&str> = names.collect::<Result<_, _>>()?;
+                let missing = || ReadProfileError::NoEvent {
+                    format: FORMAT,
+                    event: event.to_owned(),
+                    events: names.iter().map(|name| (*name).to_owned()).collect(),
+                };
+                let asked = names.iter().position(|name| *name == event);
+                asked.ok_or_else(missing)?
+            }
+        };
         let kind = self.types.get(value).copied().unwrap_or_default();
         let (name, unit) = (self.string(kind.r#type)?, self.string(kind.unit)?);
         let unit = match unit {

@@ -153,21 +153,27 @@ impl<'a> Reader<'a> {
                 profile.thread = Some(thread);
                 // Of the trace's own clock, which the start in the arguments need not be.
                 profile.start = event.ts;
-                profile.source = origin.data.source;
+                profile.source = origin.data.unwrap_or_default().source;
             }
             ("ProfileChunk", "P") => {
                 let chunk: Data<Chunk> = event.arguments()?;
-                let profile = self.profile(&event, index);
-                profile.chunks.push((event.ts.unwrap_or(0.0), chunk.data));
+                // Reading the profile warns of one without data.
+                if let Some(chunk) = chunk.data {
+                    let profile = self.profile(&event, index);
+                    profile.chunks.push((event.ts.unwrap_or(0.0), chunk));
+                }
             }
             ("CpuProfile", _) => {
                 let thread = thread_of(&event)?;
                 let whole: Data<Whole> = event.arguments()?;
+                let Some(whole) = whole.data else {
+                    return Ok(());
+                };
                 let profile = self.profile(&event, index);
                 profile.thread = Some(thread);
-                profile.start = Some(whole.data.cpu_profile.start_time);
+                profile.start = Some(whole.cpu_profile.start_time);
                 let chunk = Chunk {
-                    cpu_profile: whole.data.cpu_profile,
+                    cpu_profile: whole.cpu_profile,
                     time_deltas: Vec::new(),
                 };
                 profile.chunks.push((0.0, chunk));

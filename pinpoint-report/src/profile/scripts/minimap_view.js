@@ -47,7 +47,7 @@ export function minimapView(canvas, charts, windows, selected) {
     const context = prepare(canvas, width, 2 * HEIGHT);
     charts.forEach((_, side) => {
       const reach = windows.minimap(side);
-      context.drawImage(bars(side, Math.max(1, width), side === 0 ? ink["tone-3"] : ink.tone3), 0, side * HEIGHT);
+      context.drawImage(bars(side, Math.max(1, width), ink.many), 0, side * HEIGHT);
       const seen = windows.timeline(side);
       const across = (moment) => (moment - reach.min) * width / length(reach);
       context.fillStyle = ink.paper;
