@@ -9,7 +9,7 @@ use pinpoint_core::{
 use pinpoint_report::quantity::{change, count, duration, level, p_value, quantity};
 use pinpoint_report::text::plain;
 use pinpoint_report::words::{
-    self, alternatives, constant, detour, effect, further, how_lost, line, line_of, only_failures,
+    self, alternatives, detour, effect, further, how_lost, line, line_of, only_failures,
     other_change, reason, short, size, why,
 };
 
@@ -56,9 +56,6 @@ fn write(text: &mut Text, document: &BisectionResult, display: &Display) -> std:
         for skip in &document.skipped {
             writeln!(text, "  {}: {}", line(&skip.commit), reason(&skip.reason))?;
         }
-    }
-    if let Some(constant) = constant(document) {
-        writeln!(text, "\n{FOUND}note{FOUND:#}: {constant}")?;
     }
     write_warnings(text, &document.warnings)?;
     write_metric(text, document.metric.as_ref())?;
@@ -116,10 +113,12 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
     match document.status {
         Status::CulpritFound => Ok(()),
         Status::NoRegression => {
-            let better = (document.comparisons.iter().any(is_improvement))
-                || (document.posterior.as_ref())
-                    .is_some_and(|posterior| posterior.better > posterior.no_change / 2.0);
             let other = (document.posterior.as_ref()).and_then(|it| it.other_change.as_ref());
+            let better = (document.comparisons.iter().any(is_improvement))
+                || other.is_some_and(|other| other.is_better);
+            // Likely, but its size does not show.
+            let perhaps_better = (document.posterior.as_ref())
+                .is_some_and(|posterior| posterior.better > posterior.no_change / 2.0);
             let is_smaller = other.is_some_and(|other| !other.is_better);
             let what = if !document.unmeasured.is_empty() {
                 only_failures(document)
@@ -129,6 +128,8 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
                 "changed for the better only"
             } else if is_smaller {
                 "no change as large as those looked for"
+            } else if perhaps_better {
+                "no change for the worse was found"
             } else {
                 "no difference was found"
             };
@@ -139,7 +140,12 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
                     write_largest_change(text, largest, document.unit.as_deref())?;
                 }
                 if let Some(other) = &posterior.other_change {
-                    writeln!(text, "  {}", other_change(document, other))?;
+                    let option = match other.is_better {
+                        true => "--direction unknown",
+                        false => "a smaller --magnitude",
+                    };
+                    let what = other_change(document, other);
+                    writeln!(text, "  {what}; {option} finds its commit")?;
                 }
             }
             match document.comparisons.last() {

@@ -351,9 +351,6 @@ impl Bisection {
             unchanged: self.strategy.get().unchanged(),
             skipped,
             unmeasured,
-            constant: (self.spec.version >= 5)
-                .then(|| constant(&self.state))
-                .flatten(),
             runs: self.state.runs(),
             builds: self.state.builds(),
         }
@@ -450,16 +447,6 @@ impl Machine for Bisection {
     fn limits(&self) -> &Limits {
         &self.spec.limits
     }
-}
-
-/// The value of every run, where there are several and all are the same.
-fn constant(state: &SearchState) -> Option<f64> {
-    let mut values = (state.commits())
-        .flat_map(|(_, measured)| measured.each_run())
-        .flat_map(|run| run.values.iter().copied());
-    let first = values.next()?;
-    let second = values.next()?;
-    (second == first && values.all(|value| value == first)).then_some(first)
 }
 
 fn of_the_first(end: &Unmeasured) -> String {

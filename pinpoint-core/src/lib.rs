@@ -180,8 +180,7 @@ pub use machine::{Charts, Machine, MachineError};
 pub use metric::{ChartChoice, Measure, Metric, MetricSource, NoMetric, OtherUnit, metric_of};
 pub use outcome::{
     CommonFailure, Comparison, Culprit, Effect, EffectOf, LargestChange, OUTCOME_VERSION,
-    OtherChange, Outcome,
-    Posterior, Skipped, Span, Status, Stopped, Unchanged, Unmeasured,
+    OtherChange, Outcome, Posterior, Skipped, Span, Status, Stopped, Unchanged, Unmeasured,
 };
 pub use pairwise::{
     ChartComparison, PAIRWISE_OUTCOME_VERSION, PAIRWISE_SPEC_VERSION, Pairwise, PairwiseOutcome,

@@ -49,9 +49,6 @@ pub struct Outcome {
     /// found: failures were compared then, and values were not.
     #[serde(default)]
     pub unmeasured: Vec<Unmeasured>,
-    /// The value of every run, where all are the same: the metric never changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub constant: Option<f64>,
     /// Runs that were made, failed ones included.
     pub runs: u64,
     /// Commits that were built.

@@ -454,7 +454,6 @@ fn check(histories: std::ops::Range<u64>, apart: bool, conflicts: bool) -> [usiz
             }
         }
     }
-    println!("named {named}, among others {among}, wrong {}", wrong.len());
     assert!(wrong.is_empty(), "{wrong:#?}");
     [named, among]
 }

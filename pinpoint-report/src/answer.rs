@@ -9,9 +9,7 @@ use super::foreign::Foreign;
 use super::model::Report;
 use super::search::commit_name;
 use crate::quantity::{count, level, probability, quantity};
-use crate::words::{
-    constant, detour, further, only_failures, other_change, short, size, undecided, why,
-};
+use crate::words::{detour, further, only_failures, other_change, short, size, undecided, why};
 use pinpoint_core::job::JobResult;
 use pinpoint_core::job::PairwiseResult;
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
@@ -133,9 +131,12 @@ fn of_search(document: &BisectionResult) -> Answer {
                     }
                     @if let Some(other) = &posterior.other_change {
                         "; " (Foreign(&other_change(document, other)))
+                        @match other.is_better {
+                            true => "; a search with an unknown direction finds its commit",
+                            false => "; a search with a smaller magnitude finds its commit",
+                        }
                     }
                 }
-                @if let Some(constant) = constant(document) { "; " (Foreign(&constant)) }
                 "."
             },
         ),

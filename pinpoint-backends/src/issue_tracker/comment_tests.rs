@@ -67,7 +67,6 @@ fn result(culprits: Vec<NamedCulprit>) -> BisectionResult {
         culprits,
         candidates: Vec::new(),
         posterior: None,
-        constant: None,
         runs: 0,
         builds: 0,
         comparisons: Vec::new(),
@@ -110,7 +109,7 @@ Culprits:
 
 * {CHROMIUM}/+/{} {V8}/+/{}
   * Roll \*v8\* to \<next\> \# 1
-  * Median 100 ms before, 112.2 ms since: +12.5 ms, +12.5 % (95 % interval +10.1 to +14.88 ms).
+  * Median 100 ms before, 112.2 ms since; estimated change +12.5 ms, +12.5 % (95 % interval +10.1 to +14.88 ms).
   * It is the culprit with a probability of 98.5 %.
 * {CHROMIUM}/+/{}
   * Roll \*v8\* to \<next\> \# 1

@@ -236,7 +236,12 @@ mod tests {
     fn names(watch: &mut CheckoutWatch, root: &Path) -> Vec<String> {
         let opened = watch.opened().into_iter();
         opened
-            .map(|file| file.strip_prefix(root).unwrap().display().to_string())
+            .map(|file| {
+                file.strip_prefix(root)
+                    .expect("inside")
+                    .display()
+                    .to_string()
+            })
             .collect()
     }
 

@@ -83,18 +83,19 @@ pub(super) fn lacks(
                     ),
                 ));
             }
-        } else if !files.is_empty() && is_set(users.git(), &filter) {
-            if !is_set(repository::git(tree), &filter) {
-                remarks.push((
-                    Remark::Filter,
-                    format!(
-                        "the filter `{filter}` of your repository's own configuration is not \
-                         applied in work trees, so that files are as they are stored: {}; set it \
-                         in your global configuration, or have the build command apply it",
-                        names(&files)
-                    ),
-                ));
-            }
+        } else if !files.is_empty()
+            && is_set(users.git(), &filter)
+            && !is_set(repository::git(tree), &filter)
+        {
+            remarks.push((
+                Remark::Filter,
+                format!(
+                    "the filter `{filter}` of your repository's own configuration is not \
+                     applied in work trees, so that files are as they are stored: {}; set it \
+                     in your global configuration, or have the build command apply it",
+                    names(&files)
+                ),
+            ));
         }
     }
     Ok(remarks)

@@ -459,14 +459,14 @@ impl Runner {
         if surroundings.judge(&opened).is_ok() {
             return Ok(());
         }
-        let (purpose, format) = (Purpose::FindMetric, &Format::Time);
+        let (purpose, outputs) = (Purpose::FindMetric, Outputs::None);
         // Python may have made directories for what it compiled, which it reads from now on.
         let anew = Arc::clone(surroundings);
         let Some(mut watch) = blocking((), move || Ok(anew.watch())).await? else {
             return Ok(());
         };
         let again = (self.benchmark)
-            .execute(good, purpose, format, holds, processes)
+            .execute(good, purpose, outputs, holds, processes)
             .await?;
         if again.is_err() {
             return Ok(());

@@ -208,9 +208,13 @@ async fn read_again(
     let answer = match is_as_made {
         true => made_or_kept(storage, job, &explains, display).await?,
         false => {
-            let window = wanted.window.map(|it| it.to_string());
-            let names = (wanted.same, wanted.map);
-            made_again(storage, job, &explains, names, window, display).await?
+            let given = Explained {
+                same: wanted.same,
+                map: wanted.map,
+                window: wanted.window.map(|it| it.to_string()),
+                ..explains.clone()
+            };
+            made_again(storage, job, &explains, given, display).await?
         }
     };
     answer.print(written, display)

@@ -44,7 +44,13 @@ pub(super) async fn made_or_kept(
     if let Some(answer) = kept::read(&directory)? {
         return Ok(answer);
     }
-    let answer = made_again(storage, job, explains, Default::default(), None, display).await?;
+    let given = Explained {
+        same: Vec::new(),
+        map: Vec::new(),
+        window: None,
+        ..explains.clone()
+    };
+    let answer = made_again(storage, job, explains, given, display).await?;
     keep(storage, job, &answer);
     Ok(answer)
 }
@@ -58,22 +64,15 @@ pub(super) fn keep(storage: &Storage, job: &Job, answer: &Answer) {
     }
 }
 
-/// The answer with these options. Where one is not given, that with which the job was made
-/// counts, if the profiles fit it.
+/// The answer with the options of `given`. Where one is not given, that with which the job was
+/// made counts, if the profiles fit it.
 pub(super) async fn made_again(
     storage: &Storage,
     job: &Job,
     explains: &Explained,
-    (same, map): (Vec<(String, String)>, Vec<(String, String)>),
-    window: Option<String>,
+    given: Explained,
     display: &Display,
 ) -> Result<Answer, CliError> {
-    let given = Explained {
-        same,
-        map,
-        window,
-        ..explains.clone()
-    };
     let mut asked = given.clone();
     if asked.same.is_empty() {
         asked.same.clone_from(&explains.same);

@@ -277,7 +277,6 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
             "cut",
             "{\"results\": [{\"command\": \"a\", \"times\": [1, 2",
         ),
-        ("negative", "a: -1 ms\n"),
     ]);
     let criterion = results("criterion");
     for (arguments, reason) in [
@@ -316,10 +315,6 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
         ),
         (&["ms", "ms", "--aggregate", "average"], "ignore-first:N,"),
         (&["ms", "ms", "--confidence", "1"], "`confidence` is 1"),
-        (
-            &["negative", "negative", "--paired"],
-            "must not be negative",
-        ),
         (&["ms"], "TREATMENT FILE"),
     ] {
         let finished = files.compare(arguments, 2);

@@ -131,7 +131,7 @@ fn a_culprit_is_explained_at_once_and_later() {
     // It is a job like others.
     let id = job["job_id"].as_str().unwrap();
     let shown = world.pinpoint(&["jobs", "show", id]).ends_with(0);
-    shown.says("1 function").says("hash").says("in the diff");
+    shown.says("of it in hash").says("in the diff");
     // Its profiles are read again, with other options.
     let again = document(&world, id, &["--same", "parse=parse"]);
     assert_eq!(again["functions"], answer["functions"]);
@@ -141,7 +141,7 @@ fn a_culprit_is_explained_at_once_and_later() {
     world.pinpoint(&["clean"]).ends_with(0);
     for command in [["jobs", "show"], ["jobs", "wait"], ["jobs", "resume"]] {
         let shown = world.pinpoint(&[&command[..], &[id]].concat()).ends_with(0);
-        shown.says("1 function").says("hash").says("in the diff");
+        shown.says("of it in hash").says("in the diff");
     }
     assert_eq!(document(&world, id, &[])["functions"], answer["functions"]);
     let both = world.pinpoint(&["jobs", "wait", id, id, "--output", "json"]);

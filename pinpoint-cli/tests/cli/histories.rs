@@ -104,7 +104,7 @@ fn a_history_that_was_brought_in_as_a_second_parent() {
 fn release(slow: usize) -> World {
     let value = |place: usize, value: &'static str, file: &'static str| match place == slow {
         true => [("value", value)],
-        false => [(file, if place % 2 == 0 { "a" } else { "b" })],
+        false => [(file, if place.is_multiple_of(2) { "a" } else { "b" })],
     };
     let first = [("value", if slow <= 4 { "2" } else { "1" })];
     with(

@@ -25,6 +25,11 @@ impl LogSum {
         }
     }
 
+    /// Is a number of this logarithm lost in the rounding of the sum?
+    pub(crate) fn is_beyond(self, log: f64) -> bool {
+        log < self.largest - 40.0
+    }
+
     /// The sum's own logarithm.
     pub(crate) fn value(self) -> f64 {
         self.largest + log(self.sum)

@@ -467,18 +467,29 @@ impl<'a> Model<'a> {
         let distinguishes = self.setting.assumptions.distinguishes;
         let range = self.noise.scale * QUARTILES;
         let least = (LEAST_SOUGHT * smallest - NEAR_NOISE[0] * range).max(NEAR_NOISE[1] * smallest);
+        // How likely a step of each size is beforehand to be worth finding.
+        let beforehand = SIZES.map(|(size, _)| {
+            let centre = size * smallest;
+            log(normal_upper_tail((least - centre) / (SIZE_SPREAD * centre)))
+        });
         for (share, fit) in fits {
             let freedom = (count - fit.free as f64).max(1.0);
-            for (size, prior) in SIZES {
+            for ((size, prior), beforehand) in SIZES.into_iter().zip(beforehand) {
                 let prior = log(share * prior);
                 let centre = size * smallest;
                 let spread = SIZE_SPREAD * centre;
                 let [higher, lower] = fit.sized(gap, [centre, -centre], spread, freedom);
                 let [mut rises, mut falls] = [higher, lower].map(|it| prior + it.log_factor);
                 if distinguishes {
-                    let beforehand = log(normal_upper_tail((least - centre) / spread));
-                    rises += log(higher.is_at_least(least)) - beforehand;
-                    falls += log(lower.is_at_most(-least)) - beforehand;
+                    // The logarithm below is never positive, and costs more than all else here.
+                    rises -= beforehand;
+                    if !up.is_beyond(rises) {
+                        rises += log(higher.is_at_least(least));
+                    }
+                    falls -= beforehand;
+                    if !down.is_beyond(falls) {
+                        falls += log(lower.is_at_most(-least));
+                    }
                 }
                 up.add(rises);
                 down.add(falls);

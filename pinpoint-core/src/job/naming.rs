@@ -253,7 +253,6 @@ impl Naming<'_> {
             culprits,
             candidates,
             posterior,
-            constant: outcome.constant,
             runs: outcome.runs,
             builds: outcome.builds,
             comparisons,
@@ -335,7 +334,6 @@ impl Naming<'_> {
             unchanged: Vec::new(),
             skipped: Vec::new(),
             unmeasured: Vec::new(),
-            constant: None,
             runs: 0,
             builds: 0,
         });

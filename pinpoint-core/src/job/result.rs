@@ -14,6 +14,10 @@ pub const RESULT_VERSION: u32 = 1;
 /// The result of a job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a job has one, and a box would stand in the way of taking it apart"
+)]
 pub enum JobResult {
     /// Of a bisection.
     Bisection(BisectionResult),
@@ -56,9 +60,6 @@ pub struct BisectionResult {
     /// The probable places of the next change; absent for the strategy `pinpoint`.
     #[serde(default)]
     pub posterior: Option<Posterior<CombinedCommit>>,
-    /// The value of every run, where all are the same: the metric never changed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub constant: Option<f64>,
     /// Runs that were made.
     pub runs: u64,
     /// Commits that were built.

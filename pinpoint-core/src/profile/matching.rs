@@ -119,7 +119,8 @@ impl<'a> Matches<'_, 'a> {
     }
 
     fn by_map(&mut self, map: &[(String, String)]) {
-        let mut experiment: BTreeMap<(&str, &str, (u32, u32)), Vec<usize>> = BTreeMap::new();
+        // By name, file and position.
+        let mut experiment = BTreeMap::<_, Vec<usize>>::new();
         let all = self.candidates.iter().enumerate();
         for (at, it) in all.clone().filter(|(_, it)| it.sides[1]) {
             let key = (it.name, it.file, it.position);

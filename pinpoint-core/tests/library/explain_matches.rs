@@ -15,7 +15,7 @@ fn runs(run: impl Fn(u32) -> String) -> Vec<Profile> {
 fn perf(module: &str, stacks: &[(&str, u32)]) -> String {
     let mut text = String::new();
     for (at, (stack, cost)) in stacks.iter().enumerate() {
-        let program = module.rsplit('/').next().unwrap();
+        let program = module.rsplit('/').next().expect("rsplit gives one part");
         text += &format!("{program} 1 1.{at:03}: {cost} cycles:\n");
         for name in stack.split(';').rev() {
             text += &format!("\t1 {name}+0x{cost:x} ({module})\n");

@@ -26,7 +26,7 @@ fn perf_text_may_lack_its_last_line_and_times() {
         ":-1 1/0 [000] sched:sched_switch:",
     ] {
         let text = format!("{header} \n\t 2 leaf (/w)\n\t 1 main (/w)\n\n").repeat(3);
-        let profile = Profile::read(text.as_bytes()).expect(&header);
+        let profile = Profile::read(text.as_bytes()).expect(header);
         assert_eq!(by_name(&profile)["leaf"], (3.0, 3.0), "{header}");
         assert!(profile.times.is_empty(), "{header}");
         assert_eq!(

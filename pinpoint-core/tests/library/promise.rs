@@ -4,8 +4,6 @@
 //! `cargo bench -p pinpoint-benches --bench efficiency -- --scenario promise` makes more searches
 //! of each.
 
-#![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
-
 use pinpoint_core::simulation::{Scenario, promise};
 use pinpoint_core::{BisectionSpec, Status};
 

@@ -1,7 +1,5 @@
 //! A commit that fails for itself is no change: it is skipped and named, whatever the search.
 
-#![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
-
 use pinpoint_core::simulation::{Broken, Noise, Scenario, Simulation, Summary, Trial};
 use pinpoint_core::{
     BisectionSpec, CulpritFinderSpec, EffectOf, Machine, Outcome, Position, Status, Strategy,

@@ -1,7 +1,5 @@
 //! Three answers to the magnitude: a change as large, a smaller one, or not decided.
 
-#![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
-
 use pinpoint_core::simulation::{Noise, Plan, Scatter, Scenario, Simulation, Summary};
 use pinpoint_core::{
     BisectionSpec, Direction, Machine, Magnitude, Outcome, Position, Range, Status,
@@ -67,15 +65,13 @@ fn a_change_for_the_better_says_by_how_much() {
 }
 
 #[test]
-fn a_metric_that_never_changes_is_named_after_a_dozen_runs() {
+fn a_metric_that_never_changes_is_decided_after_a_dozen_runs() {
     for percent in [None, Some(5.0)] {
         let outcome = of_values(spec(percent, Direction::Down), 100.0, 0.0, 0.0);
         assert_eq!(outcome.status, Status::NoRegression, "{outcome:?}");
-        assert_eq!(outcome.constant, Some(100.0));
         assert!(outcome.runs <= 12, "{} runs", outcome.runs);
         let changed = of_values(spec(percent, Direction::Down), 100.0, 0.3, 0.0);
         assert_eq!(changed.status, Status::CulpritFound);
-        assert_eq!(changed.constant, None);
         assert!(changed.runs <= 16, "{} runs", changed.runs);
     }
 }

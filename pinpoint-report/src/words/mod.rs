@@ -12,8 +12,8 @@ pub use commits::{line, repository_name, short};
 pub use metric::{metric, metric_facts};
 pub use pairs::{described, failures, line_of, row, undecided};
 pub use search::{
-    alternatives, because, constant, dependency_change, detour, effect, further, how_lost,
-    only_failures, other_change, percent, reason, size, why,
+    alternatives, because, dependency_change, detour, effect, further, how_lost, only_failures,
+    other_change, percent, reason, size, why,
 };
 
 /// The smallest change that 20 runs can find, in a sentence without its period.

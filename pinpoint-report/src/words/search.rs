@@ -54,28 +54,13 @@ pub fn size(largest: &LargestChange, unit: Option<&str>) -> String {
     }
 }
 
-/// The change that shows although none of those looked for was found, and the option that finds
-/// its commit.
+/// The change that shows although none of those looked for was found.
 pub fn other_change(document: &BisectionResult, other: &OtherChange) -> String {
-    let (what, option) = match other.is_better {
-        true => ("a change for the better", "--direction unknown"),
-        false => (
-            "a change smaller than those looked for",
-            "a smaller --magnitude",
-        ),
+    let what = match other.is_better {
+        true => "a change for the better",
+        false => "a change smaller than those looked for",
     };
-    format!(
-        "there is {what}: {}; {option} finds its commit",
-        effect(document, &other.effect)
-    )
-}
-
-/// That every run gave the same value.
-pub fn constant(document: &BisectionResult) -> Option<String> {
-    let value = quantity(document.constant?, document.unit.as_deref());
-    Some(format!(
-        "the metric never changed in any run: it is always {value}"
-    ))
+    format!("there is {what}: {}", effect(document, &other.effect))
 }
 
 /// That the values of the two ends were not compared, as an end has none.

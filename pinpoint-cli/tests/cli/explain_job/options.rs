@@ -50,7 +50,10 @@ fn options_that_do_not_fit_cost_no_second_run() {
         // Nothing is given: the answer goes without those of the job, and stays.
         let first = world.pinpoint(&["jobs", "show", &id]).ends_with(0);
         first.says("parse");
-        let warned = [reason, "leaves out the --same and --window of the job"];
+        let warned = [
+            reason,
+            "leaves out the --same, --map and --window of the job",
+        ];
         assert!(warned.iter().all(|it| first.stderr.contains(it)), "{first}");
         let second = world.paste(command).ends_with(4);
         second.says("parse");
