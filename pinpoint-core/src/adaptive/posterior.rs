@@ -60,9 +60,10 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
     if distinguishes && !any_value {
         evidence.worse = failures::weigh_alike(&runs.tallies, setting.changes);
     }
-    let kinds = match (any_value || distinguishes, any_failure) {
+    let kinds = match (any_value, any_failure) {
         (true, true) => KINDS,
         (true, false) => KINDS_WITHOUT_FAILURE,
+        (false, false) if distinguishes => KINDS_WITHOUT_FAILURE,
         (false, _) => [0.0, 1.0, 0.0],
     };
     // Where all runs of a side fail, nothing shows whether values changed.

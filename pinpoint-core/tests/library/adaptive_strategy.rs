@@ -534,7 +534,14 @@ fn drift_bots_flakiness_and_commits_that_do_not_build_are_borne() {
 /// may have started to.
 #[test]
 fn failures_are_looked_for_where_values_never_vary() {
-    for (rates, right) in [([0.05, 0.5], 0.9), ([0.1, 0.3], 0.85), ([0.0, 0.2], 0.9)] {
+    // Where no run fails, a dozen are enough to say that nothing changed: a failure in a fifth
+    // of the runs may not show in those of the bad end.
+    let worlds = [
+        ([0.05, 0.5], 0.9, 2),
+        ([0.1, 0.3], 0.85, 2),
+        ([0.0, 0.2], 0.6, 14),
+    ];
+    for (rates, right, most_missed) in worlds {
         let scenario = Scenario {
             noise: Noise::Measured(Vec::new()),
             changes: vec![0.0],
@@ -547,14 +554,14 @@ fn failures_are_looked_for_where_values_never_vary() {
             .filter(|trial| trial.status == Status::NoRegression)
             .count();
         let summary = Summary::of(&trials);
-        assert!(missed <= 2, "{missed} of 40: {rates:?}");
+        assert!(missed <= most_missed, "{missed} of 40: {rates:?}");
         assert!(summary.exactly_right.value >= right, "{summary:?}");
     }
     let nothing = Scenario {
         noise: Noise::Measured(Vec::new()),
         ..Scenario::new(1_024)
     };
-    expect(&nothing, Some(1.0), 1.0, 60.0);
+    expect(&nothing, Some(1.0), 1.0, 12.0);
 }
 
 #[test]
@@ -661,7 +668,7 @@ fn slow_spells_of_the_machine_are_no_regressions() {
         proportional: Some(0.02 * 1.349),
         ..proportional(0.1)
     };
-    expect(&bursts, None, 0.95, 34.0);
+    expect(&bursts, None, 0.95, 38.0);
 }
 
 #[test]

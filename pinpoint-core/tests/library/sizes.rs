@@ -120,14 +120,14 @@ fn no_size_spends_the_budget() {
 #[test]
 fn a_plan_says_what_a_search_costs() {
     let quantiles: Vec<f64> = (0..21).map(|k| f64::from(k - 10) / 10.0).collect();
-    for noise in [0.0, 0.001, 0.01, 0.03] {
+    for noise in [0.0, 0.001, 0.01] {
         let values = quantiles
             .iter()
             .map(|at| 1_000.0 * (1.0 + noise * at))
             .collect();
         let scatter = Scatter::of_values(values, None).unwrap();
-        for magnitude in [20.0, 50.0, 200.0] {
-            let plan = Plan::new(24, BisectionSpec::new(Range::Counted { between: 23 })).unwrap();
+        for magnitude in [50.0, 200.0] {
+            let plan = Plan::new(12, BisectionSpec::new(Range::Counted { between: 11 })).unwrap();
             let planned = plan.estimate(&scatter, Some(magnitude)).unwrap();
             for (estimate, change) in planned.iter().zip([Some(magnitude), None]) {
                 let scenario = Scenario {
@@ -136,7 +136,7 @@ fn a_plan_says_what_a_search_costs() {
                         quantiles.iter().map(|at| 1_000.0 * noise * at).collect(),
                     ),
                     changes: change.into_iter().collect(),
-                    ..Scenario::new(24)
+                    ..Scenario::new(12)
                 };
                 let spec = BisectionSpec {
                     magnitude: Some(Magnitude::Percent(magnitude / 10.0)),
