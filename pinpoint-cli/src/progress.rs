@@ -185,13 +185,19 @@ impl Watch {
         names: &CommitNames,
     ) {
         match event {
-            DriveEvent::Replayed(_) => {
+            DriveEvent::Replayed(records) => {
                 let ends = match machine.search() {
                     Search::Pairwise(_) => ["base", "experiment"],
                     Search::Bisection(_) | Search::CulpritFinder(_) => ["good", "bad"],
                 };
                 if let Some((lower, higher)) = machine.ends() {
                     self.ends([(ends[0], lower), (ends[1], higher)]);
+                }
+                if *records > 0 {
+                    self.tell(text!(
+                        "{}: the metric is still to be found",
+                        self.resumed_or_so_far()
+                    ));
                 }
             }
             _ => self.tell_build_or_failure(event, names),
@@ -318,13 +324,17 @@ impl Watch {
         self.show(text);
     }
 
+    fn resumed_or_so_far(&self) -> &'static str {
+        if self.follows { "so far" } else { "resumed" }
+    }
+
     /// A job is resumed, or begins.
     fn resumed(&mut self, records: u64, runs: u64, builds: u64) {
         self.began = Some((self.time, runs));
         if records > 0 {
             self.tell(text!(
                 "{}: {} and {} already done",
-                if self.follows { "so far" } else { "resumed" },
+                self.resumed_or_so_far(),
                 count(runs, "run"),
                 count(builds, "build")
             ));

@@ -230,7 +230,7 @@ def test_results_compare_hash_pickle_and_show_themselves(call: Any) -> None:
     assert type(pickle.loads(pickle.dumps(found))) is type(found)
     assert hash(found) == hash(call(VALUES, OTHERS))
     assert eval(repr(found), {**vars(pinpoint), "inf": math.inf}) == found
-    assert found._repr_html_().count("<tr>") == len(found)
+    assert found._repr_html_().count("<tr>") == len(found._asdict())
 
 
 RANDOM = np.random.default_rng(1)

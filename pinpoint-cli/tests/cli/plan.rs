@@ -308,7 +308,7 @@ fn what_can_not_be_planned_is_refused_with_what_to_do() {
         (&["--commits", "8", "--noise", "nan"], "a number is needed"),
         (
             &["--commits", "8", "--noise", "1", "--magnitude", "0"],
-            "can't be found",
+            "a change has a size",
         ),
         (
             &["--commits", "8", "--noise", "1", "--magnitude", "5%"],

@@ -159,13 +159,20 @@ fn without_duration(mut document: Value) -> Value {
 }
 
 /// A bisection of version 1 knows no memory of the noise: what it is sure of, the sizes of
-/// changes, and the runs that it takes are a little different.
+/// changes, and the runs that it takes are a little different. Nor did it record how the
+/// direction was chosen, and how the values of a run became one; and its pairs are compared
+/// as they were then.
 fn without_estimates(document: &mut Value) {
     if let Some(object) = document.as_object_mut() {
         object.remove("posterior");
         object.remove("probability");
         object.remove("effect");
         object.remove("runs");
+        object.remove("aggregate");
+        object.remove("direction_source");
+        object.remove("original");
+        object.remove("p_value");
+        object.remove("adjusted_p_value");
         object.values_mut().for_each(without_estimates);
     } else if let Some(values) = document.as_array_mut() {
         values.iter_mut().for_each(without_estimates);

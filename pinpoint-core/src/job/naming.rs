@@ -158,7 +158,7 @@ impl Naming<'_> {
     fn warnings(&self) -> Result<Vec<String>, ResultError> {
         let metric = self.metric.as_ref();
         let mut warnings = metric.map_or_else(Vec::new, |metric| metric.remarks.clone());
-        warnings.extend(unvarying::remarks(self.engine.machine(), metric));
+        warnings.extend(unvarying::remarks(self.engine, metric));
         warnings.extend(self.source.warnings()?);
         Ok(warnings)
     }

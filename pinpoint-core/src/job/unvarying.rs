@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{JobMachine, MeasuredMetric, Search};
 use crate::metric::listed;
-use crate::{Bisection, Metric, Pairwise, Position};
+use crate::{Bisection, Engine, Metric, Pairwise, Position};
 
 /// With fewer runs, equal values say little.
 const FEW: usize = 5;
@@ -17,7 +17,12 @@ type Runs<'a> = Vec<(Position, &'a [f64])>;
 
 /// A sentence about the charts that have the same values in all runs, and one about each
 /// that has the same at both ends, run by run.
-pub(super) fn remarks(machine: &JobMachine, metric: Option<&Metric>) -> Vec<String> {
+///
+/// A commit that is compared with itself may well have the same values.
+pub(super) fn remarks(engine: &Engine<JobMachine>, metric: Option<&Metric>) -> Vec<String> {
+    let machine = engine.machine();
+    let [lower, higher] = [Position::Lower, Position::Higher].map(|end| engine.names().commit(end));
+    let is_one_commit = lower.is_some() && lower == higher;
     let deciding = MeasuredMetric::of(machine, metric).and_then(|metric| metric.chart);
     let deciding = deciding.as_deref().unwrap_or("the metric");
     let mut charts: BTreeMap<&str, Runs<'_>> = BTreeMap::new();
@@ -49,7 +54,8 @@ pub(super) fn remarks(machine: &JobMachine, metric: Option<&Metric>) -> Vec<Stri
         let mut of_ends = of_end(Position::Lower).zip(of_end(Position::Higher));
         if runs.len() >= FEW && runs.iter().all(|(_, values)| same(values, first)) {
             never.push((*chart, told(chart, first)));
-        } else if of_ends.clone().count() >= FEW
+        } else if !is_one_commit
+            && of_ends.clone().count() >= FEW
             && of_ends.all(|((_, lower), (_, higher))| same(lower, higher))
         {
             ends.push(*chart);

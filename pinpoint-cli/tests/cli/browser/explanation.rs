@@ -134,7 +134,7 @@ fn an_explanation_is_looked_at_with_mouse_and_keyboard() {
     browser.open(&file);
     let answer = text(&mut browser, "#answer");
     assert!(
-        answer.contains("6 runs a side: ") && answer.contains("in 1 function"),
+        answer.contains("6 runs a side: ") && answer.contains("in Lexer::next"),
         "{answer}"
     );
     let first = text(&mut browser, "#functions tbody tr");
