@@ -373,6 +373,11 @@ impl PinpointSearch {
         }
     }
 
+    /// The newer commits of all pairs that are not split, oldest first.
+    fn ends(&self) -> Vec<Position> {
+        self.in_order(|pair| (!matches!(pair.state, PairState::Split(..))).then_some(pair.higher))
+    }
+
     /// Every commit that may cause the pair's difference, oldest first.
     fn inside(&self, index: usize) -> Vec<Position> {
         let pair = &self.pairs[index];
@@ -431,8 +436,9 @@ impl SearchStrategy for PinpointSearch {
         }
         self.undecided = 0;
         if self.criteria.may_mend {
+            let ends = self.ends();
             self.unproven = (0..self.pairs.len())
-                .filter(|pair| is_unproven(&self.pairs[*pair], state))
+                .filter(|pair| is_unproven(&self.pairs[*pair], &ends, state))
                 .collect();
         }
     }
@@ -486,9 +492,10 @@ impl SearchStrategy for PinpointSearch {
     }
 
     fn culprits(&self, state: &SearchState) -> Result<Vec<Culprit>, CompareError> {
+        let ends = self.ends();
         self.in_order(|pair| {
             let is_named = pair.state == PairState::Culprit
-                && !(self.criteria.may_mend && is_unproven(pair, state));
+                && !(self.criteria.may_mend && is_unproven(pair, &ends, state));
             if !is_named {
                 return None;
             }
@@ -517,26 +524,30 @@ impl SearchStrategy for PinpointSearch {
 }
 
 /// The failures of one commit decided a pair, and say nothing about a change that lasts: the
-/// newer commit is a culprit, and yet the bad end fails no more often than the older one; or the
-/// two count as the same, as the newer one fails less often, and the values of one of them are
-/// not known.
-fn is_unproven(pair: &Pair, state: &SearchState) -> bool {
-    let ends = [pair.lower, pair.higher, Position::Higher].map(|commit| state.get(commit));
-    let [Some(lower), Some(higher), Some(bad)] = ends else {
+/// newer commit is a culprit, and yet one of those after it fails no more often than the older
+/// one; or the two count as the same, although the older one gave no value, and one after it did.
+/// `ends` are the newer commits of all pairs, oldest first.
+fn is_unproven(pair: &Pair, ends: &[Position], state: &SearchState) -> bool {
+    let Some(lower) = state.get(pair.lower) else {
         return false;
     };
     match pair.state {
         PairState::Culprit => {
             let by_failures = (pair.looks.last())
                 .is_some_and(|look| look.functional.verdict == Verdict::Different);
-            let lasts = pair.higher == Position::Higher
-                || compare_functional(&lower.errors(), &bad.errors(), EXPECTED_ERROR_RATE)
-                    .is_ok_and(|compared| compared.verdict != Verdict::Same);
-            by_failures && !lasts
+            let after = ends.iter().rev().take_while(|end| **end != pair.higher);
+            let is_mended = after.filter_map(|end| state.get(*end)).any(|after| {
+                compare_functional(&lower.errors(), &after.errors(), EXPECTED_ERROR_RATE)
+                    .is_ok_and(|compared| compared.verdict == Verdict::Same)
+            });
+            by_failures && is_mended
         }
         PairState::Same => {
             let is_inside = matches!(pair.lower, Position::Within { .. });
-            is_inside && lower.only_failed() && !higher.only_failed()
+            let mut after = ends.iter().rev().take_while(|end| **end != pair.lower);
+            let is_mended = after
+                .any(|end| (state.get(*end)).is_some_and(|it| it.runs() > 0 && !it.only_failed()));
+            is_inside && lower.only_failed() && is_mended
         }
         _ => false,
     }

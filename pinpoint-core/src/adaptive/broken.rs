@@ -14,17 +14,18 @@
 //! states along the line are a Markov chain, and their sum is taken forward and backward
 //! (Rabiner, "A tutorial on hidden Markov models", Proceedings of the IEEE 77, 1989). The rates
 //! of the two sides of a change are not known; the sum is averaged over a grid of them, with the
-//! priors of `failures`. The bad end is never broken: what fails there has not been mended.
+//! priors of `failures`. The bad end is never broken: what fails there has not been mended. A block
+//! may end unseen between two commits that fail, and a change that lasts follow in the same gap,
+//! the likelier the wider that is; so a gap after the first failure keeps some probability.
 
 use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;
 
-use libm::{exp, log, pow, sin};
+use libm::{exp, log, log1p, pow, sin};
 
 use super::failures::Tally;
-use super::tuning::{
-    BLOCK_GOES_ON, BROKEN, RATE_AFTER, RATE_BEFORE, RATE_BROKEN, RATE_WITHOUT_CHANGE,
-};
+use super::runs::Runs;
+use super::tuning::{BLOCK, BROKEN, RATE_AFTER, RATE_BEFORE, RATE_BROKEN, RATE_WITHOUT_CHANGE};
 
 /// Rates of failure, closer to each other near 0 and 1.
 const RATES: usize = 48;
@@ -125,12 +126,42 @@ impl Chances {
     }
 }
 
-/// The chance that the next site is in each state, given that of the one before.
-fn step([usual, broken]: [f64; 2]) -> [f64; 2] {
-    [
-        usual * (1.0 - BROKEN) + broken * (1.0 - BLOCK_GOES_ON),
-        usual * BROKEN + broken * BLOCK_GOES_ON,
-    ]
+/// The chances that a block begins, goes on or ends between two neighboring sites. Some blocks are
+/// one commit, others a hundred: a block that has gone on for long is likely to go on.
+#[derive(Clone, Copy)]
+struct Gap {
+    /// That the site after it is broken, given that the one before is not.
+    breaks: f64,
+    /// The same, given that the one before is broken, too.
+    goes_on: f64,
+    /// That the commit before a change in it is not broken, given that the site before is: the
+    /// mean over the places of the change.
+    mended: f64,
+}
+
+impl Gap {
+    /// Of so many commits, the site after it included.
+    fn new(commits: f64) -> Self {
+        let lasts = BLOCK / (BLOCK + commits);
+        let others = commits - 1.0;
+        let mended = match others > 0.0 {
+            true => 1.0 - BLOCK / others * log1p(others / BLOCK),
+            false => 0.0,
+        };
+        Self {
+            breaks: BROKEN * (1.0 - lasts),
+            goes_on: BROKEN + (1.0 - BROKEN) * lasts,
+            mended: (1.0 - BROKEN) * mended,
+        }
+    }
+
+    /// The chance that the next site is in each state, given that of the one before.
+    fn step(self, [usual, broken]: [f64; 2]) -> [f64; 2] {
+        [
+            usual * (1.0 - self.breaks) + broken * (1.0 - self.goes_on),
+            usual * self.breaks + broken * self.goes_on,
+        ]
+    }
 }
 
 /// The chances of a site's runs in both states, for each rate of its side, relative to the
@@ -193,9 +224,11 @@ impl States {
 /// The chances of all failures; `usual` is a site that is not broken.
 ///
 /// Cost: O(m) for m sites, times the number of rates.
-pub(crate) fn weigh(sites: &[Tally], changes: &[usize], usual: Option<usize>) -> Chances {
+pub(crate) fn weigh(runs: &Runs, changes: &[usize], usual: Option<usize>) -> Chances {
     let grid = &*GRID;
-    let gaps = sites.len() - 1;
+    let sites = &runs.tallies;
+    let between: Vec<Gap> = runs.commits.iter().copied().map(Gap::new).collect();
+    let gaps = between.len();
     let mut found = Chances {
         together: Vec::new(),
         gaps: vec![f64::NEG_INFINITY; gaps],
@@ -212,8 +245,8 @@ pub(crate) fn weigh(sites: &[Tally], changes: &[usize], usual: Option<usize>) ->
                 emissions(sites[site], may_be_broken, grid)
             })
             .collect();
-        let forward = forward(&each);
-        let backward = backward(&each);
+        let forward = forward(&each, &between[from..to]);
+        let backward = backward(&each, &between[from..to]);
         let (scale, all) = forward[to - from].plain();
         let together: f64 = (all.iter().zip(&grid.without_change))
             .map(|([usual, broken], prior)| prior * (usual + broken))
@@ -221,7 +254,7 @@ pub(crate) fn weigh(sites: &[Tally], changes: &[usize], usual: Option<usize>) ->
         found.together.push(scale + log(together));
         for gap in from..to {
             let (before, after) = (&forward[gap - from], &backward[gap - from]);
-            found.gaps[gap] = worse(before, after, grid);
+            found.gaps[gap] = worse(before, after, between[gap], grid);
         }
         from = to + 1;
     }
@@ -229,12 +262,12 @@ pub(crate) fn weigh(sites: &[Tally], changes: &[usize], usual: Option<usize>) ->
 }
 
 /// For each site, the chances of it and of those before it by its state.
-fn forward(each: &[[[f64; 2]; RATES]]) -> Vec<States> {
+fn forward(each: &[[[f64; 2]; RATES]], between: &[Gap]) -> Vec<States> {
     let mut found: Vec<States> = Vec::with_capacity(each.len());
-    for emission in each {
+    for (site, emission) in each.iter().enumerate() {
         let chances = std::array::from_fn(|rate| {
             let [usual, broken] = match found.last() {
-                Some(before) => step(before.chances[rate]),
+                Some(before) => between[site - 1].step(before.chances[rate]),
                 None => [1.0 - BROKEN, BROKEN],
             };
             [usual * emission[rate][0], broken * emission[rate][1]]
@@ -246,20 +279,20 @@ fn forward(each: &[[[f64; 2]; RATES]]) -> Vec<States> {
 }
 
 /// For each site but the last, the chances of those after it, by its own state.
-fn backward(each: &[[[f64; 2]; RATES]]) -> Vec<States> {
+fn backward(each: &[[[f64; 2]; RATES]], between: &[Gap]) -> Vec<States> {
     let mut after = States {
         chances: [[1.0; 2]; RATES],
         logs: [0.0; RATES],
     };
     let mut found = Vec::with_capacity(each.len());
-    for emission in each.iter().skip(1).rev() {
+    for (emission, gap) in each.iter().skip(1).zip(between).rev() {
         let chances = std::array::from_fn(|rate| {
             let [usual, broken] = emission[rate];
             let [if_usual, if_broken] = after.chances[rate];
             let (usual, broken) = (usual * if_usual, broken * if_broken);
             [
-                usual * (1.0 - BROKEN) + broken * BROKEN,
-                usual * (1.0 - BLOCK_GOES_ON) + broken * BLOCK_GOES_ON,
+                usual * (1.0 - gap.breaks) + broken * gap.breaks,
+                usual * (1.0 - gap.goes_on) + broken * gap.goes_on,
             ]
         });
         after = States::scaled(chances, after.logs);
@@ -270,14 +303,16 @@ fn backward(each: &[[[f64; 2]; RATES]]) -> Vec<States> {
 }
 
 /// The logarithm of the chance of a segment with a change for the worse between the sites of
-/// `before` and those of `after`: runs fail at a higher rate after it. The last site before it
-/// is not broken: a block that nothing mends before the change is its beginning.
-fn worse(before: &States, after: &States, grid: &Grid) -> f64 {
+/// `before` and those of `after`: runs fail at a higher rate after it. The last commit before it
+/// is not broken: a block that nothing mends before the change is its beginning. A block that
+/// reaches the last site before it may be mended between that and the change.
+fn worse(before: &States, after: &States, gap: Gap, grid: &Grid) -> f64 {
     let ((scale_before, before), (scale_after, after)) = (before.plain(), after.plain());
     let (mut sum, mut mass) = (0.0, 0.0);
     let (mut higher, mut higher_mass) = (0.0, 0.0);
     for rate in (0..RATES).rev() {
-        sum += grid.before[rate] * before[rate][0] * higher;
+        let [usual, broken] = before[rate];
+        sum += grid.before[rate] * (usual + broken * gap.mended) * higher;
         mass += grid.before[rate] * higher_mass;
         higher += grid.after[rate] * after[rate][0];
         higher_mass += grid.after[rate];

@@ -209,10 +209,10 @@ impl AdaptiveSearch {
         gap: usize,
     ) -> Result<Effect, CompareError> {
         let tallies = &runs.tallies;
-        let chances = broken::weigh(&runs.tallies, others, None);
+        let chances = broken::weigh(runs, others, None);
         let is_broken = |site: &usize| {
             tallies[*site].failures > 0.0 && {
-                let usual = broken::weigh(&runs.tallies, others, Some(*site));
+                let usual = broken::weigh(runs, others, Some(*site));
                 chances.usual_beside(&usual, gap) < 0.5
             }
         };

@@ -7,7 +7,7 @@
 
 use super::posterior::Analysis;
 use super::runs::Runs;
-use super::tuning::{CERTAINLY_BROKEN, FIRST_RUNS, LARGEST_UNSEEN};
+use super::tuning::{CERTAINLY_BROKEN, FIRST_RUNS, QUIET_RUNS};
 use super::{AdaptiveSearch, Phase, broken};
 use crate::Position;
 use crate::budget::Exhausted;
@@ -38,10 +38,10 @@ impl AdaptiveSearch {
         if suspects.is_empty() {
             return false;
         }
-        let chances = broken::weigh(&runs.tallies, changes, None);
+        let chances = broken::weigh(runs, changes, None);
         let none = 1.0 - analysis.failing.iter().sum::<f64>();
         let found = suspects.into_iter().find(|site| {
-            let usual = broken::weigh(&runs.tallies, changes, Some(*site));
+            let usual = broken::weigh(runs, changes, Some(*site));
             let usual = chances.usual(&usual, *site, none, &analysis.failing);
             usual <= 1.0 - CERTAINLY_BROKEN
         });
@@ -59,55 +59,75 @@ impl AdaptiveSearch {
         true
     }
 
-    /// Asks for what shows whether the failures after a gap last: runs of commits between it and
-    /// the next change. False when there is nothing to ask for.
+    /// Asks for what shows whether failures last, where nothing else is left to find: a run of a
+    /// commit between two that fail. More runs of those would not show whether they are mended in
+    /// between. False when there is nothing to ask for.
     pub(super) fn check_lasting(
         &mut self,
-        gap: usize,
+        analysis: &Analysis,
         state: &mut SearchState,
     ) -> Result<bool, Exhausted> {
-        let first = self.line.sites[gap + 1];
-        let only_fails = state.get(first).is_some_and(Measured::only_failed);
-        if !self.question.distinguishes || !only_fails {
+        let by_probability =
+            |one: &usize, other: &usize| analysis.gaps[*one].total_cmp(&analysis.gaps[*other]);
+        let only_fails = |site: usize| {
+            let measured = state.get(self.line.sites[site]);
+            measured.is_some_and(Measured::only_failed)
+        };
+        let first = (0..analysis.gaps.len()).max_by(by_probability);
+        let Some(first) = first.filter(|first| {
+            self.question.distinguishes && self.is_traced(*first) && only_fails(first + 1)
+        }) else {
             return Ok(false);
-        }
+        };
         let changes = self.gaps_of_changes(None);
         let last =
-            (changes.into_iter().find(|change| *change > gap)).unwrap_or(self.line.gaps.len());
+            (changes.into_iter().find(|change| *change > first)).unwrap_or(self.line.gaps.len());
+        let is_all = analysis.gaps[first..last].iter().sum::<f64>() >= self.threshold();
+        if !is_all || state.builds_left() == Some(0) {
+            return Ok(false);
+        }
         let is_built = |measured: &&Measured| measured.build == BuildState::Built;
-        let not_run: Vec<(Position, u32)> = (self.line.sites[gap + 1..=last].iter())
-            .filter(|site| {
-                state
-                    .get(**site)
-                    .filter(is_built)
-                    .is_some_and(|it| it.runs() == 0)
-            })
+        let not_run: Vec<(Position, u32)> = (self.line.sites[first + 1..=last].iter())
+            .filter(|site| (state.get(**site).filter(is_built)).is_some_and(|it| it.runs() == 0))
             .map(|site| (*site, 1))
             .collect();
         if !not_run.is_empty() {
             state.run_up_to(&not_run)?;
             return Ok(true);
         }
-        let after: u64 = (gap + 1..last).map(|gap| self.line.commits(gap)).sum();
-        let largest = (gap + 1..last)
-            .filter(|gap| !self.line.is_exhausted(*gap) && !self.line.gaps[*gap].closed)
-            .max_by_key(|gap| (self.line.gaps[*gap].len(), std::cmp::Reverse(*gap)));
-        let unseen =
-            largest.filter(|gap| self.line.gaps[*gap].len() as f64 > LARGEST_UNSEEN * after as f64);
-        let Some(gap) = unseen.filter(|_| state.builds_left() != Some(0)) else {
-            return Ok(false);
-        };
-        let likeliest = (self.line.splits(gap, 0.5).into_iter()).reduce(|best, split| {
-            match split.builds > best.builds {
+        let likeliest = (first + 1..last)
+            .filter(|gap| !self.line.is_exhausted(*gap) && analysis.gaps[*gap] > 0.0)
+            .max_by(by_probability);
+        let splits = likeliest.map_or_else(Vec::new, |gap| self.line.splits(gap, 0.5));
+        let split = splits
+            .into_iter()
+            .reduce(|best, split| match split.builds > best.builds {
                 true => split,
                 false => best,
-            }
-        });
-        let Some(split) = likeliest else {
+            });
+        let Some(split) = split else {
             return Ok(false);
         };
         state.build(split.commit)?;
         self.phase = Phase::Building(split.commit);
+        Ok(true)
+    }
+
+    /// Asks for more runs of the bad end where values never vary and no run has failed: a few
+    /// runs say that nothing changed in the values, but not that the bad end does not fail now
+    /// and then. False when it has enough.
+    pub(super) fn look_for_failures(
+        &self,
+        runs: &Runs,
+        state: &mut SearchState,
+    ) -> Result<bool, Exhausted> {
+        let is_quiet = !runs.vary() && runs.tallies.iter().all(|tally| tally.failures == 0.0);
+        let is_open = self.changes.is_empty() && !self.line.is_closed();
+        let made = state.get(Position::Higher).map_or(0, Measured::runs);
+        if !self.question.distinguishes || !is_quiet || !is_open || made >= QUIET_RUNS {
+            return Ok(false);
+        }
+        state.run_up_to(&[(Position::Higher, QUIET_RUNS)])?;
         Ok(true)
     }
 

@@ -425,6 +425,10 @@ impl AdaptiveSearch {
             let certain = (0..analysis.gaps.len())
                 .find(|gap| analysis.gaps[*gap] >= self.threshold())
                 .map(|gap| (gap, self.change(gap, &analysis)));
+            if certain.is_none() && !is_nothing && self.check_lasting(&analysis, state)? {
+                self.analysis = Some(analysis);
+                return Ok(false);
+            }
             self.analysis = Some(analysis);
             if is_nothing {
                 if self.question.has_memory && self.give_up_least(&runs) {
@@ -434,7 +438,9 @@ impl AdaptiveSearch {
                 if self.give_up_unshown(&runs) {
                     continue;
                 }
-                if self.look_for_like(&runs, &changes, state) {
+                if self.look_for_like(&runs, &changes, state)
+                    || self.look_for_failures(&runs, state)?
+                {
                     return Ok(false);
                 }
                 self.limit_change(&runs);
@@ -549,12 +555,6 @@ impl AdaptiveSearch {
             .collect();
         if !missing.is_empty() {
             state.run_up_to(&missing)?;
-            return Ok(Next::Wait);
-        }
-        if change.by_failures
-            && let Some(gap) = self.line.site_of(change.lower)
-            && self.check_lasting(gap, state)?
-        {
             return Ok(Next::Wait);
         }
         let is_known = self.adjacent.contains(&pair) || self.untraced.contains(&pair);

@@ -53,10 +53,10 @@ pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Anal
     let any_failure = runs.tallies.iter().any(|tally| tally.failures > 0.0);
     let distinguishes = setting.assumptions.distinguishes;
     if distinguishes && any_failure {
-        failing = broken::weigh(&runs.tallies, setting.changes, None).factors();
+        failing = broken::weigh(runs, setting.changes, None).factors();
     }
     // Values that are all alike did not change; the failures may have.
-    let any_value = (runs.values.windows(2)).any(|pair| pair[0].value != pair[1].value);
+    let any_value = runs.vary();
     if distinguishes && !any_value {
         evidence.worse = failures::weigh_alike(&runs.tallies, setting.changes);
     }

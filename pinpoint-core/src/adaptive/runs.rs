@@ -16,6 +16,8 @@ use crate::search_state::SearchState;
 pub(crate) struct Runs {
     pub(crate) values: Vec<Value>,
     pub(crate) tallies: Vec<Tally>,
+    /// The commits from each site to the next.
+    pub(crate) commits: Vec<f64>,
     /// The number of bots.
     pub(crate) bots: usize,
     /// The site of each value, rising.
@@ -66,8 +68,16 @@ impl Runs {
             previous,
             values,
             tallies,
+            commits: (0..line.gaps.len())
+                .map(|gap| line.commits(gap) as f64)
+                .collect(),
             bots: bots.len(),
         }
+    }
+
+    /// Are there two values that differ?
+    pub(crate) fn vary(&self) -> bool {
+        (self.values.windows(2)).any(|pair| pair[0].value != pair[1].value)
     }
 
     /// Are all values of each site the same?

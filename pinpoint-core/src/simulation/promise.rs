@@ -2,8 +2,8 @@
 
 use super::{Broken, Noise, Scenario};
 
-/// Worlds of 40 commits with commits that fail for themselves, tools that change their unit, and
-/// values that tie; each with a name.
+/// Worlds of 40 commits with commits that fail for themselves, alone and beside failures that
+/// last, tools that change their unit, and values that tie; each with a name.
 ///
 /// A unit that can be converted leaves values that are rounded more coarsely from a commit on;
 /// one that can't be makes runs fail.
@@ -42,6 +42,29 @@ pub fn worlds() -> Vec<(String, Scenario)> {
         };
         add(name.to_owned(), scenario);
     }
+    let beside_lasting = [
+        ("broken block, lasting", 40, block(1, 5, 1.0, false), 1.0),
+        ("four broken, lasting", 40, block(4, 1, 1.0, false), 1.0),
+        ("long blocks, lasting", 128, block(2, 12, 1.0, false), 1.0),
+        ("broken block, flaky", 40, block(1, 5, 1.0, false), 0.5),
+        ("broken beside, flaky", 40, block(1, 3, 1.0, true), 0.5),
+    ];
+    for (name, commits, broken, rate) in beside_lasting {
+        let scenario = Scenario {
+            changes: vec![0.0],
+            failure_rates: [0.0, rate],
+            broken: Some(broken),
+            ..Scenario::new(commits)
+        };
+        add(name.to_owned(), scenario);
+    }
+    let seldom = Scenario {
+        noise: Noise::Measured(Vec::new()),
+        changes: vec![0.0],
+        failure_rates: [0.0, 0.2],
+        ..Scenario::new(40)
+    };
+    add("steady, seldom fails".to_owned(), seldom);
     for (name, ticks) in [
         ("coarse unit", [0.0, 1.0]),
         ("coarser unit", [0.1, 2.0]),

@@ -70,8 +70,8 @@ pub struct Scenario {
 
 /// Commits whose own runs fail: a block of neighbors that some later commit mends.
 ///
-/// The bad end passes. Where the rate of failures changes for good, too, the commit before
-/// that change is not broken: if it were, failures would last from there on.
+/// The bad end passes. Where the rate of failures changes for good, too, a block that nothing
+/// mends before that change would be its beginning: its commits before the change do not fail.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Broken {
     /// Blocks that begin, at commits drawn for each search. They may overlap.

@@ -468,7 +468,13 @@ impl Truth {
             failing.extend(first..first.saturating_add(length).min(last));
         }
         if rates_change {
-            failing.retain(|place| !changes.contains_key(&(place + 1)));
+            for change in changes.keys() {
+                let unmended = (0..*change)
+                    .rev()
+                    .take_while(|place| failing.contains(place));
+                let unmended = unmended.count() as u64;
+                failing.retain(|place| !(change - unmended..*change).contains(place));
+            }
         }
         Self {
             changes,

@@ -101,6 +101,51 @@ fn the_reference_names_no_commit_for_failures_that_do_not_last() {
     }
 }
 
+/// Of two blocks that fail, the search sees that the first is mended, and not when the second began.
+#[test]
+fn the_reference_names_no_commit_whose_failures_are_mended_before_others_last() {
+    for seed in 0..5 {
+        let fails = |place| (10..=14).contains(&place) || place >= 31;
+        let found = outcome(seed, Strategy::Pinpoint, fails, |_| 100.0);
+        assert_eq!(culprits(&found), [at(30)], "{found:?}");
+        assert_eq!(found.status, Status::Inconclusive);
+        assert!(found.candidates.contains(&at(9)));
+    }
+}
+
+/// Two neighbors that only fail count as the same, and yet one of them may have made the change.
+#[test]
+fn the_range_of_the_reference_holds_a_change_inside_a_block_that_fails() {
+    let scenario = Scenario {
+        broken: Some(Broken {
+            blocks: 1,
+            length: 5,
+            rate: 1.0,
+            beside_change: true,
+        }),
+        changes: vec![6.0],
+        ..Scenario::new(40)
+    };
+    let spec = BisectionSpec {
+        strategy: Strategy::Pinpoint,
+        ..BisectionSpec::new(scenario.range())
+    };
+    let holds = (0..40).filter(|seed| scenario.search(&spec, *seed).unwrap().holds);
+    assert!(holds.count() >= 38);
+}
+
+/// A block that fails ends shortly before failures that last: only a run in between shows it.
+#[test]
+fn failures_last_only_where_no_commit_between_passes() {
+    for (from, to, lasting) in [(14, 18, 22), (12, 16, 24), (22, 24, 29)] {
+        for seed in 0..5 {
+            let fails = |place| (from..=to).contains(&place) || place >= lasting;
+            let found = outcome(seed, Strategy::Adaptive, fails, |_| 100.0);
+            assert_eq!(culprits(&found), [at(lasting - 1)], "{found:?}");
+        }
+    }
+}
+
 fn worlds() -> Vec<Scenario> {
     let mut worlds = Vec::new();
     for (blocks, length, beside_change) in
