@@ -122,8 +122,6 @@ fn main() -> Result<(), Failure> {
     let server = Server::start()?;
     let address = server.address.clone();
     runtime.block_on(async {
-        let temporal = connected(&address).await?;
-        temporal.set_up(Duration::from_secs(24 * 3600)).await?;
         println!("\n{database}");
         if database == "PostgreSQL" {
             let database = postgres::Database::new().await;
@@ -530,9 +528,12 @@ impl Scene {
 
 async fn measure(address: &str, place: &str) -> Result<(), Failure> {
     let directory = tempfile::tempdir()?;
+    let store = open(place).await?;
+    let kept = Duration::from_secs(24 * 3600);
+    connected(address).await?.set_up(kept, &store).await?;
     let scene = Scene {
         client: client(address).await?,
-        store: open(place).await?,
+        store,
         moments: Moments::default(),
     };
     let machines = async |count| {

@@ -83,7 +83,10 @@ fn write_about(text: &mut Text, job: &Job, is_interrupted: bool) -> std::fmt::Re
             "imported; `pinpoint jobs resume` shows the commands that it runs, and asks"
         )?;
     }
-    if let Some(error) = &job.error {
+    // Of one that runs, it is what it waits for.
+    if let Some(error) = &job.error
+        && job.state != JobState::Running
+    {
         writeln!(text, "{ERROR}error:{ERROR:#} {error}")?;
     }
     write_cancel(text, job)

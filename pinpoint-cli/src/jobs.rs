@@ -7,7 +7,9 @@ use std::future::pending;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pinpoint_backends::job::{self, JobConfig, JobError, TakenJob, TraceParent, Worker, waiting};
+use pinpoint_backends::job::{
+    self, JobConfig, JobError, TakenJob, TraceParent, Waiting, Worker, waiting,
+};
 use pinpoint_backends::store::{
     CancelRequest, Job, JobFilter, JobId, JobStore, LockError, Order, Page, Place, SigningKey,
     StoreError, Total,
@@ -169,6 +171,7 @@ async fn show(storage: &Storage, job: &Job, display: &Display) -> Result<u8, Cli
         true => waiting(&storage.jobs, job).await?,
         false => None,
     };
+    let is_error = matches!(&waits, Some(Waiting::Stuck { .. })) && job.state == JobState::Pending;
     let waits = waits.map(|waits| worker_list::in_words(&waits, worker_list::now()));
     let workers = storage.jobs.workers().await?;
     let holder = (workers.iter())
@@ -206,7 +209,8 @@ async fn show(storage: &Storage, job: &Job, display: &Display) -> Result<u8, Cli
             worker.holds.unwrap_or_default()
         );
     }
-    if let Some(waits) = waits {
+    // Unless it was just told as the error.
+    if let Some(waits) = waits.filter(|_| !is_error) {
         outln!("waiting: {waits}");
     }
     match stored(job) {

@@ -20,18 +20,21 @@ mod with {
     };
     use pinpoint_backends::worker::WorkerOptions;
     use pinpoint_core::bots::Bots;
+    use pinpoint_report::results::in_words as result_in_words;
     use serde_json::json;
 
     use crate::arguments::{Display, Output, TemporalArguments, TemporalCommand, TemporalServer};
     use crate::error::{CliError, FOUND, with_advice};
     use crate::output::{errln, print, print_json};
     use crate::stop::Interrupt;
+    use crate::storage::Storage;
     use crate::text::{BOLD, DIM, ERROR};
 
     pub(crate) async fn run(command: TemporalCommand, display: &Display) -> Result<u8, CliError> {
         let TemporalCommand::Setup { server, retention } = command;
+        let storage = Storage::open(display).await?;
         let temporal = Temporal::connect(&address(&server), None).await?;
-        let there = temporal.set_up(retention).await?;
+        let there = temporal.set_up(retention, &storage.jobs).await?;
         match display.output {
             Output::Json => print_json(json!({
                 "namespace": there.namespace,
@@ -39,6 +42,7 @@ mod with {
                 "retention": there.retention.as_secs(),
                 "made_attributes": there.made_attributes,
                 "existing_attributes": there.existing_attributes,
+                "store": there.store,
             })),
             Output::Text => print(format_args!("{}", in_words(&there))),
         }
@@ -53,12 +57,17 @@ mod with {
         format!(
             "namespace {}: {}; it keeps histories for {}\n\
              search attributes made: {}\n\
-             search attributes that were there: {}\n",
+             search attributes that were there: {}\n\
+             store whose jobs it has: {}\n",
             there.namespace,
             if there.made { "made" } else { "was there" },
             humantime::format_duration(there.retention),
             list(&there.made_attributes),
             list(&there.existing_attributes),
+            match &there.store {
+                Some(store) => store,
+                None => "not recorded, since the server does not let namespaces be changed",
+            },
         )
     }
 
@@ -151,6 +160,15 @@ mod with {
             TemporalEvent::Ended(job, state) => {
                 errln!("job {job}: its workflow was ended; the job is {state}");
             }
+            TemporalEvent::Concluded(job, result) => match result {
+                Ok(result) => errln!("job {job}: {}", result_in_words(result)),
+                Err(reason) => errln!("job {job}: {reason}"),
+            },
+            TemporalEvent::Away(address) => errln!(
+                "{ERROR}error:{ERROR:#} Temporal at {address} does not answer; what is under way may \
+                 end, and jobs go on when it does"
+            ),
+            TemporalEvent::Back(address) => errln!("Temporal at {address} answers again"),
             TemporalEvent::Trouble(error) => {
                 errln!("{ERROR}error:{ERROR:#} {}", with_advice(*error));
             }

@@ -74,7 +74,11 @@ pub(crate) async fn wait(
         () = after(timeout) => {
             errln!("not ended yet; the rest goes on without this command");
             if display.output == Output::Json {
-                print_states(storage, &ids, display).await?;
+                match print_states(storage, &ids, display).await {
+                    // Nothing is known of them then, and none has failed.
+                    Err(error) if error.is_away() => errln!("{}", with_advice(&error)),
+                    printed => printed?,
+                }
             }
             return Ok(TIMED_OUT);
         }

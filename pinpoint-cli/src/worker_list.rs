@@ -122,6 +122,7 @@ pub(crate) fn in_words(waiting: &Waiting, now: i64) -> String {
              unless that one is heard of again",
             ago(*seen, now)
         ),
+        Waiting::Stuck { reason } => reason.clone(),
         Waiting::AboutToBegin => "a worker is about to take it".into(),
     }
 }

@@ -106,7 +106,8 @@ impl JobError {
     }
 }
 
-fn is_infrastructure(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+/// As [`JobError::is_infrastructure`], of an error that an executor refuses with.
+pub(crate) fn is_infrastructure(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     #[cfg(feature = "local")]
     if let Some(error) = error.downcast_ref::<LocalError>() {
         return error.is_of_machine();

@@ -132,6 +132,8 @@ pub use cancel::cancel;
 #[cfg(feature = "local")]
 pub use config::{CommandLine, JobConfig, inherited_values, new_job, open_local, open_provided};
 pub use error::JobError;
+#[cfg(feature = "temporal")]
+pub(crate) use error::is_infrastructure;
 #[cfg(feature = "local")]
 pub use explained::{
     Changes, Explained, MissingProfile, NotExplicable, ProfilePair, explain_job, profile_pairs,
@@ -146,4 +148,6 @@ pub use taken::{TakenJob, Worker};
 #[cfg(feature = "temporal")]
 pub(crate) use trace::trace_end;
 pub use trace::{NoTraceParent, TraceParent};
+#[cfg(feature = "temporal")]
+pub(crate) use waiting::ON_TEMPORAL;
 pub use waiting::{Waiting, interrupted, waiting};

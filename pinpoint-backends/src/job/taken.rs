@@ -244,8 +244,8 @@ impl TakenJob {
         self.store.leased_journal(&self.lease).await
     }
 
-    /// Ends a job whose journal has all that its machine needs, or leaves it failed, for
-    /// this reason, and lets it go.
+    /// Ends a job whose journal has all that its machine needs, and returns its result, or leaves
+    /// it failed, for this reason.
     ///
     /// # Errors
     ///
@@ -255,7 +255,7 @@ impl TakenJob {
         &self,
         source: &dyn ResultSource,
         refused: Option<&str>,
-    ) -> Result<JobState, JobError> {
+    ) -> Result<Option<JobResult>, JobError> {
         let engine = self.replayed().await?.1;
         let result = match (engine.machine().outcome().cloned(), refused) {
             (Some(outcome), _) => Some(self.result(&engine, outcome, source).await?),
@@ -270,7 +270,7 @@ impl TakenJob {
         let outcome = result.as_ref().map(to_value);
         let error = refused.filter(|_| state == JobState::Failed);
         self.set_state(state, error, outcome.as_ref()).await?;
-        Ok(state)
+        Ok(result)
     }
 
     /// The job as the store had it when it was taken.

@@ -1,6 +1,7 @@
 //! What a job waits for that no worker has.
 
 use std::path::Path;
+use std::time::Duration;
 
 use pinpoint_core::JobState;
 
@@ -39,6 +40,11 @@ pub enum Waiting {
     },
     /// A worker is free, and about to take it.
     AboutToBegin,
+    /// It is with Temporal, or was tried, and does not go on for this reason.
+    Stuck {
+        /// The reason, a sentence.
+        reason: String,
+    },
     /// The worker that has it gives no more signs of life. No other may take it yet.
     Silent {
         /// The worker.
@@ -49,6 +55,9 @@ pub enum Waiting {
         seconds: i64,
     },
 }
+
+/// How the owner of the lease of a job with Temporal begins.
+pub(crate) const ON_TEMPORAL: &str = "Temporal, namespace ";
 
 /// The time without a sign of life after which a worker is likely to be dead, in
 /// milliseconds.
@@ -68,7 +77,10 @@ pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<Waiting>, Sto
     }
     let workers = store.workers().await?;
     if !store.needs_worker(&job.id).await? {
-        return Ok(silent(&job.id, &workers));
+        return match silent(&job.id, &workers) {
+            Some(silent) => Ok(Some(silent)),
+            None => on_temporal(store, job, &workers).await,
+        };
     }
     if job.imported {
         return Ok(Some(Waiting::Untrusted));
@@ -97,7 +109,45 @@ pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<Waiting>, Sto
     let keys: Option<Vec<&[PublicKey]>> = keys.collect();
     let keys = keys.map(|keys| keys.concat());
     let before = store.waiting_before(&job.id, keys.as_deref()).await?;
-    Ok(before.map(|before| in_queue(before, &there)))
+    Ok(
+        before.map(|before| match (in_queue(before, &there), &job.error) {
+            // A worker that takes it finds the same again, or finds it gone.
+            (Waiting::AboutToBegin, Some(reason)) => Waiting::Stuck {
+                reason: reason.clone(),
+            },
+            (waits, _) => waits,
+        }),
+    )
+}
+
+/// What a job waits for that is with Temporal, whose workers share its lease.
+async fn on_temporal(
+    store: &JobStore,
+    job: &Job,
+    workers: &[WorkerEntry],
+) -> Result<Option<Waiting>, StoreError> {
+    let is_there = match store.share_lease(&job.id, "", Duration::ZERO).await {
+        Err(StoreError::Leased { owner, .. }) => owner.starts_with(ON_TEMPORAL),
+        Err(error) if error.is_passing() => return Err(error),
+        _ => false,
+    };
+    Ok(match is_there {
+        true => stuck(job, workers),
+        false => None,
+    })
+}
+
+fn stuck(job: &Job, workers: &[WorkerEntry]) -> Option<Waiting> {
+    let of_bot = workers.iter().filter(|it| it.bots.contains(&job.bot));
+    let (gone, there): (Vec<_>, Vec<_>) = of_bot.partition(|worker| worker.gone);
+    if there.is_empty() {
+        return Some(Waiting::NoWorker {
+            bot: job.bot.clone(),
+            last_seen: gone.iter().map(|worker| worker.seen).max(),
+        });
+    }
+    let reason = job.error.clone();
+    reason.map(|reason| Waiting::Stuck { reason })
 }
 
 /// Those of these jobs that are running, as far as the store knows, while their processes are
@@ -164,6 +214,17 @@ mod tests {
 
     use super::*;
 
+    fn job_of(state: JobState) -> Job {
+        serde_json::from_value(serde_json::json!({
+            "id": "0199f3c1a2b37f0e8d1c2b3a49586776", "kind": "bisection", "state": state,
+            "created": 1, "updated": 1, "duration": null, "name": "", "benchmark": "",
+            "bot": "", "user": "", "repository": "", "title": "", "spec": {}, "config": {},
+            "outcome": null, "error": null, "runs": 0, "builds": 0, "journal_version": 1,
+            "written_by": "0.1.0",
+        }))
+        .unwrap()
+    }
+
     fn worker(bot: &str, seen: i64, gone: bool, busy: bool) -> WorkerEntry {
         let job = JobId::parse("0199f3c1a2b37f0e8d1c2b3a49586776");
         WorkerEntry {
@@ -200,6 +261,27 @@ mod tests {
         assert_eq!(found(&busy), Some(waits));
         busy.holds = None;
         assert_eq!(found(&busy), None);
+    }
+
+    #[test]
+    fn a_job_with_temporal_waits_for_workers_or_says_why_it_stands_still() {
+        let mut job = Job {
+            bot: "lab".into(),
+            ..job_of(JobState::Running)
+        };
+        let (there, gone) = (
+            worker("lab", 7, false, false),
+            worker("lab", 9, true, false),
+        );
+        assert_eq!(stuck(&job, &[there.clone()]), None);
+        let no_worker = Waiting::NoWorker {
+            bot: "lab".into(),
+            last_seen: Some(9),
+        };
+        assert_eq!(stuck(&job, &[gone.clone()]), Some(no_worker));
+        job.error = Some("its workflow is paused".into());
+        let reason = "its workflow is paused".into();
+        assert_eq!(stuck(&job, &[gone, there]), Some(Waiting::Stuck { reason }));
     }
 
     #[test]

@@ -108,6 +108,8 @@ mod sessions;
 mod signature;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(feature = "temporal")]
+mod standstill;
 mod text;
 mod tokens;
 mod watch;
@@ -143,6 +145,8 @@ pub use sessions::{MOST_SESSIONS, SIGN_IN, Session};
 pub use signature::{KeyError, PublicKey, Signature, SigningKey};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{Durability, version_in};
+#[cfg(feature = "temporal")]
+pub(crate) use standstill::PAUSED;
 pub use tokens::{NewToken, Token, TokenCheck};
 pub use watch::{JobMark, JournalEntry};
 pub use workers::{Announcement, WorkerEntry};

@@ -37,6 +37,18 @@ impl fmt::Debug for Secret {
 }
 
 impl JobStore {
+    /// What tells this store from others, and is no secret: 16 hexadecimal digits. A copy of the
+    /// store has the same.
+    ///
+    /// # Errors
+    ///
+    /// When the store can't be used.
+    pub async fn identity(&self) -> Result<String, StoreError> {
+        let secret = self.shared_secret("identity").await?;
+        let hash = sha256(secret.as_str().as_bytes());
+        Ok(hash[..8].iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
     /// The secret of this name that all processes of the store share, to sign with: made when
     /// it is asked for the first time.
     ///

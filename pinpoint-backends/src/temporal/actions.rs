@@ -4,11 +4,12 @@
 //! in the journal before the activity completes, and is recorded once: a second worker
 //! finds it there.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use pinpoint_core::job::{JobState, ResultSource};
+use pinpoint_core::job::{JobResult, JobState, ResultSource};
 use pinpoint_core::translate::{accept, essential};
 use pinpoint_core::{Executor, ExecutorError, Heartbeat, Record, Report, Ticket};
 use temporalio_macros::activities;
@@ -16,21 +17,24 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 use tracing::{Instrument, info_span};
 
 use super::beating::Beating;
-use super::failures::{SUPERSEDED, again, from_store, lasting_failure, refused};
+use super::failures::{
+    SUPERSEDED, UnableHere, again, elsewhere, from_store, lasting_failure, refused, unable,
+};
 use super::jobs_here::{JobHere, JobsHere};
-use super::messages::{End, Work, essential_of, size};
-use crate::job::{JobError, TraceParent, message, trace_end};
-use crate::store::{JobId, LockError, Placed, StoreError};
+use super::messages::{End, Work, essential_of, machine_queue, size};
+use super::news::News;
+use super::unable::none_can;
+use crate::job::{JobError, TraceParent, is_infrastructure, message, trace_end};
+use crate::store::{Job, JobId, LockError, Placed, StoreError};
 
 /// Tries that end with their worker, one after the other: the work is likely the reason.
 const MOST_DEATHS: u32 = 5;
 
+/// Tries that machines could not even begin, after which the job pauses if each has failed.
+const MOST_ATTEMPTS: u32 = 5;
+
 /// The time between two tries to record an answer.
 const AGAIN: Duration = Duration::from_secs(1);
-
-/// The time after which an action is tried again whose job another process of this machine
-/// has open. That process may well take it, and this one does something else meanwhile.
-const LOCKED: Duration = Duration::from_millis(500);
 
 /// The records that are looked through for an answer.
 const RECORDS: u32 = 500;
@@ -91,9 +95,32 @@ impl Actions {
         beating: &Beating,
         info: &ActivityInfo,
     ) -> Result<Placed, ActivityError> {
+        self.jobs.check_store(&work.store)?;
+        if let Some(reason) = self.jobs.holds_back.reason() {
+            return Err(elsewhere(reason));
+        }
         let request = &work.request;
         let id = JobId::parse(&request.key().job).map_err(|error| refused(&error.to_string()))?;
-        let here = self.open(&id).await?;
+        let done = self.done(&id, work, beating, info).await;
+        match done {
+            Ok(placed) => {
+                self.jobs.holds_back.end();
+                Ok(placed)
+            }
+            Err(Undone::Failed(error)) => Err(error),
+            Err(Undone::Unable(reason)) => Err(self.unable(&id, beating, info, reason).await),
+        }
+    }
+
+    async fn done(
+        &self,
+        id: &JobId,
+        work: &Work,
+        beating: &Beating,
+        info: &ActivityInfo,
+    ) -> Result<Placed, Undone> {
+        let request = &work.request;
+        let here = self.open(id).await?;
         let job = here.taken.job();
         self.jobs.metrics().taken(job, request, info);
         let _under_way = self.jobs.works_on(job, request);
@@ -116,7 +143,7 @@ impl Actions {
         here: &JobHere,
         work: &Work,
         beating: &Beating,
-    ) -> Result<Placed, ActivityError> {
+    ) -> Result<Placed, Undone> {
         let action = work.request.key().action;
         let (job, metrics) = (here.taken.job(), self.jobs.metrics());
         let charts = work.request.charts().clone();
@@ -145,7 +172,7 @@ impl Actions {
                             ExecutorError::Lost => Duration::ZERO,
                             _ => Duration::from_millis(wait),
                         };
-                        return Err(Beating::again_after(wait, error));
+                        return Err(Beating::again_after(wait, error).into());
                     }
                     Record::GaveUp {
                         action,
@@ -155,16 +182,16 @@ impl Actions {
             }
         };
         if beating.has_stalled() {
-            return Err(again(
-                "the worker was stalled, and its work counts for nothing",
-            ));
+            let stalled = "the worker was stalled, and its work counts for nothing";
+            return Err(again(stalled).into());
         }
         let size = size(&essential(record.clone(), &charts));
         if size > LARGEST_ANSWER {
-            return Err(refused(&format!(
+            let large = format!(
                 "the values of a run take {size} bytes as text, and {LARGEST_ANSWER} can be \
                  handed on; name the chart that decides, or aggregate the values of a run"
-            )));
+            );
+            return Err(refused(&large).into());
         }
         let placed = self.record(here, &record, work.after).await?;
         metrics.answered(job, &work.request, &placed.record);
@@ -189,7 +216,7 @@ impl Actions {
         here: &JobHere,
         work: &Work,
         beating: &Beating,
-    ) -> Result<Result<Report, ExecutorError>, ActivityError> {
+    ) -> Result<Result<Report, ExecutorError>, Undone> {
         let executor: &dyn Executor = &*here.executor;
         let ticket = match beating.tried().ticket {
             Some(ticket) => ticket,
@@ -206,7 +233,7 @@ impl Actions {
                     }
                     ticket
                 }
-                Err(ExecutorError::Refused(error)) => return Err(refused(&self.here(&*error))),
+                Err(ExecutorError::Refused(error)) => return Err(self.refusal(&*error)),
                 Err(error) => return Ok(Err(error)),
             },
         };
@@ -221,7 +248,7 @@ impl Actions {
             }
         };
         match answered {
-            Err(ExecutorError::Refused(error)) => Err(refused(&self.here(&*error))),
+            Err(ExecutorError::Refused(error)) => Err(self.refusal(&*error)),
             Err(error) => {
                 beating.goes_on(None).await;
                 Ok(Err(error))
@@ -230,8 +257,59 @@ impl Actions {
         }
     }
 
-    fn here(&self, error: &dyn std::error::Error) -> String {
-        format!("on {}: {error}", self.jobs.machine())
+    fn here(&self, reason: impl Display) -> String {
+        format!("on {}: {reason}", self.jobs.machine())
+    }
+
+    /// Why an executor refuses to do something: the job, or this machine.
+    fn refusal(&self, error: &(dyn std::error::Error + Send + Sync + 'static)) -> Undone {
+        match is_infrastructure(error) {
+            true => Undone::Unable(self.here(error)),
+            false => refused(&self.here(error)).into(),
+        }
+    }
+
+    /// Leaves something to another machine that this one can't do, or to this one a little later,
+    /// until none can.
+    async fn unable(
+        &self,
+        id: &JobId,
+        beating: &Beating,
+        info: &ActivityInfo,
+        reason: String,
+    ) -> ActivityError {
+        self.jobs.holds_back.begin(&reason);
+        let error = UnableHere(reason.clone());
+        self.jobs.tell_of(News::Trouble(error.into()));
+        let machine = self.jobs.machine();
+        let tried = beating.unable(machine, &reason);
+        let machines = match info.task_queue == machine_queue(machine) {
+            true => Ok(vec![machine.to_owned()]),
+            false => self.machines_for(id).await,
+        };
+        match machines {
+            Ok(machines) => {
+                let none = none_can(&machines, &tried.unable, tried.attempts, MOST_ATTEMPTS);
+                if let Some(reason) = none {
+                    return unable(&reason);
+                }
+            }
+            Err(error) => return error,
+        }
+        if let Ok(lease) = self.jobs.lease(id).await {
+            // It is noted the next time.
+            let _ = (self.jobs.store())
+                .note_standstill(&lease, Some(&reason))
+                .await;
+        }
+        elsewhere(reason)
+    }
+
+    /// The machines that serve the bot of a job.
+    async fn machines_for(&self, id: &JobId) -> Result<Vec<String>, ActivityError> {
+        let bot = self.jobs.read(id.as_str()).await?.bot;
+        let machines = self.jobs.machines_of(&bot).await.map_err(from_store)?;
+        Ok(machines.into_iter().collect())
     }
 
     /// Ends the work of an action, unless it is done elsewhere and the worker has to end.
@@ -253,20 +331,23 @@ impl Actions {
         }
     }
 
-    async fn open(&self, job: &JobId) -> Result<Arc<JobHere>, ActivityError> {
+    async fn open(&self, job: &JobId) -> Result<Arc<JobHere>, Undone> {
         match self.jobs.open(job).await {
             Ok(here) => Ok(here),
             Err(JobError::Store(error @ StoreError::LeaseLost { .. })) => {
                 self.jobs.lease(job).await?;
-                Err(again(error))
+                Err(again(error).into())
             }
-            Err(JobError::Store(error)) => Err(from_store(error)),
-            Err(JobError::Locked(error @ LockError::Held { .. })) => {
-                Err(Beating::again_after(LOCKED, error))
-            }
+            Err(JobError::Store(error)) => Err(from_store(error).into()),
+            // Another process of this machine has the job open. It may well take the action, and
+            // this one does something else meanwhile.
+            Err(JobError::Locked(error @ LockError::Held { .. })) => Err(elsewhere(error).into()),
             Err(error) => {
-                let reason = format!("on {}: {}", self.jobs.machine(), message(&error));
-                Err(refused(&reason))
+                let reason = self.here(message(&error));
+                match error.is_infrastructure() || matches!(error, JobError::Locked(_)) {
+                    true => Err(Undone::Unable(reason)),
+                    false => Err(refused(&reason).into()),
+                }
             }
         }
     }
@@ -291,19 +372,28 @@ impl Actions {
     }
 
     async fn ended(&self, end: &End) -> Result<JobState, ActivityError> {
+        self.jobs.check_store(&end.store)?;
         let job = self.jobs.read(&end.job).await?;
-        if !matches!(job.state, JobState::Pending | JobState::Running) {
+        let has_ended = !matches!(job.state, JobState::Pending | JobState::Running);
+        if has_ended || (end.paused && job.paused) {
             // By the same activity, whose worker died after that.
             self.jobs.release(&job.id).await?;
             return Ok(job.state);
         }
         let refusal = end.refused.as_deref();
-        let state = match (self.open(&job.id).await, refusal) {
+        if end.paused {
+            let reason = refusal.unwrap_or_default();
+            let lease = self.jobs.lease(&job.id).await?;
+            let paused = self.jobs.store().pause_leased(&lease, reason).await;
+            paused.map_err(from_store)?;
+            let reason = format!("paused: {reason}");
+            return self.let_go(&job, JobState::Pending, Err(reason)).await;
+        }
+        let result = match (self.open(&job.id).await, refusal) {
             (Ok(here), _) => {
                 let source: &dyn ResultSource = &*here.executor;
-                here.taken
-                    .end(source, refusal)
-                    .await
+                let result = here.taken.end(source, refusal).await;
+                result
                     .map_err(|error| match error {
                         JobError::Store(error) => from_store(error),
                         // The journal is not the one that the workflow knows. A dispatcher
@@ -313,6 +403,7 @@ impl Actions {
                         }
                         error => again(message(&error)),
                     })?
+                    .ok_or_else(|| refusal.unwrap_or_default().to_owned())
             }
             // The repository may be what is missing.
             (Err(_), Some(reason)) => {
@@ -321,14 +412,41 @@ impl Actions {
                 let failed = store.set_leased_state(&lease, JobState::Failed, Some(reason), None);
                 failed.await.map_err(from_store)?;
                 trace_end(&job, JobState::Failed);
-                JobState::Failed
+                Err(reason.to_owned())
             }
-            (Err(error), None) => return Err(error),
+            (Err(Undone::Failed(error)), None) => return Err(error),
+            (Err(Undone::Unable(reason)), None) => return Err(elsewhere(reason)),
         };
+        let state = result.as_ref().map_or(JobState::Failed, JobResult::state);
         self.jobs.metrics().job_ended(&job, state);
+        self.let_go(&job, state, result).await
+    }
+
+    /// Lets a job go that has ended, or is paused, and says how.
+    async fn let_go(
+        &self,
+        job: &Job,
+        state: JobState,
+        result: Result<JobResult, String>,
+    ) -> Result<JobState, ActivityError> {
         self.jobs.forget(&job.id).await;
         self.jobs.release(&job.id).await?;
+        (self.jobs).tell_of(News::Ended(job.id.clone(), Box::new(result)));
         Ok(state)
+    }
+}
+
+/// Why an action has no answer yet.
+enum Undone {
+    /// This machine can't do it, for this reason.
+    Unable(String),
+    /// The failure of the activity.
+    Failed(ActivityError),
+}
+
+impl From<ActivityError> for Undone {
+    fn from(error: ActivityError) -> Self {
+        Self::Failed(error)
     }
 }
 

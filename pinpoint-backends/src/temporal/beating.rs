@@ -70,6 +70,15 @@ impl Beating {
         })
     }
 
+    /// This machine can't do it: what is known of all of them.
+    pub(crate) fn unable(&self, machine: &str, reason: &str) -> Tried {
+        self.with(|state| {
+            state.tried.attempts += 1;
+            (state.tried.unable).insert(machine.to_owned(), reason.to_owned());
+            state.tried.clone()
+        })
+    }
+
     /// This try ends without an answer, and its worker goes on.
     pub(crate) async fn ends(&self) {
         self.with(|state| state.tried.ended = self.ctx.info().attempt);

@@ -12,7 +12,7 @@ use super::failures::{from_store, refused};
 use super::jobs_here::JobsHere;
 use super::messages::{Begun, JobInput, Note, Noted, essential_of, size};
 use crate::job::{machine_of, message};
-use crate::store::Job;
+use crate::store::{Job, PAUSED};
 
 /// The most records that one answer has, and the bytes of their text.
 const RECORDS: u32 = 500;
@@ -31,6 +31,7 @@ impl Bookkeeping {
         _: ActivityContext,
         input: JobInput,
     ) -> Result<Begun, ActivityError> {
+        self.jobs.check_store(&input.store)?;
         let job = self.jobs.read(&input.job).await?;
         let lease = self.jobs.lease(&job.id).await?;
         if job.state != JobState::Running {
@@ -40,13 +41,8 @@ impl Bookkeeping {
                 .set_leased_state(&lease, JobState::Running, None, None);
             running.await.map_err(from_store)?;
         }
-        let workers = self.jobs.store().workers().await.map_err(from_store)?;
-        let serving = workers
-            .iter()
-            .filter(|worker| !worker.gone && worker.bots.contains(&input.bot));
-        let mut machines: Vec<&str> = serving.map(|worker| &*worker.machine).collect();
-        machines.sort_unstable();
-        machines.dedup();
+        let machines = self.jobs.machines_of(&input.bot).await;
+        let machines = machines.map_err(from_store)?;
         Ok(Begun {
             machines: u32::try_from(machines.len()).unwrap_or(u32::MAX).max(1),
             job: without_secrets(job),
@@ -60,6 +56,7 @@ impl Bookkeeping {
         _: ActivityContext,
         note: Note,
     ) -> Result<Noted, ActivityError> {
+        self.jobs.check_store(&note.store)?;
         let job = self.jobs.read(&note.job).await?;
         let machine = machine_of(&job, false).map_err(|error| refused(&message(&error)))?;
         let lease = self.jobs.lease(&job.id).await?;
@@ -69,6 +66,17 @@ impl Bookkeeping {
             let recorded = journal.record_once(record, note.after).await;
             recorded.map_err(from_store)?;
         }
+        match note.paused {
+            Some(true) => {
+                self.jobs
+                    .store()
+                    .note_standstill(&lease, Some(PAUSED))
+                    .await
+            }
+            Some(false) => self.jobs.store().end_pause(&lease).await,
+            None => Ok(()),
+        }
+        .map_err(from_store)?;
         if let Some(cancel) = &note.cancel {
             let kept = self.jobs.store().keep_cancel(&job.id, cancel).await;
             kept.map_err(from_store)?;

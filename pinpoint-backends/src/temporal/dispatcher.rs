@@ -11,12 +11,12 @@
 //! that the server has lost is started again, and goes on from the journal. Leases are renewed
 //! meanwhile, however long that takes.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
@@ -26,21 +26,23 @@ use temporalio_client::errors::{
 };
 use temporalio_client::tonic::Code;
 use temporalio_client::{
-    Client, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowExecutionStatus,
-    WorkflowGetResultOptions, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
-    WorkflowStartOptions,
+    Client, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowExecutionDescription,
+    WorkflowExecutionStatus, WorkflowGetResultOptions, WorkflowIdConflictPolicy,
+    WorkflowIdReusePolicy, WorkflowStartOptions,
 };
 use temporalio_common::error::IncomingError;
+use temporalio_common::protos::temporal::api::enums::v1::PendingWorkflowTaskState;
+use temporalio_common::protos::temporal::api::workflowservice::v1::DescribeWorkflowExecutionResponse;
 use temporalio_sdk::ApplicationFailure;
 use tokio::sync::mpsc;
 
-use super::codec::Unread;
-use super::failures::{NotStarted, SUPERSEDED};
+use super::failures::{NotStarted, SUPERSEDED, is_away};
 use super::jobs_here::{JobHere, JobsHere};
 use super::messages::{JobInput, QUEUE, TimeLimits};
 use super::namespace::attributes_of;
+use super::news::News;
 use super::workflow::{JobWorkflow, beginning};
-use super::{TemporalError, TemporalEvent};
+use super::{Temporal, TemporalError, TemporalEvent};
 use crate::job::{JobError, trace_end};
 use crate::store::{CancelRequest, Job, JobFilter, JobId, Lease, LockError, StoreError};
 use crate::worker::{POLL, Pauses, jittered};
@@ -53,6 +55,12 @@ const AT_ONCE: u32 = 100;
 
 /// The most workflows that are looked after at once.
 const LOOKS: usize = 10;
+
+/// The time between two looks whether the server answers.
+const WATCH: Duration = Duration::from_secs(5);
+
+/// The time for which the next decision of a workflow may wait for a worker.
+const NOT_TAKEN: Duration = Duration::from_secs(15);
 
 /// The time between two looks whether a job is open elsewhere on this machine.
 const LOOK: Duration = Duration::from_millis(200);
@@ -68,14 +76,21 @@ pub(super) struct Dispatcher<'a> {
     pub(super) lease: Duration,
     /// The namespace has the search attributes.
     pub(super) with_attributes: bool,
-    pub(super) unread: &'a Unread,
+    pub(super) temporal: &'a Temporal,
+    pub(super) deployment: Option<&'a str>,
 }
 
 impl Dispatcher<'_> {
     /// Dispatches for as long as it is polled.
-    pub(super) async fn keep(&self, tell: impl FnMut(TemporalEvent<'_>)) -> Infallible {
+    pub(super) async fn keep(
+        &self,
+        mut happened: mpsc::UnboundedReceiver<News>,
+        tell: impl FnMut(TemporalEvent<'_>),
+    ) -> Infallible {
         let tell = RefCell::new(tell);
         let tell = |event: TemporalEvent<'_>| (*tell.borrow_mut())(event);
+        let voice = &Voice::new(tell, &self.temporal.address);
+        let tell = |event: TemporalEvent<'_>| voice.tell(event);
         let looks = RefCell::default();
         let (renewed, mut to_look_after) = mpsc::unbounded_channel();
         let renew = async || self.renew_all(&looks, &renewed).await;
@@ -83,11 +98,14 @@ impl Dispatcher<'_> {
             .for_each_concurrent(LOOKS, async |lease: Lease| {
                 if let Err(error) = self.look_after(&lease, &tell).await {
                     tell(TemporalEvent::Trouble(&error));
+                    if is_away(&error) {
+                        self.note_away(&lease).await;
+                    }
                 }
                 looks.borrow_mut().remove(lease.id());
             });
         let dispatch = async || {
-            if let Some(reason) = self.unread.take() {
+            if let Some(reason) = self.temporal.unread.take() {
                 tell(TemporalEvent::Trouble(&TemporalError::Key { reason }));
             }
             // A workflow that can't be canceled keeps no other job waiting.
@@ -96,12 +114,57 @@ impl Dispatcher<'_> {
             }
             self.take_all(&tell).await
         };
+        let hear = async {
+            while let Some(news) = happened.recv().await {
+                match news {
+                    News::Ended(job, result) => {
+                        let result = (*result).as_ref().map_err(String::as_str);
+                        tell(TemporalEvent::Concluded(&job, result));
+                    }
+                    News::Trouble(error) => tell(TemporalEvent::Trouble(&*error)),
+                }
+            }
+        };
         tokio::join!(
             again_and_again(renew, &tell),
             look_after,
-            again_and_again(dispatch, &tell)
+            again_and_again(dispatch, &tell),
+            self.watch_server(voice),
+            hear,
         )
         .0
+    }
+
+    /// Finds out soon whether the server answers: jobs under way ask it for nothing for minutes.
+    async fn watch_server<F: Fn(TemporalEvent<'_>)>(&self, voice: &Voice<'_, F>) -> Infallible {
+        let mut answered = true;
+        loop {
+            tokio::time::sleep(jittered(WATCH)).await;
+            let answers = self.temporal.answers().await;
+            voice.server(answers);
+            if std::mem::replace(&mut answered, answers) != answers {
+                let owner = self.jobs.owner();
+                let store = self.jobs.store();
+                let held = store.expiring_leases(owner, Duration::MAX, AT_ONCE).await;
+                for lease in held.unwrap_or_default() {
+                    match answers {
+                        false => self.note_away(&lease).await,
+                        true => self.note(&lease, None).await,
+                    }
+                }
+            }
+        }
+    }
+
+    /// Notes why a job does not go on. If that fails it is noted the next time.
+    async fn note(&self, lease: &Lease, reason: Option<&str>) {
+        let _ = self.jobs.store().note_standstill(lease, reason).await;
+    }
+
+    async fn note_away(&self, lease: &Lease) {
+        let (machine, address) = (self.jobs.machine(), &self.temporal.address);
+        let reason = format!("Temporal at {address} does not answer {machine}");
+        self.note(lease, Some(&reason)).await;
     }
 
     /// Renews the leases, and hands on those whose workflows have to be looked after, unless
@@ -113,7 +176,7 @@ impl Dispatcher<'_> {
         renewed: &mpsc::UnboundedSender<Lease>,
     ) -> Result<(), JobError> {
         let store = self.jobs.store();
-        let (owner, within) = (self.jobs.owner(), self.lease / 2);
+        let (owner, within) = (self.jobs.owner(), self.lease * 3 / 4);
         for lease in store.expiring_leases(owner, within, AT_ONCE).await? {
             match store.renew(&lease, self.lease).await {
                 Err(StoreError::LeaseLost { .. }) => continue,
@@ -158,6 +221,9 @@ impl Dispatcher<'_> {
                     tell(TemporalEvent::Started(&job));
                 }
                 Err(error) => {
+                    if is_away(&error) {
+                        self.note_away(&lease).await;
+                    }
                     store.release(&lease).await?;
                     return Err(error);
                 }
@@ -182,6 +248,7 @@ impl Dispatcher<'_> {
     ) -> Result<(), JobError> {
         let input = JobInput {
             job: job.id.to_string(),
+            store: self.jobs.identity().to_owned(),
             bot: job.bot.clone(),
             limits: self.limits.clone(),
             paused: false,
@@ -190,7 +257,7 @@ impl Dispatcher<'_> {
         let options = WorkflowStartOptions::new(QUEUE, job.id.to_string())
             .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
             .id_conflict_policy(there)
-            .task_timeout(self.limits.workflow_task())
+            .task_timeout(self.limits.heartbeat)
             .static_summary(beginning(&job.title, LONGEST_SUMMARY))
             .maybe_search_attributes(self.with_attributes.then(|| attributes_of(job)))
             .build();
@@ -242,19 +309,23 @@ impl Dispatcher<'_> {
         let handle = self
             .client
             .get_workflow_handle::<JobWorkflow>(id.to_string());
-        let status = match handle.describe(WorkflowDescribeOptions::default()).await {
-            Ok(described) => Some(described.status()),
+        let described = match handle.describe(WorkflowDescribeOptions::default()).await {
+            Ok(described) => Some(described),
             Err(WorkflowInteractionError::NotFound(_)) => None,
             Err(error) => return Err(unavailable(error)),
         };
-        match status {
+        match described.as_ref().map(WorkflowExecutionDescription::status) {
             Some(
                 WorkflowExecutionStatus::Running
                 | WorkflowExecutionStatus::Paused
                 | WorkflowExecutionStatus::ContinuedAsNew
                 | WorkflowExecutionStatus::Unspecified
                 | WorkflowExecutionStatus::Unknown,
-            ) => Ok(()),
+            ) => {
+                let reason = described.and_then(|it| not_taken(it.raw(), self.deployment));
+                self.note(lease, reason.as_deref()).await;
+                Ok(())
+            }
             // One that completed was about to when the job was resumed.
             None | Some(WorkflowExecutionStatus::Completed) => self.start_again(lease).await,
             Some(status) => {
@@ -353,6 +424,72 @@ async fn again_and_again(
     }
 }
 
+/// Why no worker takes the next decision of a workflow, where it waits for one.
+fn not_taken(
+    described: &DescribeWorkflowExecutionResponse,
+    deployment: Option<&str>,
+) -> Option<String> {
+    let task = described.pending_workflow_task.as_ref()?;
+    let scheduled = SystemTime::try_from(task.scheduled_time?).ok()?;
+    if task.state() != PendingWorkflowTaskState::Scheduled
+        || scheduled.elapsed().unwrap_or_default() < NOT_TAKEN
+    {
+        return None;
+    }
+    let info = described.workflow_execution_info.as_ref();
+    let version = info.and_then(|info| info.versioning_info.as_ref()?.deployment_version.clone());
+    Some(match (version, deployment) {
+        (Some(version), _) => format!(
+            "its workflow stays with version {} of deployment {}, which no worker belongs to",
+            version.build_id, version.deployment_name
+        ),
+        (None, Some(name)) => format!(
+            "no worker takes its workflow; if no version of deployment {name} is current, \
+             `temporal worker deployment set-current-version` makes one"
+        ),
+        (None, None) => {
+            "no worker takes its workflow; if all belong to a deployment, none of its versions is \
+             current"
+                .to_owned()
+        }
+    })
+}
+
+/// Tells of what happens. A server that is away is told of once, and not by each question that it
+/// does not answer.
+struct Voice<'a, F> {
+    tell: F,
+    address: &'a str,
+    is_away: Cell<bool>,
+}
+
+impl<'a, F: Fn(TemporalEvent<'_>)> Voice<'a, F> {
+    fn new(tell: F, address: &'a str) -> Self {
+        Self {
+            tell,
+            address,
+            is_away: Cell::new(false),
+        }
+    }
+
+    fn tell(&self, event: TemporalEvent<'_>) {
+        match event {
+            TemporalEvent::Trouble(error) if is_away(error) => self.server(false),
+            event => (self.tell)(event),
+        }
+    }
+
+    /// The server answers, or not.
+    fn server(&self, answers: bool) {
+        if self.is_away.replace(!answers) == answers {
+            (self.tell)(match answers {
+                true => TemporalEvent::Back(self.address),
+                false => TemporalEvent::Away(self.address),
+            });
+        }
+    }
+}
+
 /// The failure that a workflow ended with, or one of its activities.
 fn failure_of(error: &WorkflowGetResultError) -> Option<&ApplicationFailure> {
     let WorkflowGetResultError::Failed(error) = error else {
@@ -369,4 +506,56 @@ fn failure_of(error: &WorkflowGetResultError) -> Option<&ApplicationFailure> {
 
 fn unavailable(error: impl std::error::Error + Send + Sync + 'static) -> JobError {
     JobError::Drive(pinpoint_core::DriveError::Refused(Box::new(error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use temporalio_client::tonic::Status;
+    use temporalio_common::protos::temporal::api::workflow::v1::PendingWorkflowTaskInfo;
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_away_is_told_of_once() {
+        let told = RefCell::new(Vec::new());
+        let tell = |event: TemporalEvent<'_>| told.borrow_mut().push(format!("{event:?}"));
+        let voice = Voice::new(tell, "db:7233");
+        let away = unavailable(WorkflowInteractionError::Rpc(Status::unavailable(
+            "refused",
+        )));
+        let trouble = unavailable(WorkflowInteractionError::Rpc(Status::internal("a bug")));
+        voice.server(true);
+        voice.tell(TemporalEvent::Trouble(&away));
+        voice.server(false);
+        voice.tell(TemporalEvent::Trouble(&away));
+        voice.server(true);
+        voice.server(true);
+        voice.tell(TemporalEvent::Trouble(&trouble));
+        let told = told.into_inner();
+        assert_eq!(told[..2], ["Away(\"db:7233\")", "Back(\"db:7233\")"]);
+        assert_eq!(told.len(), 3, "{told:?}");
+        assert!(told[2].starts_with("Trouble("), "{told:?}");
+    }
+
+    #[test]
+    fn a_decision_that_no_worker_takes_is_explained() {
+        let mut described = DescribeWorkflowExecutionResponse::default();
+        assert_eq!(not_taken(&described, None), None);
+        let mut task = PendingWorkflowTaskInfo::default();
+        task.set_state(PendingWorkflowTaskState::Scheduled);
+        task.scheduled_time = Some(SystemTime::now().into());
+        described.pending_workflow_task = Some(task.clone());
+        assert_eq!(not_taken(&described, Some("pinpoint")), None);
+        task.scheduled_time = Some(SystemTime::UNIX_EPOCH.into());
+        described.pending_workflow_task = Some(task.clone());
+        let told = not_taken(&described, Some("pinpoint")).unwrap();
+        assert!(
+            told.contains("no version of deployment pinpoint is current"),
+            "{told}"
+        );
+        // A worker has it.
+        task.set_state(PendingWorkflowTaskState::Started);
+        described.pending_workflow_task = Some(task);
+        assert_eq!(not_taken(&described, Some("pinpoint")), None);
+    }
 }

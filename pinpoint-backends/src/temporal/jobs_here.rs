@@ -4,10 +4,11 @@
 //! comes at once. Meanwhile no other process of this machine works on the job, unless it asks
 //! for that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -15,10 +16,12 @@ use futures_util::future::BoxFuture;
 use pinpoint_core::job::{JobState, ResultSource};
 use pinpoint_core::{Executor, Key, Request};
 use temporalio_sdk::activities::ActivityError;
-use tokio::sync::{Mutex, OnceCell, watch};
+use tokio::sync::{Mutex, OnceCell, mpsc, watch};
 
-use super::failures::{from_store, superseded};
+use super::failures::{OtherStoresJob, elsewhere, from_store, superseded};
 use super::metrics::Metrics;
+use super::news::News;
+use super::unable::HoldBack;
 use crate::job::{JobError, TakenJob};
 use crate::job_dir;
 use crate::local::LocalExecutor;
@@ -69,7 +72,13 @@ pub(crate) struct JobsHere {
     open_executor: Box<OpenExecutor>,
     /// Of the leases.
     owner: String,
+    /// Of the store.
+    identity: String,
     metrics: Metrics,
+    news: mpsc::UnboundedSender<News>,
+    /// It was told that the namespace has work of another store.
+    told_of_other: AtomicBool,
+    pub(crate) holds_back: HoldBack,
     open: Mutex<BTreeMap<String, (Entry, Instant)>>,
     /// The actions under way, in the order in which they began.
     under_way: watch::Sender<Vec<(JobId, Key, &'static str)>>,
@@ -81,14 +90,20 @@ impl JobsHere {
         options: WorkerOptions,
         open_executor: Box<OpenExecutor>,
         owner: String,
+        identity: String,
         metrics: Metrics,
+        news: mpsc::UnboundedSender<News>,
     ) -> Self {
         Self {
             store,
             options,
             open_executor,
             owner,
+            identity,
             metrics,
+            news,
+            told_of_other: AtomicBool::new(false),
+            holds_back: HoldBack::default(),
             open: Mutex::default(),
             under_way: watch::Sender::default(),
         }
@@ -102,8 +117,36 @@ impl JobsHere {
         &self.owner
     }
 
+    pub(crate) fn identity(&self) -> &str {
+        &self.identity
+    }
+
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.metrics
+    }
+
+    pub(crate) fn tell_of(&self, news: News) {
+        // Nobody listens to a worker that ends.
+        let _ = self.news.send(news);
+    }
+
+    /// Refuses work for a job of another store, so that a worker of that store gets it.
+    pub(crate) fn check_store(&self, of_job: &str) -> Result<(), ActivityError> {
+        // Workflows of earlier versions do not know it.
+        if of_job.is_empty() || of_job == self.identity {
+            return Ok(());
+        }
+        let error = OtherStoresJob {
+            machine: self.machine().to_owned(),
+            name: self.store.name().to_owned(),
+            store: self.identity.clone(),
+            of_job: of_job.to_owned(),
+        };
+        let refused = elsewhere(&error);
+        if !self.told_of_other.swap(true, Ordering::Relaxed) {
+            self.tell_of(News::Trouble(error.into()));
+        }
+        Err(refused)
     }
 
     pub(crate) async fn read(&self, job: &str) -> Result<Job, ActivityError> {
@@ -120,6 +163,14 @@ impl JobsHere {
             },
             lease => lease.map_err(from_store),
         }
+    }
+
+    /// The machines on which workers serve a bot.
+    pub(crate) async fn machines_of(&self, bot: &str) -> Result<BTreeSet<String>, StoreError> {
+        let workers = self.store.workers().await?.into_iter();
+        let serving =
+            workers.filter(|worker| !worker.gone && worker.bots.iter().any(|it| it == bot));
+        Ok(serving.map(|worker| worker.machine).collect())
     }
 
     /// Releases the lease of a job that has ended.

@@ -1,5 +1,6 @@
 //! The data that workflows and activities give each other.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use pinpoint_core::translate::essential;
@@ -56,11 +57,6 @@ impl Default for TimeLimits {
 }
 
 impl TimeLimits {
-    /// For a task of a workflow, which may have to replay a long history.
-    pub(crate) fn workflow_task(&self) -> Duration {
-        self.heartbeat * 2
-    }
-
     /// The limit for a try of a task. Machines that share no builds have to build what they
     /// run.
     pub(crate) fn of(&self, task: &Task) -> Duration {
@@ -76,6 +72,9 @@ impl TimeLimits {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct JobInput {
     pub(crate) job: String,
+    /// The identity of the store that has the job; absent in workflows of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) store: String,
     pub(crate) bot: String,
     pub(crate) limits: TimeLimits,
     /// It goes on from an earlier run of the workflow, which was paused.
@@ -98,6 +97,9 @@ pub(crate) struct Begun {
 /// An action to carry out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Work {
+    /// The identity of the store that has the job; absent in workflows of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) store: String,
     pub(crate) request: Request,
     /// The policy for trouble that may pass.
     pub(crate) retry: pinpoint_core::RetryPolicy,
@@ -118,12 +120,24 @@ pub(crate) struct Tried {
     pub(crate) ended: u32,
     /// Work that goes on elsewhere.
     pub(crate) ticket: Option<Ticket>,
+    /// Why machines can't do it, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) unable: BTreeMap<String, String>,
+    /// How often machines have found that they can't.
+    #[serde(default)]
+    pub(crate) attempts: u32,
 }
 
 /// A fact that the workflow knows first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Note {
     pub(crate) job: String,
+    /// The identity of the store that has the job; absent in workflows of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) store: String,
+    /// The job is paused from now on, or no longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) paused: Option<bool>,
     /// Absent to read only.
     pub(crate) record: Option<Record>,
     /// The request to end the job, where that is the record.
@@ -145,8 +159,14 @@ pub(crate) struct Noted {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct End {
     pub(crate) job: String,
+    /// The identity of the store that has the job; absent in workflows of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) store: String,
     /// Why it can't go on.
     pub(crate) refused: Option<String>,
+    /// No machine can carry it out for now: it is paused, and has not failed.
+    #[serde(default)]
+    pub(crate) paused: bool,
 }
 
 /// The answer of the query `progress`.

@@ -31,8 +31,10 @@ mod jobs_here;
 mod messages;
 mod metrics;
 mod namespace;
+mod news;
 mod published;
 mod queues;
+mod unable;
 mod workflow;
 
 use std::future::Future;
@@ -42,6 +44,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, try_join_all};
+use pinpoint_core::job::JobResult;
 use temporalio_client::envconfig::{
     ClientConfigProfile, ConfigError, DataSource, LoadClientConfigProfileOptions,
 };
@@ -58,7 +61,9 @@ use temporalio_common::worker::{
 use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
 use temporalio_sdk::runtime::{PollerBehavior, RuntimeOptions};
 use temporalio_sdk::{Runtime, RuntimeError, Worker, WorkerCreateError, WorkerRunError};
+use tokio::sync::mpsc;
 
+use crate::job::ON_TEMPORAL;
 pub use crate::store::CancelRequest;
 use crate::store::{Announcement, Job, JobId, JobStore};
 use crate::worker::{Place, Presence, WorkerError, WorkerOptions, open_executor};
@@ -73,6 +78,7 @@ use messages::{QUEUE, bot_queue, build_queue, machine_queue};
 pub use messages::{TimeLimits, UnderWay, WorkflowProgress};
 use metrics::Metrics;
 pub use namespace::SetUp;
+use namespace::StoreId;
 pub use published::{PUBLISHED_QUEUE, PublishedNames};
 use queues::Queues;
 use workflow::JobWorkflow;
@@ -179,6 +185,23 @@ pub enum TemporalError {
         namespace: String,
         /// The search attribute.
         name: &'static str,
+    },
+    /// The namespace has the jobs of another store.
+    #[error(
+        "namespace {namespace:?} of Temporal at {address} has the jobs of the store {store}, and \
+         the one here is {own}; name that store, or another namespace. Where that store is gone for \
+         good, `temporal operator namespace update --namespace {namespace} --data \
+         pinpoint-store=` lets `pinpoint temporal setup` record another"
+    )]
+    OtherStore {
+        /// The address of the server.
+        address: String,
+        /// The namespace.
+        namespace: String,
+        /// The store that it was set up for.
+        store: String,
+        /// The store of this process.
+        own: String,
     },
     /// Payloads were written with another key, and can't be read.
     #[error("cannot read what Temporal has: {reason}")]
@@ -307,7 +330,7 @@ impl Temporal {
 
     /// The owner of the leases of jobs that are carried out here.
     pub fn owner(&self) -> String {
-        format!("Temporal, namespace {} at {}", self.namespace, self.address)
+        format!("{ON_TEMPORAL}{} at {}", self.namespace, self.address)
     }
 }
 
@@ -399,6 +422,12 @@ pub enum TemporalEvent<'a> {
     Started(&'a Job),
     /// It has ended a job whose workflow was ended from outside.
     Ended(&'a JobId, pinpoint_core::JobState),
+    /// It has ended a job: its result, or why it has none.
+    Concluded(&'a JobId, Result<&'a JobResult, &'a str>),
+    /// The server of this address does not answer. Jobs wait for it.
+    Away(&'a str),
+    /// It answers again.
+    Back(&'a str),
     /// A job can't be taken, looked after or read, for this reason; it will try again.
     Trouble(&'a (dyn std::error::Error + 'static)),
 }
@@ -444,16 +473,21 @@ pub async fn serve_with(
         return Err(TemporalError::SignedOnly);
     }
     let with_attributes = temporal.has_attributes().await?;
+    let identity = StoreId::of(store).await?;
+    temporal.check_store(&identity).await?;
     temporal.check_key(store).await?;
     let place = Place::take(worker)?;
     let presence = Presence::new(store, &place, worker);
     presence.announce().await.map_err(WorkerError::from)?;
+    let (news, happened) = mpsc::unbounded_channel();
     let jobs = Arc::new(JobsHere::new(
         store.clone(),
         worker.clone(),
         open,
         temporal.owner(),
+        identity.identity,
         temporal.metrics.clone(),
+        news,
     ));
     let stopping = Arc::new(AtomicBool::new(false));
     let telemetry = RuntimeOptions::builder()
@@ -463,20 +497,25 @@ pub async fn serve_with(
         telemetry.map_err(|error| TemporalError::Client(error.into()))?,
     )?;
     let mut workers = workers(temporal, &runtime, worker, options, &jobs, &stopping)?;
+    let mut following = None;
     if let Some(names) = &options.published {
-        let published = published::worker_options(names, &jobs, place.owner.clone(), &stopping)?;
+        let owner = place.owner.clone();
+        let follows = published::following(names, &jobs, owner, &stopping);
+        let published = published::worker_options(names, &follows)?;
         workers.push(Worker::new(&runtime, temporal.plain.clone(), published)?);
+        following = Some(follows);
     }
     let stops: Vec<_> = workers.iter().map(Worker::shutdown_handle).collect();
     let dispatcher = Dispatcher {
         jobs: Arc::clone(&jobs),
+        temporal,
+        deployment: options.deployment.as_deref(),
         client: temporal.client.clone(),
         bots: &worker.bots,
         limits: &options.limits,
         stopping: Arc::clone(&stopping),
         lease: options.lease,
         with_attributes,
-        unread: &temporal.unread,
     };
     let queues = Queues {
         jobs: Arc::clone(&jobs),
@@ -498,13 +537,19 @@ pub async fn serve_with(
         }
         std::future::pending().await
     };
-    let dispatch = dispatcher.keep(tell);
+    let dispatch = dispatcher.keep(happened, tell);
     let ended = tokio::select! {
         biased;
         ended = running => ended.map(drop),
         never = async {
             let told = async { tokio::join!(jobs.tell(&presence), presence.keep(), queues.keep()) };
-            tokio::join!(stop, dispatch, jobs.close_idle(), told).0
+            let left = async {
+                match &following {
+                    Some(following) => following.cancel_left(&temporal.plain).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::join!(stop, dispatch, jobs.close_idle(), told, left).0
         } => never,
     };
     jobs.close_all().await;

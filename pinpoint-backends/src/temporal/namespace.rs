@@ -2,6 +2,7 @@
 //! whether these can be read.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use pinpoint_core::job::JobState;
@@ -14,17 +15,19 @@ use temporalio_common::data_converters::{
 use temporalio_common::protos::temporal::api::common::v1::WorkflowExecution;
 use temporalio_common::protos::temporal::api::enums::v1::IndexedValueType;
 use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
+use temporalio_common::protos::temporal::api::namespace::v1::UpdateNamespaceInfo;
 use temporalio_common::protos::temporal::api::operatorservice::v1::{
     AddSearchAttributesRequest, ListSearchAttributesRequest,
 };
 use temporalio_common::protos::temporal::api::workflowservice::v1::{
-    CountWorkflowExecutionsRequest, DescribeNamespaceRequest, GetWorkflowExecutionHistoryRequest,
-    RegisterNamespaceRequest,
+    CountWorkflowExecutionsRequest, DescribeNamespaceRequest, DescribeNamespaceResponse,
+    GetWorkflowExecutionHistoryRequest, RegisterNamespaceRequest, UpdateNamespaceRequest,
 };
 use temporalio_common::search_attributes::{SearchAttributeKey, SearchAttributes};
 
+use super::failures::is_away;
 use super::{Temporal, TemporalError};
-use crate::store::{Job, JobStore, Lease};
+use crate::store::{Job, JobStore, Lease, without_password};
 use crate::worker::WorkerError;
 
 const KIND: SearchAttributeKey<String> = SearchAttributeKey::keyword("PinpointKind");
@@ -43,6 +46,9 @@ const LONGEST: usize = 255;
 /// A server needs up to this long to know a new namespace everywhere.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The time in which a server that is there answers.
+const ANSWER: Duration = Duration::from_secs(10);
+
 /// The time between two questions whether it does.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -60,6 +66,42 @@ pub struct SetUp {
     pub made_attributes: Vec<&'static str>,
     /// Those that were there already.
     pub existing_attributes: Vec<&'static str>,
+    /// The store whose jobs it has, unless the server does not let that be recorded.
+    pub store: Option<String>,
+}
+
+/// The key under which a namespace says whose jobs it has.
+const STORE: &str = "pinpoint-store";
+
+/// The store of a namespace: its identity, and its name for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct StoreId {
+    pub(super) identity: String,
+    pub(super) name: String,
+}
+
+impl StoreId {
+    pub(super) async fn of(store: &JobStore) -> Result<Self, WorkerError> {
+        Ok(Self {
+            identity: store.identity().await?,
+            name: without_password(store.name()),
+        })
+    }
+
+    /// Nothing where none is recorded: it may have been removed by hand.
+    fn parse(recorded: &str) -> Option<Self> {
+        let (identity, name) = recorded.split_once(' ').unwrap_or((recorded, ""));
+        (!identity.is_empty()).then(|| Self {
+            identity: identity.to_owned(),
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for StoreId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {}", self.identity, self.name)
+    }
 }
 
 /// The search attributes of a job whose workflow is started.
@@ -77,13 +119,19 @@ pub(super) fn attributes_of(job: &Job) -> SearchAttributes {
 }
 
 impl Temporal {
-    /// Makes the namespace and the search attributes, unless they exist, and waits until
-    /// they can be used.
+    /// Makes the namespace and the search attributes, unless they exist, waits until they can be
+    /// used, and records whose jobs the namespace has.
     ///
     /// # Errors
     ///
-    /// When the server refuses it, or a search attribute exists with another type.
-    pub async fn set_up(&self, retention: Duration) -> Result<SetUp, TemporalError> {
+    /// When the server refuses it, a search attribute exists with another type, or the namespace
+    /// has the jobs of another store.
+    pub async fn set_up(
+        &self,
+        retention: Duration,
+        store: &JobStore,
+    ) -> Result<SetUp, TemporalError> {
+        let store = StoreId::of(store).await?;
         let (made, retention) = match self.retention().await {
             Err(TemporalError::NoNamespace { .. }) => {
                 self.register(retention).await?;
@@ -115,13 +163,64 @@ impl Temporal {
             self.add(&made_attributes).await?;
         }
         self.wait_until_usable(until).await?;
+        let is_recorded = self.record_store(&store).await?;
         Ok(SetUp {
+            store: is_recorded.then(|| store.to_string()),
             namespace: self.namespace.clone(),
             made,
             retention,
             made_attributes,
             existing_attributes,
         })
+    }
+
+    /// Records whose jobs the namespace has. False where the server does not let a namespace be
+    /// changed, as Temporal Cloud does not.
+    async fn record_store(&self, store: &StoreId) -> Result<bool, TemporalError> {
+        self.check_store(store).await?;
+        let request = UpdateNamespaceRequest {
+            namespace: self.namespace.clone(),
+            update_info: Some(UpdateNamespaceInfo {
+                data: [(STORE.to_owned(), store.to_string())].into(),
+                ..UpdateNamespaceInfo::default()
+            }),
+            ..UpdateNamespaceRequest::default()
+        };
+        let mut client = self.client.clone();
+        let updated = WorkflowService::update_namespace(&mut client, request.into_request());
+        match updated.await.map_err(|status| self.failed(&status)) {
+            Ok(_) => Ok(true),
+            Err(TemporalError::Refused { .. } | TemporalError::Call { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Checks that the namespace does not have the jobs of another store.
+    ///
+    /// # Errors
+    ///
+    /// [`TemporalError::OtherStore`], or when the server can't be asked.
+    pub(super) async fn check_store(&self, store: &StoreId) -> Result<(), TemporalError> {
+        let described = self.describe().await?;
+        let info = described.namespace_info.unwrap_or_default();
+        let recorded = info.data.get(STORE).and_then(|it| StoreId::parse(it));
+        match recorded {
+            Some(other) if other.identity != store.identity => Err(TemporalError::OtherStore {
+                address: self.address.clone(),
+                namespace: self.namespace.clone(),
+                store: other.to_string(),
+                own: store.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the server answers, however it does.
+    pub(super) async fn answers(&self) -> bool {
+        match tokio::time::timeout(ANSWER, self.ask()).await {
+            Ok(Err(status)) => !is_away(&status),
+            answered => answered.is_ok(),
+        }
     }
 
     /// True if workflows can be started with search attributes.
@@ -187,15 +286,22 @@ impl Temporal {
         })
     }
 
-    async fn retention(&self) -> Result<Duration, TemporalError> {
+    async fn ask(&self) -> Result<DescribeNamespaceResponse, Status> {
         let request = DescribeNamespaceRequest {
             namespace: self.namespace.clone(),
             ..DescribeNamespaceRequest::default()
         };
         let mut client = self.client.clone();
         let described = WorkflowService::describe_namespace(&mut client, request.into_request());
-        let described = described.await.map_err(|status| self.failed(&status))?;
-        let config = described.into_inner().config.unwrap_or_default();
+        Ok(described.await?.into_inner())
+    }
+
+    async fn describe(&self) -> Result<DescribeNamespaceResponse, TemporalError> {
+        self.ask().await.map_err(|status| self.failed(&status))
+    }
+
+    async fn retention(&self) -> Result<Duration, TemporalError> {
+        let config = self.describe().await?.config.unwrap_or_default();
         let retention = config.workflow_execution_retention_ttl.unwrap_or_default();
         Ok(Duration::from_secs(
             u64::try_from(retention.seconds).unwrap_or_default(),

@@ -16,7 +16,6 @@ use std::time::{Duration, SystemTime};
 use pinpoint_core::job::JobState;
 use pinpoint_core::{Action, Engine, JobKey, JobMachine, Machine, Record, Report, Task};
 use temporalio_client::Priority;
-use temporalio_common::error::IncomingError;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
     ActivityCancellationType, ActivityExecutionError, ActivityOptions, ApplicationFailure,
@@ -26,7 +25,7 @@ use temporalio_sdk::{
 
 use super::actions::Actions;
 use super::bookkeeping::Bookkeeping;
-use super::failures::{REFUSED, SUPERSEDED};
+use super::failures::{REFUSED, SUPERSEDED, UNABLE, reason_of, type_of};
 use super::messages::{
     Begun, End, JobInput, Note, Noted, QUEUE, UnderWay, Work, WorkflowProgress, bot_queue,
     build_queue, machine_queue,
@@ -150,7 +149,11 @@ struct Driver {
     /// When this run of the workflow began, and the milliseconds that the job had taken.
     since: (Option<SystemTime>, u64),
     cancel_noted: bool,
+    /// The last that was noted.
+    pause_noted: bool,
     refused: Option<String>,
+    /// No machine can go on for now.
+    is_unable: bool,
     runs: u64,
     builds: u64,
 }
@@ -167,6 +170,7 @@ impl Driver {
             id: begun.job.id.to_string(),
             created: u64::try_from(begun.job.created).unwrap_or_default(),
         };
+        let pause_noted = input.paused;
         let mut driver = Self {
             engine: Engine::new(key, machine),
             ctx,
@@ -179,7 +183,9 @@ impl Driver {
             time_is_up: None,
             since: (None, 0),
             cancel_noted: false,
+            pause_noted,
             refused: None,
+            is_unable: false,
             runs: 0,
             builds: 0,
         };
@@ -240,6 +246,17 @@ impl Driver {
             }
             let continues = self.continues_as_new();
             let paused = self.ctx.state(|state| state.paused) && !canceled;
+            if paused != self.pause_noted {
+                self.pause_noted = paused;
+                let note = Note {
+                    paused: Some(paused),
+                    ..self.note_of(None)
+                };
+                self.send(note);
+            }
+            if self.is_unable {
+                break;
+            }
             if self.refused.is_none() {
                 self.start_what_may(paused || continues)?;
             }
@@ -275,7 +292,9 @@ impl Driver {
         self.end_what_is_under_way().await;
         let end = End {
             job: self.input.job.clone(),
+            store: self.input.store.clone(),
             refused: self.refused.clone(),
+            paused: self.is_unable,
         };
         let options = ActivityOptions::with_start_to_close_timeout(self.input.limits.build)
             .heartbeat_timeout(self.input.limits.heartbeat)
@@ -396,6 +415,7 @@ impl Driver {
         };
         let machine = self.engine.machine();
         let work = Work {
+            store: self.input.store.clone(),
             request,
             retry: machine.retry().clone(),
             longest_try: match machine.limits().longest_try {
@@ -459,6 +479,8 @@ impl Driver {
         let asked = self.ctx.state(|state| state.cancel.clone());
         Note {
             job: self.input.job.clone(),
+            store: self.input.store.clone(),
+            paused: None,
             record,
             cancel: asked.filter(|_| is_cancel),
             after: self.heard,
@@ -467,7 +489,11 @@ impl Driver {
 
     /// Records something, or nothing; the machine hears all that it has missed after that.
     fn note(&mut self, record: impl Into<Option<Record>>) {
-        let (ctx, note) = (self.ctx.clone(), self.note_of(record.into()));
+        self.send(self.note_of(record.into()));
+    }
+
+    fn send(&mut self, note: Note) {
+        let ctx = self.ctx.clone();
         let options = short(&self.input);
         self.in_flight.push(InFlight {
             kind: Kind::Note,
@@ -502,6 +528,10 @@ impl Driver {
             (Err(error), Kind::Note) => return Err(failed(error)),
             (Err(_), Kind::Action { .. }) if canceled.is_some() => {}
             (Err(error), Kind::Action { under_way, .. }) => match type_of(&error) {
+                Some(UNABLE) => {
+                    self.is_unable = true;
+                    self.refused.get_or_insert(reason_of(&error));
+                }
                 Some(REFUSED) => {
                     let reason = reason_of(&error);
                     // Its own place in the order is kept by the journal, not by this.
@@ -654,25 +684,6 @@ fn short(input: &JobInput) -> ActivityOptions {
         .cancellation_token(WorkflowCancellationToken::new())
         .summary(format!("records what happened in {}", input.job))
         .build()
-}
-
-fn application(error: &ActivityExecutionError) -> Option<&ApplicationFailure> {
-    match error.reason()? {
-        IncomingError::Application(failure) => Some(failure),
-        _ => None,
-    }
-}
-
-pub(super) fn type_of(error: &ActivityExecutionError) -> Option<&str> {
-    application(error)?.type_name()
-}
-
-pub(super) fn reason_of(error: &ActivityExecutionError) -> String {
-    match (application(error), error.as_timeout()) {
-        (Some(failure), _) => failure.source_error().to_string(),
-        (None, Some(timeout)) => format!("it took too long: {:?}", timeout.timeout_type()),
-        (None, None) => error.to_string(),
-    }
 }
 
 fn failed(error: ActivityExecutionError) -> WorkflowTermination {

@@ -125,7 +125,8 @@ pub(crate) enum TemporalCommand {
     /// Make the namespace and the search attributes of jobs on a Temporal server, and wait
     /// until they can be used.
     ///
-    /// What is there already stays as it is.
+    /// What is there already stays as it is. Workers of another store than this one do not
+    /// begin there.
     Setup {
         #[command(flatten)]
         server: TemporalServer,

@@ -121,6 +121,9 @@ fn workers_in_a_list() {
             place: 3,
         },
         Waiting::AboutToBegin,
+        Waiting::Stuck {
+            reason: "its workflow is paused".into(),
+        },
         Waiting::Silent {
             worker: "rack-1".into(),
             seen: NOW - 20_000,

@@ -65,6 +65,10 @@ mod temporal;
 mod temporal_faults;
 #[cfg(feature = "temporal")]
 mod temporal_server;
+#[cfg(all(feature = "postgres", feature = "temporal"))]
+mod temporal_soak;
+#[cfg(feature = "temporal")]
+mod temporal_standstill;
 #[cfg(feature = "otlp")]
 mod trace_engine;
 mod traces;

@@ -178,6 +178,16 @@ fn another_sdk_starts_each_published_name_and_reads_its_result() {
     assert_eq!(candidate["gitHash"], json!(culprit));
     assert_eq!(candidate["created"], "2023-11-14T22:13:20.000000005Z");
 
+    // For the better, and significant all the same.
+    let input = json!({ "Request": {
+        "start_commit": scene.commit(3), "end_commit": scene.commit(2),
+        "configuration": "lab", "benchmark": "latency", "story": "quick", "chart": "latency",
+        "initial_attempt_count": "10", "improvement_direction": "DOWN",
+    } });
+    let compared = scene.answer("perf.pairwise", "better", input);
+    let result = &compared["body"]["results"]["latency"];
+    assert_eq!(result["significant"], true, "{compared}");
+
     let input = json!({
         "Request": scene.request("quick"), "Production": false,
         "CallbackParams": {
@@ -206,7 +216,7 @@ fn another_sdk_starts_each_published_name_and_reads_its_result() {
     // Each made one job, of the bot that the alias stands for.
     let jobs = scene.jobs();
     let of_lab = jobs.iter().filter(|job| job["bot"] == "lab").count();
-    assert_eq!((jobs.len(), of_lab), (4, 4), "{jobs:?}");
+    assert_eq!((jobs.len(), of_lab), (5, 5), "{jobs:?}");
     drop(worker);
 }
 
@@ -254,5 +264,29 @@ fn a_published_workflow_refuses_what_is_no_request_and_can_be_canceled() {
     let answer = scene.ask(json!({ "do": "result", "id": "slow" }));
     assert_eq!(answer["type"], "CancelledError", "{answer}");
     assert_eq!(scene.jobs()[0]["state"], "canceled");
+    drop(worker);
+}
+
+#[test]
+fn a_published_workflow_that_is_terminated_while_nobody_follows_it_cancels_its_job() {
+    let scene = Scene::new(World::with_step(3, 2));
+    let worker = scene.worker();
+    let slow = json!({ "Request": scene.request("slow") });
+    scene.begin("perf.bisect", "left", slow);
+    let is = |state: &str| {
+        scene
+            .jobs()
+            .first()
+            .is_some_and(|job| job["state"] == state)
+    };
+    until("the job to run", || is("running"));
+    worker.signal(libc::SIGKILL);
+    worker.wait();
+    let terminate = ["workflow", "terminate", "--workflow-id", "left"];
+    let namespace = ["--namespace", &scene.namespace];
+    let ended = SHARED.output(&[&terminate[..], &namespace].concat());
+    assert!(ended.status.success(), "{ended:?}");
+    let worker = scene.worker();
+    until("the job to be canceled", || is("canceled"));
     drop(worker);
 }

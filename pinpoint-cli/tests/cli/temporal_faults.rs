@@ -264,15 +264,24 @@ fn a_disk_of_a_worker_that_is_full_loses_nothing() {
         let mut small = worker(&disk);
         let job = pool.detach(&["--build", "cp value built"], BENCHMARK);
         let mut waiting = pool.wait(&job).start();
-        until("an end", || small.has_ended() || waiting.has_ended());
-        let is_failed = pool.show(&job)["state"] == "failed";
-        let ended = match (small.has_ended(), is_failed) {
+        let is_paused = || {
+            let shown = pool.show(&job);
+            shown["waits_for"]
+                .as_str()
+                .is_some_and(|it| it.contains("it is paused"))
+        };
+        until("an end", || {
+            small.has_ended() || waiting.has_ended() || is_paused()
+        });
+        let ended = match (small.has_ended(), is_paused()) {
             (true, _) => {
                 says_why(&small.ends_with(1));
                 "the worker"
             }
             (false, true) => {
-                says_why(waiting.ends_with(1).tells("on rack-1: "));
+                let error = pool.show(&job)["error"].to_string();
+                let reasons = ["on rack-1: ", "No space left"];
+                assert!(reasons.iter().all(|it| error.contains(it)), "{error}");
                 let resume = ["jobs", "resume", &job, "--detach"];
                 pool.on("desk", &resume).ends_with(0);
                 stop(small);

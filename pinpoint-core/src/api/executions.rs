@@ -8,7 +8,7 @@ use super::{
     PairwiseJobStatus, messages,
 };
 use crate::job::{BisectionResult, CulpritFinderResult, PairwiseResult};
-use crate::{CombinedCommit, JobState, PairwiseStatus};
+use crate::{CombinedCommit, JobState, PairwiseOutcome, PairwiseStatus};
 
 impl BisectExecution {
     /// A search that found these culprits, each with its prior, oldest first.
@@ -86,12 +86,26 @@ impl TryFrom<&CulpritFinderResult> for CulpritFinderExecution {
         let culprits = result.search.culprits.iter();
         Ok(Self {
             job_id: result.search.job_id.clone(),
-            regression_verified: result.verification.status == PairwiseStatus::Different,
+            regression_verified: is_verified(&result.verification),
             culprits: culprits
                 .map(|culprit| (&culprit.commit).try_into())
                 .collect::<Result<_, _>>()?,
         })
     }
+}
+
+/// Whether the ends differ: the published workflow verifies that without a direction, and its
+/// search finds nothing where the change is for the better.
+fn is_verified(verification: &PairwiseOutcome) -> bool {
+    let compared = verification.charts.iter();
+    verification.status == PairwiseStatus::Different
+        || (compared.filter_map(|chart| chart.comparison.as_ref())).any(differs)
+}
+
+/// Whether the sides differ, in whichever direction: the published workflows compare without
+/// one.
+fn differs(comparison: &PairwiseComparison) -> bool {
+    comparison.verdict == Verdict::Different || comparison.is_improvement
 }
 
 impl messages::CombinedCommit {
@@ -103,7 +117,8 @@ impl messages::CombinedCommit {
 }
 
 impl WilcoxonResult {
-    /// The result of one chart. The ends of the interval are left out, which
+    /// The result of one chart. It is significant in whichever direction the chart moved, as the
+    /// published workflow compares. The ends of the interval are left out, which
     /// proto3 does not distinguish from 0, where there is none or it has no bounds: JSON
     /// has no infinity.
     pub fn of(comparison: &PairwiseComparison) -> Self {
@@ -116,7 +131,7 @@ impl WilcoxonResult {
             confidence_interval_higher: interval.map_or(0.0, |interval| interval.high),
             control_median: comparison.control_median,
             treatment_median: comparison.treatment_median,
-            significant: comparison.verdict == Verdict::Different,
+            significant: differs(comparison),
         }
     }
 }
@@ -187,6 +202,49 @@ mod tests {
         for result in [same, compare(&[1.0], &[2.0])] {
             let json = serde_json::to_string(&result).unwrap();
             assert!(!json.contains("null"), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_change_for_the_better_is_significant() {
+        let control: Vec<f64> = (0..30).map(|run| 100.0 + f64::from(run % 5)).collect();
+        let treatment: Vec<f64> = control.iter().map(|value| value * 1.5).collect();
+        for direction in [Direction::Unknown, Direction::Up, Direction::Down] {
+            let compared = compare_pairwise(&control, &treatment, direction).unwrap();
+            let found = WilcoxonResult::of(&compared);
+            assert!(found.significant, "{direction:?}");
+
+            let verification = |verdict: PairwiseStatus| PairwiseOutcome {
+                version: crate::PAIRWISE_OUTCOME_VERSION,
+                status: verdict,
+                stopped: crate::Stopped::Decided,
+                functional: None,
+                base_failure: None,
+                experiment_failure: None,
+                charts: vec![crate::ChartComparison {
+                    chart: "time".into(),
+                    direction,
+                    comparison: Some(compared.clone()),
+                    adjusted_p_value: Some(compared.p_value),
+                    anytime_p_value: None,
+                    failed_pairs: 0,
+                    surplus_pairs: 0,
+                    error: None,
+                }],
+                only_base: Vec::new(),
+                only_experiment: Vec::new(),
+                pairs_needed: None,
+                pairs_planned: 30,
+                pairs: 30,
+                stopped_early: false,
+                runs: 60,
+                builds: 2,
+            };
+            assert!(is_verified(&verification(PairwiseStatus::Same)));
+            let same = compare_pairwise(&control, &control, direction).unwrap();
+            let mut same_sides = verification(PairwiseStatus::Same);
+            same_sides.charts[0].comparison = Some(same);
+            assert!(!is_verified(&same_sides));
         }
     }
 

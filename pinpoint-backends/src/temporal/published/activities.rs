@@ -9,7 +9,7 @@ use pinpoint_core::bots::Bots;
 use pinpoint_core::job::JobState;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use temporalio_client::{WorkflowDescribeOptions, WorkflowExecutionStatus};
+use temporalio_client::WorkflowDescribeOptions;
 use temporalio_common::UntypedWorkflow;
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
@@ -17,6 +17,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use super::HEARTBEAT;
 use super::INVALID;
 use super::answers::message_of;
+use super::left::{ORIGIN, origin, was_ended};
 use super::parameters::{Name, Parameters};
 use crate::job::{self, JobError, message, stored_result};
 use crate::store::{CancelRequest, Job, JobId, LockError, NewJob, StoreError};
@@ -29,6 +30,9 @@ const POLL: Duration = Duration::from_secs(1);
 
 /// The time for which a process that works on a job is asked to cancel it, in one try.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What the titles of these jobs say before the id of the workflow.
+pub(super) const REQUESTED: &str = ", requested by workflow ";
 
 /// What a published workflow asks for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -57,6 +61,7 @@ pub(crate) enum Followed {
     },
 }
 
+#[derive(Clone)]
 pub(crate) struct Following {
     pub(crate) jobs: Arc<JobsHere>,
     pub(crate) bots: Bots,
@@ -83,13 +88,11 @@ impl Following {
         let job = parameters.request.job(&self.bots);
         let job = job.map_err(|error| invalid(&error))?;
         let workflow = ctx.info().workflow_id.as_deref().unwrap_or_default();
-        let job = NewJob {
-            title: format!(
-                "{} on {}, requested by workflow {workflow}",
-                job.benchmark, job.bot
-            ),
+        let mut job = NewJob {
+            title: format!("{} on {}{REQUESTED}{workflow}", job.benchmark, job.bot),
             ..job
         };
+        job.config[ORIGIN] = origin(&ctx.info().namespace, workflow);
         // Another job may have been made at the same moment.
         for later in 0.. {
             let id = JobId::at(order.time + later, order.bits);
@@ -158,12 +161,7 @@ impl Following {
         if !self.stopping.load(Ordering::Relaxed)
             && let Some(workflow) = workflow
             && let Ok(found) = workflow.describe(WorkflowDescribeOptions::default()).await
-            && matches!(
-                found.status(),
-                WorkflowExecutionStatus::Terminated
-                    | WorkflowExecutionStatus::TimedOut
-                    | WorkflowExecutionStatus::Canceled
-            )
+            && was_ended(found.status())
         {
             // Temporal reads no answer of this activity any more.
             let _ = self.canceled(job).await;
@@ -171,7 +169,7 @@ impl Following {
         ActivityError::cancelled()
     }
 
-    async fn canceled(&self, job: &str) -> Result<JobState, ActivityError> {
+    pub(super) async fn canceled(&self, job: &str) -> Result<JobState, ActivityError> {
         let id = self.jobs.read(job).await?.id;
         let (store, state_dir) = (self.jobs.store(), self.jobs.state_dir());
         let request = CancelRequest {

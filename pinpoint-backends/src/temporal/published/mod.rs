@@ -16,6 +16,7 @@
 
 mod activities;
 mod answers;
+mod left;
 mod parameters;
 
 use std::sync::Arc;
@@ -34,9 +35,8 @@ use temporalio_sdk::{
     WorkflowTermination,
 };
 
-use super::failures::{REFUSED, lasting_failure};
+use super::failures::{REFUSED, lasting_failure, reason_of, type_of};
 use super::jobs_here::JobsHere;
-use super::workflow::{reason_of, type_of};
 use super::{TemporalError, at_a_time};
 use activities::{Followed, Following, Order};
 use answers::Answer;
@@ -73,19 +73,32 @@ pub struct PublishedNames {
     pub bots: Bots,
 }
 
-/// The options of the worker for the published names. `owner` names this process where it
+/// Who makes and follows the jobs of published workflows. `owner` names this process where it
 /// cancels a job that nobody works on.
-pub(super) fn worker_options(
+pub(super) fn following(
     names: &PublishedNames,
     jobs: &Arc<JobsHere>,
     owner: String,
     stopping: &Arc<AtomicBool>,
+) -> Following {
+    Following {
+        jobs: Arc::clone(jobs),
+        bots: names.bots.clone(),
+        owner,
+        stopping: Arc::clone(stopping),
+    }
+}
+
+/// The options of the worker for the published names.
+pub(super) fn worker_options(
+    names: &PublishedNames,
+    following: &Following,
 ) -> Result<temporalio_sdk::WorkerOptions, TemporalError> {
     fn unusable(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> TemporalError {
         TemporalError::Client(error.into())
     }
     Ok(temporalio_sdk::WorkerOptions::new(names.queue.clone())
-        .client_identity_override(jobs.machine().to_owned())
+        .client_identity_override(following.jobs.machine().to_owned())
         .max_heartbeat_throttle_interval(Duration::from_secs(5))
         .graceful_shutdown_period(SHORT)
         .register_workflow::<Bisect>()
@@ -96,12 +109,7 @@ pub(super) fn worker_options(
         .map_err(unusable)?
         .register_workflow::<CulpritFinder>()
         .map_err(unusable)?
-        .register_activities(Following {
-            jobs: Arc::clone(jobs),
-            bots: names.bots.clone(),
-            owner,
-            stopping: Arc::clone(stopping),
-        })
+        .register_activities(following.clone())
         .tuner(at_a_time(FOLLOWED))
         .build())
 }

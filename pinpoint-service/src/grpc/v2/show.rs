@@ -143,6 +143,7 @@ fn in_words(waiting: Waiting) -> String {
                 "all workers of its bot ({workers}) are busy, and it is number {place} in the queue"
             )
         }
+        Waiting::Stuck { reason } => reason,
         Waiting::AboutToBegin => "a worker is about to take it".into(),
         Waiting::Silent {
             worker, seconds, ..
