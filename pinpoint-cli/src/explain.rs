@@ -8,6 +8,7 @@ mod problems;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -33,6 +34,7 @@ use crate::error::{CliError, FOUND, NO_DIFFERENCE, UNDECIDED, with_advice};
 use crate::explanation_text;
 use crate::output::{errln, is_shown, print, print_bytes, print_json};
 use crate::reading::Reading;
+use crate::storage::Storage;
 use crate::text::FOUND as WARNING;
 use crate::{report, worker_list};
 
@@ -106,6 +108,8 @@ pub(crate) struct Answer {
     warnings: Vec<String>,
     /// Of the job that made the profiles.
     about: Option<About>,
+    /// Where the builds lie that were run.
+    builds: Option<PathBuf>,
 }
 
 /// What is written besides the answer, or instead of it.
@@ -182,6 +186,7 @@ pub(crate) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
         explanation,
         profiles,
         about: None,
+        builds: None,
         files: [arguments.base.clone(), arguments.experiment.clone()],
         window: arguments.window,
         options,
@@ -261,6 +266,9 @@ fn one_file(first: &Path, second: &Path) -> String {
     }
 }
 
+/// At most this many programs and files that are taken for others are named.
+const MOST_MATCHED: usize = 5;
+
 /// What makes a comparison of these profiles doubtful, with the option that helps.
 fn warnings(
     [base, experiment]: &[Vec<Profile>; 2],
@@ -287,7 +295,7 @@ fn warnings(
             "{unmatched} (--map OLD=NEW, and --same for a function)"
         ));
     }
-    for matched in &explanation.matched {
+    for matched in explanation.matched.iter().take(MOST_MATCHED) {
         let map = format!("{}={}", matched.base, matched.experiment);
         warnings.push(format!(
             "{} of the base is taken for {} of the experiment, since {} in both; --map {} says so",
@@ -300,7 +308,22 @@ fn warnings(
             quoted(&[plain(&map).into_owned()])
         ));
     }
+    if let Some(more @ 1..) = explanation.matched.len().checked_sub(MOST_MATCHED) {
+        warnings.push(format!(
+            "{more} more programs and files of the base are taken for others of the experiment"
+        ));
+    }
     warnings
+}
+
+/// The path of a file in the work tree of a build; `modules/…` of one in another repository's.
+fn in_build(file: &str, builds: &Path) -> Option<String> {
+    let path = file.strip_prefix("file://").unwrap_or(file);
+    let mut parts = Path::new(path).strip_prefix(builds).ok()?.components();
+    parts.next()?;
+    let rest = parts.as_path();
+    let path = rest.strip_prefix("tree").unwrap_or(rest);
+    Some(path.to_str()?.to_owned()).filter(|path| !path.is_empty())
 }
 
 /// The format of its file says what happened when.
@@ -335,7 +358,7 @@ impl Answer {
             errln!("{WARNING}warning:{WARNING:#} {warning}");
         }
         if let Some((format, side)) = written.export {
-            let [base, experiment] = &self.profiles;
+            let [base, experiment] = &*self.profiles_for_others();
             let written = self::export(base, experiment, side, format)
                 .map_err(|error| CliError::Input(on_export(&error, side)))?;
             print_bytes(&written);
@@ -354,6 +377,18 @@ impl Answer {
         Ok(self.exit_code())
     }
 
+    /// The profiles with source files as the repository has them, and not where they were built.
+    fn profiles_for_others(&self) -> Cow<'_, [Vec<Profile>; 2]> {
+        let Some(builds) = &self.builds else {
+            return Cow::Borrowed(&self.profiles);
+        };
+        let mut profiles = self.profiles.clone();
+        for profile in profiles.iter_mut().flatten() {
+            profile.rename_files(|file| in_build(file, builds));
+        }
+        Cow::Owned(profiles)
+    }
+
     /// Prints it for people.
     pub(crate) fn show(&self) {
         let text = explanation_text::of(&self.explanation, self.about.as_ref());
@@ -364,9 +399,8 @@ impl Answer {
         Status::of(&self.explanation).exit_code()
     }
 
-    /// The report on it, as a page.
-    fn report(&self, display: &Display) -> Result<String, CliError> {
-        let [base, experiment] = &self.profiles;
+    /// What a report says besides the functions.
+    fn notes(&self) -> Vec<String> {
         let notes = self
             .about
             .as_ref()
@@ -375,7 +409,37 @@ impl Answer {
         if let Some(own) = words::own_code(&self.explanation) {
             notes.push(format!("Own code, with what it calls of others: {own}"));
         }
+        notes.extend(explanation_text::advice_on_names(&self.explanation));
         notes.extend(self.warnings.iter().cloned());
+        notes
+    }
+
+    /// Writes the report on a job with this explanation of its result, whose own report is `page`.
+    pub(crate) async fn write_into(
+        &self,
+        job: &str,
+        file: &Path,
+        page: Option<&Path>,
+        display: &Display,
+    ) -> Result<(), CliError> {
+        let Some(about) = &self.about else {
+            return Ok(());
+        };
+        let (lines, notes) = (explanation_text::builds(about), self.notes());
+        let section = profile::Section {
+            explanation: &self.explanation,
+            job: about.of_report(&lines),
+            notes: &notes,
+            page: page.and_then(Path::file_name).and_then(OsStr::to_str),
+        };
+        let storage = Storage::open(display).await?;
+        report::write_explained(&storage, job, &section, file).await
+    }
+
+    /// The report on it, as a page.
+    fn report(&self, display: &Display) -> Result<String, CliError> {
+        let [base, experiment] = &self.profiles;
+        let mut notes = self.notes();
         let builds = self
             .about
             .as_ref()
@@ -404,12 +468,7 @@ impl Answer {
             entry_trees: sides.each_ref().map(|side| side.trees.as_slice()),
             window: self.window.as_ref(),
             files: [&self.files[0], &self.files[1]],
-            job: self.about.as_ref().map(|about| profile::Job {
-                id: &about.job_id,
-                explains: &about.explains,
-                profiler: &about.profiler,
-                about: &builds,
-            }),
+            job: self.about.as_ref().map(|about| about.of_report(&builds)),
             notes: &notes,
             made: worker_list::now(),
         };
@@ -490,6 +549,7 @@ impl From<Document<'_>> for Answer {
             explanation: document.explanation.into_owned(),
             warnings: document.warnings.into_owned(),
             about: document.job.map(Cow::into_owned),
+            builds: None,
         }
     }
 }
@@ -574,5 +634,26 @@ fn refused(path: &Path, source: ReadProfileError) -> CliError {
     CliError::Profile {
         path: path.to_owned(),
         source: Box::new(source),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exports_name_files_as_the_repository_does() {
+        let builds = Path::new("/state/builds");
+        for (file, named) in [
+            ("/state/builds/7f/tree/src/a.rs", Some("src/a.rs")),
+            ("file:///state/builds/7f/tree/a.js", Some("a.js")),
+            ("/state/builds/7f/modules/1/b.c", Some("modules/1/b.c")),
+            ("/state/builds/7f/tree", None),
+            ("/state/builds", None),
+            ("/usr/include/vector", None),
+            ("a.js", None),
+        ] {
+            assert_eq!(in_build(file, builds).as_deref(), named, "{file}");
+        }
     }
 }

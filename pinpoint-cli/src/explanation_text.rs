@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use anstyle::Style;
+use pinpoint_backends::local::Profiler;
 use pinpoint_core::profile::{Explanation, FunctionChange, Verdict};
 use pinpoint_report::command_line::quoted;
 use pinpoint_report::quantity::{count, percent_change, quantity};
@@ -125,7 +126,7 @@ fn write_about(text: &mut Text, explanation: &Explanation, about: &About) -> std
     Ok(())
 }
 
-/// What was compared: the two commits, and the benchmark.
+/// What was compared: the two commits, the benchmark, and what was counted of it.
 pub(crate) fn builds(about: &About) -> Vec<String> {
     let build = |build: &BuildName| {
         let subject = build.subject.as_deref().unwrap_or_default();
@@ -140,6 +141,10 @@ pub(crate) fn builds(about: &About) -> Vec<String> {
     }
     if !about.command.is_empty() {
         lines.push(format!("benchmark: {}", name(&quoted(&about.command))));
+    }
+    let profiler: Option<Profiler> = about.profiler.parse().ok();
+    if let Some(counts) = profiler.and_then(|profiler| profiler.counts()) {
+        lines.push(format!("counted: {counts}"));
     }
     lines
 }
@@ -269,32 +274,42 @@ fn write_functions(
     Ok(())
 }
 
-/// What to do about functions of which only the module is known.
 fn write_unnamed(text: &mut Text, functions: &[&FunctionChange]) -> std::fmt::Result {
+    for advice in on_names(functions) {
+        writeln!(text, "\n{DIM}{advice}{DIM:#}")?;
+    }
+    Ok(())
+}
+
+/// What to do about functions of which only the module is known.
+fn on_names(functions: &[&FunctionChange]) -> Vec<String> {
     let unnamed = functions.iter().map(|it| &it.function);
     let unnamed = unnamed.filter(|function| function.name == NO_SYMBOLS);
     // Nobody builds what the kernel brings along.
     let modules = unnamed.filter_map(|function| function.module.as_deref());
     let (made_at_run_time, modules): (Vec<&str>, Vec<&str>) =
         modules.partition(|module| *module == JIT);
+    let mut advice = Vec::new();
     if !made_at_run_time.is_empty() {
-        writeln!(
-            text,
-            "\n{DIM}{JIT}: code that is made while the program runs has no names; have the runtime write them: java -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit, node --perf-basic-prof, python3 -X perf{DIM:#}"
-        )?;
+        advice.push(format!("{JIT}: code that is made while the program runs has no names; have the runtime write them: java -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit, node --perf-basic-prof, python3 -X perf"));
     }
     let modules = modules
         .into_iter()
         .filter(|module| !module.starts_with('['));
     let modules: Vec<String> = modules.map(name).collect();
-    match modules.as_slice() {
-        [] => Ok(()),
-        modules => writeln!(
-            text,
-            "\n{DIM}{NO_SYMBOLS}: the functions of {} have no names; build with symbols (-g, and without strip or -s), and record again{DIM:#}",
+    if !modules.is_empty() {
+        advice.push(format!(
+            "{NO_SYMBOLS}: the functions of {} have no names; build with symbols (-g, and without strip or -s), and record again",
             modules.join(" and ")
-        ),
+        ));
     }
+    advice
+}
+
+/// What to do about functions without names, where their difference is certain.
+pub(crate) fn advice_on_names(explanation: &Explanation) -> Vec<String> {
+    let certain: Vec<&FunctionChange> = explanation.certain().take(MOST_FUNCTIONS).collect();
+    on_names(&certain)
 }
 
 fn style(verdict: &Verdict) -> Style {

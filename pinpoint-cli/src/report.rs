@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use pinpoint_backends::store::JobId;
+use pinpoint_report::profile::Section;
+use pinpoint_report::report_explained;
 
 use crate::error::CliError;
 use crate::output::errln;
@@ -40,6 +42,19 @@ pub(crate) fn destination(file: &Path) -> Result<PathBuf, CliError> {
 pub(crate) async fn write(storage: &Storage, job: &JobId, file: &Path) -> Result<(), CliError> {
     let job = storage.jobs.get(job.as_str()).await?;
     let text = pinpoint_report::report(&storage.jobs, Some(&storage.state_dir), job).await?;
+    write_text(&text, file)
+}
+
+/// The same with the explanation of the job's result.
+pub(crate) async fn write_explained(
+    storage: &Storage,
+    job: &str,
+    explanation: &Section<'_>,
+    file: &Path,
+) -> Result<(), CliError> {
+    let job = storage.jobs.get(job).await?;
+    let state_dir = Some(&*storage.state_dir);
+    let text = report_explained(&storage.jobs, state_dir, job, explanation).await?;
     write_text(&text, file)
 }
 

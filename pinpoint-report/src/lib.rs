@@ -99,5 +99,20 @@ pub async fn report(
     job: Job,
 ) -> Result<String, ReportError> {
     let report = gather::gather(store, state_dir, job).await?;
-    page::page(&report)
+    page::page(&report, None)
+}
+
+/// The report on a job with the explanation of its result.
+///
+/// # Errors
+///
+/// Those of [`report`].
+pub async fn report_explained(
+    store: &JobStore,
+    state_dir: Option<&Path>,
+    job: Job,
+    explanation: &profile::Section<'_>,
+) -> Result<String, ReportError> {
+    let report = gather::gather(store, state_dir, job).await?;
+    page::page(&report, Some(explanation))
 }

@@ -10,7 +10,7 @@ use super::model::Report;
 use super::picture;
 use super::{about, answer, builds, pairs, runs, search};
 use crate::quantity::{count, date, duration};
-use crate::{ReportError, words};
+use crate::{ReportError, profile, words};
 use pinpoint_core::JobKind;
 use pinpoint_core::job::JobResult;
 
@@ -31,7 +31,10 @@ pub(super) fn policy_for(script: &str) -> String {
     )
 }
 
-pub(super) fn page(report: &Report) -> Result<String, ReportError> {
+pub(super) fn page(
+    report: &Report,
+    explanation: Option<&profile::Section>,
+) -> Result<String, ReportError> {
     let answer = answer::answer(report);
     let what = match report.kind {
         JobKind::Bisection => "Bisection",
@@ -66,6 +69,7 @@ pub(super) fn page(report: &Report) -> Result<String, ReportError> {
                     }
                 }
                 main {
+                    @if let Some(explanation) = explanation { (explanation.markup()) }
                     (search::section(report)?)
                     (pairs::sections(report)?)
                     (runs::section(report)?)
@@ -104,6 +108,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use pinpoint_backends::local::{FileChange, Host, Session};
+    use pinpoint_core::profile::{ExplainOptions, Profile, explain};
     use pinpoint_core::{CombinedCommit, Commit, ModifiedDependency, Position, RunReport, Series};
     use serde_json::json;
 
@@ -255,8 +260,45 @@ mod tests {
     }
 
     #[test]
+    fn an_explanation_is_a_part_of_the_report() {
+        let runs = |own: u32| {
+            let text = format!("main;{HOSTILE} {own}\nmain;calm 50\n");
+            vec![Profile::read(text.as_bytes()).unwrap(); 6]
+        };
+        let explanation = explain(&runs(40), &runs(60), &ExplainOptions::default()).unwrap();
+        let lines = [HOSTILE.to_owned()];
+        let section = profile::Section {
+            explanation: &explanation,
+            job: profile::Job {
+                id: "01a1",
+                explains: "0199",
+                profiler: "perf",
+                about: &lines,
+            },
+            notes: &lines,
+            page: Some("a #1?.explanation.html"),
+        };
+        let page = page(&hostile_report(), Some(&section)).unwrap();
+        let (_, part) = page.split_once("<section id=\"explanation\">").unwrap();
+        let (part, _) = part.split_once("</section>").unwrap();
+        assert!(
+            part.contains("+20.00 samples (+22.2 %), 6 runs a side, perf"),
+            "{part}"
+        );
+        assert!(
+            part.contains("href=\"./a %231%3F.explanation.html\""),
+            "{part}"
+        );
+        assert_eq!(part.matches("<tr class=\"certain\"").count(), 1);
+        assert_eq!(part.matches("&lt;img src=x onerror=alert(1)&gt;").count(), 2);
+        for unsafe_text in ["<img", "\" autofocus", "\u{202e}", "\u{1b}"] {
+            assert!(!page.contains(unsafe_text), "{unsafe_text:?}");
+        }
+    }
+
+    #[test]
     fn nothing_of_others_is_more_than_text() {
-        let page = page(&hostile_report()).unwrap();
+        let page = page(&hostile_report(), None).unwrap();
         let shown = page.matches("&lt;img src=x onerror=alert(1)&gt;").count();
         assert!(shown > 30, "{shown}");
         for unsafe_text in ["<img", "\" autofocus", "\u{202e}", "\0", "\u{1b}", "\u{7}"] {

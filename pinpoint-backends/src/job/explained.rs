@@ -412,7 +412,11 @@ mod tests {
         });
         let local: LocalConfig = serde_json::from_value(config).unwrap();
         let seconds = |profiler: Profiler| {
-            let profiling = Profiling { profiler, keep: 1 };
+            let profiling = Profiling {
+                profiler,
+                keep: 1,
+                dwarf_if_needed: false,
+            };
             let profiled = profiled(local.clone(), commit.clone().into(), profiling);
             profiled.timeout.unwrap().as_secs()
         };

@@ -160,7 +160,7 @@ impl Benchmark {
         let (stdout, stderr) = (files::create_unnamed(&runs)?, files::create_unnamed(&runs)?);
         let copy = |file: &File| file.try_clone().map_err(LocalError::io("open", &runs));
         let profiler = match (purpose, &self.config.profiling) {
-            (Purpose::Count(_), Some(profiling)) => Some(&profiling.profiler),
+            (Purpose::Count(_), Some(profiling)) => Some(profiling.of_next_run(self.job_dir())?),
             _ => None,
         };
         let counter = match purpose {
@@ -176,7 +176,7 @@ impl Benchmark {
             self.check_tree(holds)?;
             return Ok(Err(NotBegun::Program(source)));
         }
-        let above = match (profiler, counter) {
+        let above = match (&profiler, counter) {
             (Some(profiler), _) => {
                 let recording = Recording::begin(profiler, &runs, &tree)?;
                 Some(Above::Profiler(Arc::new(recording)))
@@ -315,7 +315,7 @@ impl Benchmark {
             files,
             other_commit,
         } = &found.restored;
-        let job_dir = self.runs.parent().unwrap_or(&self.runs);
+        let job_dir = self.job_dir();
         if found.is_first {
             let what = match files.is_empty() {
                 true => "another commit was checked out there".to_owned(),
@@ -341,6 +341,11 @@ impl Benchmark {
             Remark::ChangedFiles.note(job_dir, &sentence)?;
         }
         Ok(())
+    }
+
+    /// The directory of the job.
+    fn job_dir(&self) -> &Path {
+        self.runs.parent().unwrap_or(&self.runs)
     }
 
     /// Without its directory no program can be started. An earlier run, at least a

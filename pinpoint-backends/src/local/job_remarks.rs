@@ -29,12 +29,19 @@ pub(super) enum Remark {
     Filter,
     /// Submodules that are not checked out.
     Submodules,
+    /// Stacks that frame pointers gave name no callers.
+    CallersMissing,
 }
 
 impl Remark {
+    /// Whether a job has a remark of this kind.
+    pub(super) fn is_noted(self, job_dir: &Path) -> Result<bool, LocalError> {
+        Ok(load(job_dir)?.iter().any(|(noted, _)| *noted == self))
+    }
+
     /// Notes this remark on a job, if it has none of the kind.
     pub(super) fn note(self, job_dir: &Path, sentence: &str) -> Result<(), LocalError> {
-        if load(job_dir)?.iter().any(|(noted, _)| *noted == self) {
+        if self.is_noted(job_dir)? {
             return Ok(());
         }
         let path = file(job_dir);

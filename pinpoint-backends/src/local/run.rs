@@ -260,10 +260,17 @@ impl Runner {
                 return Ok(report);
             }
         };
-        let purpose = Purpose::Count(one.index);
-        let began = (self.benchmark)
-            .execute(one.variant, purpose, reader.outputs(), holds, processes)
-            .await?;
+        let execute = || {
+            let purpose = Purpose::Count(one.index);
+            let outputs = reader.outputs();
+            (self.benchmark).execute(one.variant, purpose, outputs, holds, processes)
+        };
+        let mut began = execute().await?;
+        if let Ok(execution) = &began
+            && self.is_to_be_repeated(execution, holds).await?
+        {
+            began = execute().await?;
+        }
         let mut execution = match began {
             Ok(execution) => execution,
             Err(not_begun) => {
@@ -311,6 +318,21 @@ impl Runner {
         }
         locked(&self.tails).add(&one.name, &tail)?;
         Ok(report)
+    }
+
+    /// Whether the profile of a run is of no use, and the profiler has another way.
+    async fn is_to_be_repeated(
+        &self,
+        execution: &Execution,
+        holds: &Holds,
+    ) -> Result<bool, LocalError> {
+        let (Some(profiling), Some(profile)) = (&self.config.profiling, &execution.profile) else {
+            return Ok(false);
+        };
+        let (profiling, job_dir) = (profiling.clone(), self.job_dir.clone());
+        let files = profile.files.clone();
+        let look = move || profiling.is_to_be_repeated(&job_dir, &files);
+        blocking(Arc::clone(holds), look).await
     }
 
     /// Finds the metric by a run that succeeds. It is made like the counted ones, so that

@@ -242,6 +242,7 @@ mod tests {
             profiling: Profiling {
                 profiler: profiler.parse().unwrap(),
                 keep: 1,
+                dwarf_if_needed: false,
             },
             arguments: vec!["--more".into()],
         }

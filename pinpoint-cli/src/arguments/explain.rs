@@ -31,8 +31,8 @@ use super::LuciTokens;
 /// with at least 0.1 % of a side (Benjamini and Hochberg), is at most 0.05. That needs
 /// several runs of each side; callgrind counts instructions, so that one is enough.
 ///
-/// Profilers: perf (call graphs by frame pointers), perf-dwarf (by debug information),
-/// callgrind, samply, node (V8's sampler), python (py-spy), go (of `go test`), chrome (the
+/// Profilers: perf (call graphs by frame pointers), perf-dwarf (by debug information, which
+/// is taken, too, where perf was not asked for and finds no callers), callgrind, samply, node (V8's sampler), python (py-spy), go (of `go test`), chrome (the
 /// trace of a Chromium that the benchmark starts from the PATH or as CHROME_PATH,
 /// CHROME_BIN or PUPPETEER_EXECUTABLE_PATH say; or with the options in
 /// PINPOINT_CHROME_FLAGS, one in each line), command:TEMPLATE, a shell command that has a

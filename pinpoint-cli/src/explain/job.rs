@@ -8,9 +8,10 @@ use pinpoint_backends::local::{
     LocalConfig, Profiler, Profiling, Provisions, choose_profiler, profiler_facts,
 };
 use pinpoint_backends::store::{Job, JobId};
-use pinpoint_core::job::JobResult;
+use pinpoint_core::job::{BisectionResult, JobResult};
 use pinpoint_core::profile::{Wait, Window};
 use pinpoint_core::{CombinedCommit, JobState, PairwiseStatus};
+use pinpoint_report::profile;
 use pinpoint_report::results::stored;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -72,6 +73,18 @@ pub(crate) struct About {
     pub(crate) pairs_without_profiles: usize,
     /// Why one of them did not.
     pub(crate) missing: Option<String>,
+}
+
+impl About {
+    /// The same for a report, with these lines.
+    pub(crate) fn of_report<'a>(&'a self, lines: &'a [String]) -> profile::Job<'a> {
+        profile::Job {
+            id: &self.job_id,
+            explains: &self.explains,
+            profiler: &self.profiler,
+            about: lines,
+        }
+    }
 }
 
 /// What one of the two builds is of.
@@ -245,7 +258,7 @@ fn profiler_of(wanted: Option<Profiler>, local: &LocalConfig) -> Result<Profiler
 /// What a search is told whose culprit is to be explained.
 pub(crate) struct AtOnce {
     profiler: ProfilerArgument,
-    /// Where the explanation's own report goes, beside that of the search.
+    /// The search's report, which gets the explanation.
     report: Option<PathBuf>,
 }
 
@@ -259,11 +272,10 @@ impl AtOnce {
         report: Option<&Path>,
     ) -> Result<Self, CliError> {
         profiler_of(profiler.0.clone(), local)?;
-        let report = report.map(|report| {
-            let stem = report.file_stem().unwrap_or_default().to_string_lossy();
-            report.with_file_name(format!("{stem}.explanation.html"))
-        });
-        Ok(Self { profiler, report })
+        Ok(Self {
+            profiler,
+            report: report.map(Path::to_owned),
+        })
     }
 
     /// The error that ended the search, with the command that explains its culprit later.
@@ -304,6 +316,7 @@ async fn store(storage: &Storage, job: &Job, wanted: Wanted) -> Result<JobId, Cl
     };
     let result = stored(job).ok_or_else(not_ended)?;
     let explained = JobConfig::of(job)?;
+    let is_asked_for = wanted.profiler.is_some();
     let profiler = match (wanted.profiler, &explained.local) {
         (profiler, Some(local)) => profiler_of(profiler, local)?,
         (Some(profiler), None) => profiler,
@@ -328,6 +341,7 @@ async fn store(storage: &Storage, job: &Job, wanted: Wanted) -> Result<JobId, Cl
     let profiling = Profiling {
         profiler: profiler.clone(),
         keep: wanted.keep.map_or(KEEP, |keep| keep.as_u64()),
+        dwarf_if_needed: !is_asked_for && profiler == Profiler::Perf,
     };
     let culprit = wanted.culprit.as_deref();
     let (spec, config) = explain_job(job, &result, culprit, profiling.clone(), pairs)?;
@@ -463,7 +477,8 @@ pub(crate) async fn document(
 /// Prints the result of a search, explains it, and returns the exit code of the search, if
 /// nobody interrupts the explanation.
 ///
-/// `report` is the file of the explanation's own report.
+/// `report` is the file of the search's report, which gets the explanation; the explanation's own
+/// goes beside it.
 pub(crate) async fn end_explained(
     result: &JobResult,
     profiler: ProfilerArgument,
@@ -475,12 +490,10 @@ pub(crate) async fn end_explained(
         print_result(result, display);
     }
     let explained = after(result, profiler, tokens, display).await;
-    if let (Some(file), Ok(Some(answer))) = (report, &explained) {
-        let written = answer.report(display);
-        match written.and_then(|text| report::write_text(&text, file)) {
-            Ok(()) => errln!("the explanation's report: {}", file.display()),
-            Err(error) => error.print(display),
-        }
+    if let (Some(file), Ok(Some(answer))) = (report, &explained)
+        && let Err(error) = write_reports(result, answer, file, display).await
+    {
+        error.print(display);
     }
     let code = match &explained {
         Err(error) if error.exit_code() == INTERRUPTED => INTERRUPTED,
@@ -508,6 +521,36 @@ pub(crate) async fn end_explained(
     Ok(code)
 }
 
+/// Writes the explanation's report beside that of its search, and adds it to that one.
+async fn write_reports(
+    result: &JobResult,
+    answer: &Answer,
+    file: &Path,
+    display: &Display,
+) -> Result<(), CliError> {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let own = file.with_file_name(format!("{stem}.explanation.html"));
+    let text = answer.report(display);
+    let written = text.and_then(|text| report::write_text(&text, &own));
+    match &written {
+        Ok(()) => errln!("the explanation's report: {}", own.display()),
+        Err(error) => error.print(display),
+    }
+    let page = written.is_ok().then_some(&*own);
+    match search_of(result) {
+        Some(search) => answer.write_into(&search.job_id, file, page, display).await,
+        None => Ok(()),
+    }
+}
+
+fn search_of(result: &JobResult) -> Option<&BisectionResult> {
+    match result {
+        JobResult::Bisection(search) => Some(search),
+        JobResult::CulpritFinder(result) => Some(&result.search),
+        JobResult::Pairwise(_) => None,
+    }
+}
+
 /// The explanation of a search that has ended just now; absent without a culprit.
 async fn after(
     result: &JobResult,
@@ -515,14 +558,9 @@ async fn after(
     tokens: &LuciTokens,
     display: &Display,
 ) -> Result<Option<Answer>, CliError> {
-    let search = match result {
-        JobResult::Bisection(search) => search,
-        JobResult::CulpritFinder(result) => &result.search,
-        JobResult::Pairwise(_) => return Ok(None),
-    };
-    if search.culprits.is_empty() {
+    let Some(search) = search_of(result).filter(|search| !search.culprits.is_empty()) else {
         return Ok(None);
-    }
+    };
     let storage = Storage::open(display).await?;
     let job = storage.jobs.get(&search.job_id).await?;
     let wanted = Wanted {

@@ -6,7 +6,7 @@ use bytesize::ByteSize;
 use pinpoint_backends::job::{
     Changes, Explained, JobConfig, ProfilePair, machine_of, profile_pairs,
 };
-use pinpoint_backends::local::{Profiler, Profiling, Repository};
+use pinpoint_backends::local::{Profiler, Profiling, Repository, run_warnings};
 use pinpoint_backends::store::Job;
 use pinpoint_core::job::{JobResult, PairwiseResult};
 use pinpoint_core::profile::{
@@ -167,13 +167,22 @@ pub(super) async fn made(
         missing: (read.reason().map(|reason| reason.text(most)))
             .or_else(|| (pairs_without_profiles > 0).then(|| REMOVED.into())),
     };
+    let builds = storage.state_dir.join("builds");
+    // What was seen while it was recorded.
+    let mut warnings = run_warnings(&storage.job_dir(&job.id))?;
+    warnings.extend(super::warnings(
+        &read.profiles,
+        &explanation,
+        profiling_of(job).as_ref(),
+    ));
     Ok(Answer {
-        warnings: super::warnings(&read.profiles, &explanation, profiling_of(job).as_ref()),
+        warnings,
         files: read.files,
         profiles: read.profiles,
         window,
         explanation,
         about: Some(about),
+        builds: Some(builds.canonicalize().unwrap_or(builds)),
         options,
     })
 }

@@ -414,7 +414,8 @@ impl NewJob {
             // Others need not wait for the explanation, which takes as long as a comparison.
             Some(profiler) => {
                 let missing = report(storage, &id, tokens, result, resumed).await;
-                let explained = end_explained(result, profiler, None, tokens, resumed);
+                let explained =
+                    end_explained(result, profiler, self.report.as_deref(), tokens, resumed);
                 (explained.await?, missing)
             }
             None => {

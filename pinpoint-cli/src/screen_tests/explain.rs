@@ -266,6 +266,7 @@ fn the_builds_and_their_waiting_are_in_the_answer() {
         "a run waits 690.0 ms longer (390.0 ms before, 1.080 s after), by the clock",
         "before: 1234512345 Add a cache\nafter:  abcdeabcde Wait for the disk\nin /work/words\n",
         "benchmark: ./bench 'all words'\n",
+        "counted: what processors spend on the program, without its waiting\n",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");
     }

@@ -99,9 +99,13 @@ fn certain(document: &Value) -> Vec<(&str, &str)> {
 #[test]
 fn a_culprit_is_explained_at_once_and_later() {
     let world = world("bench.c", &[PROGRAM.into(), PROGRAM.into(), slower()]);
+    let reports = tempfile::tempdir().unwrap();
+    let report = reports.path().join("why.html");
     let found = (world.pinpoint(&["bisect", "--explain", "--profiler", "callgrind"]))
         .and(&BUILD)
         .and(&[
+            "--report",
+            report.to_str().unwrap(),
             "--output",
             "json",
             world.good(),
@@ -128,6 +132,20 @@ fn a_culprit_is_explained_at_once_and_later() {
         "{job}"
     );
 
+    // The search's report has the answer, and links to the other one.
+    let report = fs::read_to_string(report).unwrap();
+    let (_, section) = report.split_once("<section id=\"explanation\">").unwrap();
+    let (section, _) = section.split_once("</section>").unwrap();
+    for part in [
+        "of it in hash",
+        "in the diff",
+        "./why.explanation.html",
+        "counted: instructions",
+    ] {
+        assert!(section.contains(part), "{part}: {section}");
+    }
+    assert!(reports.path().join("why.explanation.html").is_file());
+
     // It is a job like others.
     let id = job["job_id"].as_str().unwrap();
     let shown = world.pinpoint(&["jobs", "show", id]).ends_with(0);
@@ -137,6 +155,11 @@ fn a_culprit_is_explained_at_once_and_later() {
     assert_eq!(again["functions"], answer["functions"]);
     let folded = explain(&world, id, &["--export", "folded", "--side", "base"], 0);
     folded.says("hash ");
+    let options = ["--export", "speedscope", "--side", "base"];
+    let exported = explain(&world, id, &options, 0).document();
+    let frames = exported["shared"]["frames"].as_array().unwrap().iter();
+    let hash = frames.into_iter().find(|frame| frame["name"] == "hash");
+    assert_eq!(hash.unwrap()["file"], "bench.c");
     // Without its profiles, the answer is as it was made.
     world.pinpoint(&["clean"]).ends_with(0);
     for command in [["jobs", "show"], ["jobs", "wait"], ["jobs", "resume"]] {
@@ -266,6 +289,25 @@ fn perf_finds_the_function_or_says_why_it_may_not() {
         if profiler == "perf-dwarf" {
             assert_eq!(first["called_by"], "parse", "{answer:#}");
         }
+    }
+}
+
+/// As compilers build by default, without frame pointers.
+#[test]
+fn perf_goes_on_with_dwarf_where_callers_are_missing() {
+    let longer = PROGRAM.replace("word < 2000", "word < 600000");
+    let slower = longer.replace("round < 40", "round < 140");
+    let world = world("bench.c", &[longer, slower]);
+    let job = pairwise(&world, &BUILD, &["./bench"]);
+    let command = world.pinpoint(&["explain", &job, "--pairs", "1", "--output", "json"]);
+    let answer = command.start().wait().document();
+    // Where perf may not be used, it is not chosen.
+    if answer["job"]["profiler"] == "perf" {
+        let warnings = answer["warnings"].to_string();
+        assert!(warnings.contains("recorded with perf-dwarf"), "{warnings}");
+        let first = &answer["functions"][0];
+        assert_eq!(first["function"]["name"], "hash", "{answer:#}");
+        assert_eq!(first["called_by"], "parse", "{answer:#}");
     }
 }
 

@@ -10,7 +10,8 @@ use serde::Serialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::read::{
-    callgrind, chrome_trace, cpuprofile, firefox, folded, perf_script, pprof, speedscope,
+    callgrind, chrome_trace, cpuprofile, firefox, folded, legacy_pprof, perf_script, pprof,
+    speedscope,
 };
 use super::{Profile, ReadProfileError};
 use crate::results::{Place, document::Name};
@@ -30,7 +31,7 @@ pub enum ProfileFormat {
     PerfScript,
     /// Folded stacks: `main;parse;next 30`.
     Folded,
-    /// pprof's `profile.proto`, as Go writes it.
+    /// pprof's `profile.proto`, as Go writes it, or one of the forms that came before it.
     Pprof,
     /// The processed profile of the Firefox Profiler, which samply writes, too.
     Firefox,
@@ -132,7 +133,10 @@ impl Profile {
         let content = &*plain(content)?;
         let format = recognised(content)?;
         if format == ProfileFormat::Pprof {
-            return pprof::read(content, event);
+            return match legacy_pprof::recognise(content) {
+                true => legacy_pprof::read(content, event),
+                false => pprof::read(content, event),
+            };
         }
         let text = utf8(content, format)?;
         let counts_several = matches!(format, ProfileFormat::PerfScript | ProfileFormat::Callgrind);
@@ -231,7 +235,7 @@ fn decompress(content: &[u8]) -> Result<Vec<u8>, ReadProfileError> {
 /// The format, by the beginning: a profile that is cut short later is still recognised,
 /// and then refused by its reader.
 fn recognise(content: &[u8]) -> Option<ProfileFormat> {
-    if pprof::recognise(content) {
+    if pprof::recognise(content) || legacy_pprof::recognise(content) {
         return Some(ProfileFormat::Pprof);
     }
     if begins_as_json(content) {
@@ -288,7 +292,7 @@ impl<'de> Visitor<'de> for Look<'_> {
         while let Some(Name(name)) = members.next_key()? {
             *self.0 = match &*name {
                 "traceEvents" => Some(ProfileFormat::ChromeTrace),
-                "nodes" | "timeDeltas" => Some(ProfileFormat::CpuProfile),
+                "nodes" | "timeDeltas" | "head" => Some(ProfileFormat::CpuProfile),
                 "profiles" => Some(ProfileFormat::Speedscope),
                 "threads" => Some(ProfileFormat::Firefox),
                 _ => None,

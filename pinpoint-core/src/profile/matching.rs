@@ -168,9 +168,9 @@ impl<'a> Matches<'_, 'a> {
             of_side.map(|it| split(it).0).collect()
         };
         let both = [parts(0), parts(1)];
-        let mut sizes: [BTreeMap<&str, usize>; 2] = Default::default();
-        let mut experiment: BTreeMap<Rest, Vec<(&str, usize)>> = BTreeMap::new();
-        let mut base: Vec<(&str, Rest, usize)> = Vec::new();
+        let mut open: [Vec<(&str, Rest, usize)>; 2] = Default::default();
+        // The parts in which each is.
+        let mut parts_of: [BTreeMap<Rest, Vec<&str>>; 2] = Default::default();
         for side in [0, 1] {
             for (at, it) in self.open(side) {
                 let (part, mut rest) = split(it);
@@ -182,16 +182,23 @@ impl<'a> Matches<'_, 'a> {
                     0 => self.modules.get(rest.1).copied().unwrap_or(rest.1),
                     _ => rest.1,
                 };
-                *sizes[side].entry(part).or_default() += usize::from(is_evidence(it.name));
-                match side {
-                    0 => base.push((part, rest, at)),
-                    _ => experiment.entry(rest).or_default().push((part, at)),
-                }
+                open[side].push((part, rest, at));
+                parts_of[side].entry(rest).or_default().push(part);
+            }
+        }
+        let is_evidence = |rest: &Rest| {
+            let mut counts = parts_of.iter().map(|of| of.get(rest).map_or(0, Vec::len));
+            is_evidence(rest.0) && counts.all(|count| count <= MOST_PARTS)
+        };
+        let mut sizes: [BTreeMap<&str, usize>; 2] = Default::default();
+        for (sizes, open) in sizes.iter_mut().zip(&open) {
+            for (part, rest, _) in open {
+                *sizes.entry(part).or_default() += usize::from(is_evidence(rest));
             }
         }
         let mut common: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-        for (part, rest, _) in base.iter().filter(|(_, rest, _)| is_evidence(rest.0)) {
-            for (other, _) in experiment.get(rest).into_iter().flatten() {
+        for (part, rest, _) in open[0].iter().filter(|(_, rest, _)| is_evidence(rest)) {
+            for other in parts_of[1].get(rest).into_iter().flatten() {
                 *common.entry((part, other)).or_default() += 1;
             }
         }
@@ -211,13 +218,17 @@ impl<'a> Matches<'_, 'a> {
             is_free
         });
         let news: BTreeMap<&str, &str> = pairs.iter().map(|(names, _)| *names).collect();
+        let [base, experiment] = open;
+        let mut in_part: BTreeMap<(&str, Rest), Vec<usize>> = BTreeMap::new();
+        for (part, rest, at) in experiment {
+            in_part.entry((part, rest)).or_default().push(at);
+        }
         let mut found = Vec::new();
         for (part, rest, at) in base {
             let Some(new) = news.get(part) else {
                 continue;
             };
-            let alike = experiment.get(&rest).into_iter().flatten();
-            let alike = alike.filter(|(part, _)| part == new).map(|(_, at)| *at);
+            let alike = in_part.get(&(*new, rest)).into_iter().flatten().copied();
             let path = self.candidates[at].path;
             let best = alike.max_by_key(|at| common_ending(self.candidates[*at].path, path));
             found.extend(best.map(|best| (at, best)));
@@ -250,24 +261,34 @@ impl<'a> Matches<'_, 'a> {
     /// two differ in one folder.
     fn by_folder(&mut self) {
         self.by_key(|it| (it.name, it.module, it.position, it.file), |_| true);
-        let (base, experiment): (Vec<_>, Vec<_>) = (self.open(0).collect(), self.open(1).collect());
+        // By the path without one of its folders.
         let mut by_key: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-        for (at, it) in experiment {
+        for (at, it) in self.open(1) {
             let key = (it.name, it.module, it.position, it.file);
-            by_key.entry(key).or_default().push(at);
+            for rest in without_one(it.path) {
+                by_key.entry((key, rest)).or_default().push(at);
+            }
         }
         let mut found: Vec<(usize, usize)> = Vec::new();
-        for (at, it) in base {
+        for (at, it) in self.open(0) {
             let key = (it.name, it.module, it.position, it.file);
-            let alike = by_key.get(&key).into_iter().flatten().copied();
-            let mut alike = alike.filter(|at| differ_in_one(it.path, self.candidates[*at].path));
+            let alike = without_one(it.path).flat_map(|rest| {
+                let alike = by_key.get(&(key, rest)).into_iter().flatten();
+                alike
+                    .copied()
+                    .filter(|at| self.candidates[*at].path != it.path)
+            });
+            let mut alike = alike.take(2);
             if let (Some(only), None) = (alike.next(), alike.next()) {
                 found.push((at, only));
             }
         }
-        for &(base, experiment) in &found {
-            let of_one = found.iter().filter(|(_, other)| *other == experiment);
-            if of_one.count() == 1 {
+        let mut of_one: BTreeMap<usize, usize> = BTreeMap::new();
+        for (_, experiment) in &found {
+            *of_one.entry(*experiment).or_default() += 1;
+        }
+        for (base, experiment) in found {
+            if of_one.get(&experiment) == Some(&1) {
                 self.take(base, experiment);
             }
         }
@@ -296,6 +317,9 @@ impl<'a> Matches<'_, 'a> {
         }
     }
 }
+
+/// A function that is in more parts says nothing of which one is which.
+const MOST_PARTS: usize = 100;
 
 /// Names that programs and files have in common, whatever they do, are no evidence.
 fn is_evidence(name: &str) -> bool {
@@ -348,7 +372,10 @@ fn common_ending(a: &str, b: &str) -> usize {
     parts.take_while(|(a, b)| a == b).count()
 }
 
-fn differ_in_one(a: &str, b: &str) -> bool {
-    let (a, b): (Vec<&str>, Vec<&str>) = (a.split('/').collect(), b.split('/').collect());
-    a.len() == b.len() && a.iter().zip(&b).filter(|(a, b)| a != b).count() == 1
+/// A path without each of its parts: the place of the part, what is before and what is after it.
+fn without_one(path: &str) -> impl Iterator<Item = (usize, &str, &str)> {
+    let ends = path.match_indices('/').map(|(at, _)| at);
+    let starts = std::iter::once(0).chain(ends.clone().map(|at| at + 1));
+    let parts = starts.zip(ends.chain([path.len()])).enumerate();
+    parts.map(|(place, (start, end))| (place, &path[..start], &path[end..]))
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Category, NameId, Names, ProfileFormat, ProfileWarning};
@@ -251,6 +252,29 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// Has source files another name: what `name` makes of each, where that is something.
+    ///
+    /// ```
+    /// use pinpoint_core::profile::Profile;
+    ///
+    /// let mut profile = Profile::read(b"parse (/builds/7/parse.py:3) 5\n")?;
+    /// profile.rename_files(|file| file.strip_prefix("/builds/7/").map(str::to_owned));
+    /// let frame = profile.frame_ids().next().expect("there is one");
+    /// assert_eq!(profile.names.get(profile.frame(frame).file), "parse.py");
+    /// # Ok::<(), pinpoint_core::profile::ReadProfileError>(())
+    /// ```
+    pub fn rename_files(&mut self, name: impl Fn(&str) -> Option<String>) {
+        let mut renamed: HashMap<NameId, NameId> = HashMap::new();
+        for frame in &mut self.frames {
+            let file = frame.file;
+            frame.file = *renamed.entry(file).or_insert_with(|| {
+                let name = name(self.names.get(file));
+                name.and_then(|name| self.names.intern(&name))
+                    .unwrap_or(file)
+            });
+        }
+    }
+
     /// The function.
     pub fn frame(&self, frame: FrameId) -> Frame {
         self.frames

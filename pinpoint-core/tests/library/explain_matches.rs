@@ -64,6 +64,41 @@ fn parsers() -> [Vec<Profile>; 2] {
     [run("parse", 0), run("parse_line", 100)]
 }
 
+/// A name that is in each of many files says of none which other one it is.
+#[test]
+fn a_name_in_many_files_is_not_compared_with_each_other_one() {
+    let run = |file: &str| {
+        let mut text = String::new();
+        for folder in 0..10_000 {
+            text += &format!("parse (/r/{folder}/{file}{folder}.py:3) 1\n");
+        }
+        for name in ["tokens", "lines", "words"] {
+            text += &format!("{name} (/r/7/{file}7.py:3) 500\n");
+        }
+        vec![Profile::read(text.as_bytes()).unwrap()]
+    };
+    let explanation = explain(&run("old"), &run("new"), &ExplainOptions::default()).unwrap();
+    let matched: Vec<_> = explanation.matched.iter().map(|it| it.common).collect();
+    assert_eq!(matched, [3]);
+    assert_eq!(find(&explanation, "tokens").own.difference, 0.0);
+}
+
+/// Pairs that are found one by one are not looked for in all others.
+#[test]
+fn many_functions_in_another_folder_are_the_same() {
+    let run = |folder: &str| {
+        let mut text = String::new();
+        for function in 0..20_000 {
+            for part in ["a", "b"] {
+                text += &format!("f{function} (/r/{part}/{folder}/m.py:3) 1\n");
+            }
+        }
+        vec![Profile::read(text.as_bytes()).unwrap()]
+    };
+    let explanation = explain(&run("old"), &run("new"), &ExplainOptions::default()).unwrap();
+    assert_eq!(explanation.rest.functions, 40_000);
+}
+
 #[test]
 fn a_function_is_named_with_its_file() {
     let [base, experiment] = parsers();

@@ -127,3 +127,134 @@ fn callgrind_functions_lie_in_the_programs_files() {
     assert_eq!(file("rebalance"), "/usr/include/c++/12/bits/stl_tree.h");
     assert_eq!(file("own"), "/w/src/a.h");
 }
+
+/// As V8 wrote them up to Node.js 10: a tree, whose lines count from 1, and times by the clock.
+fn nested(calls: &str) -> String {
+    format!(
+        r#"{{"typeId": "CPU", "title": "x", "head": {{"functionName": "(root)", "url": "", "lineNumber": 0, "id": 1, "hitCount": 0, "children": [{calls}]}},
+        "startTime": 589, "endTime": 601, "samples": [2, 3, 3, 2], "timestamps": [589717000, 589718000, 589720000, 589721000]}}"#
+    )
+}
+
+#[test]
+fn cpuprofiles_of_old_nodes_hold_a_tree() {
+    let text = nested(
+        r#"{"functionName": "f \"{[children", "url": "a.js", "lineNumber": 7, "columnNumber": 3, "id": 2, "hitCount": 2,
+            "positionTicks": [{"line": 7, "ticks": [2]}],
+            "children": [{"functionName": "g", "id": 3, "hitCount": 2, "children": []}], "scriptId": 12},
+           {"functionName": "h", "id": 4}"#,
+    );
+    let profile = Profile::read(text.as_bytes()).unwrap();
+    assert_eq!(profile.format, ProfileFormat::CpuProfile);
+    let found = by_name(&profile);
+    assert_eq!(found["g"], (3e6, 3e6));
+    let f = "f \"{[children";
+    // The last sample has the mean interval.
+    assert_eq!(found[f].0.round(), 2_333_333.0);
+    assert_eq!(profile.times, [0.0, 1e6, 3e6, 4e6]);
+    let mut frames = profile.frame_ids();
+    let frame = frames.find(|frame| profile.name(*frame) == f).unwrap();
+    let frame = profile.frame(frame);
+    assert_eq!((frame.line, frame.column), (7, 3));
+    let timeline = Timeline::read(text.as_bytes()).unwrap();
+    assert_eq!(timeline.tracks[0].entries.len(), 2);
+    let refused = Profile::read(nested(r#"{"functionName": "f"}"#).as_bytes());
+    let error = refused.expect_err("it has no id").to_string();
+    assert!(
+        error.contains("/head") && error.contains("node 1"),
+        "{error}"
+    );
+}
+
+/// No parser of JSON goes so deep by recursion.
+#[test]
+fn old_cpuprofiles_may_be_deep() {
+    let depth = 100_000;
+    let mut calls = String::new();
+    for id in 2..depth {
+        calls += &format!(r#"{{"functionName": "f", "id": {id}, "children": ["#);
+    }
+    calls += &"]}".repeat(depth - 2);
+    let profile = Profile::read(nested(&calls).as_bytes()).unwrap();
+    assert_eq!(profile.samples.len(), 4);
+}
+
+/// A profile of the processor as gperftools writes it: a word is 8 bytes, or 4, in either order.
+fn words(numbers: &[u64], word: impl Fn(u64) -> Vec<u8>) -> Vec<u8> {
+    numbers.iter().flat_map(|number| word(*number)).collect()
+}
+
+const SAMPLES: [u64; 15] = [0, 3, 0, 10_000, 0, 3, 2, 16, 33, 1, 1, 32, 0, 1, 0];
+
+#[test]
+fn the_oldest_pprof_has_the_names_that_stand_before_it() {
+    let maps = b"00400000-00401000 r-xp 00000000 08:01 7 /usr/bin/words\n";
+    let symbols =
+        b"--- symbol\nbinary=/usr/bin/words\n0x10 outer--inlined\n0x20 main\n---\n--- profile\n";
+    for word in [
+        |number: u64| number.to_le_bytes().to_vec(),
+        |number: u64| number.to_be_bytes().to_vec(),
+        |number: u64| (number as u32).to_le_bytes().to_vec(),
+        |number: u64| (number as u32).to_be_bytes().to_vec(),
+    ] {
+        let plain = [&words(&SAMPLES, word)[..], maps].concat();
+        let error = Profile::read(&plain).expect_err("it has no names");
+        assert!(
+            error.to_string().contains("go tool pprof -proto"),
+            "{error}"
+        );
+        let named = [symbols, &plain[..]].concat();
+        let profile = Profile::read(&named).unwrap();
+        assert_eq!(profile.format, ProfileFormat::Pprof);
+        assert_eq!(profile.unit, ProfileUnit::Nanoseconds);
+        let found = by_name(&profile);
+        assert_eq!(found["inlined"], (3e7, 3e7));
+        assert_eq!(found["outer"], (0.0, 3e7));
+        assert_eq!(found["main"], (1e7, 4e7));
+        let samples = Profile::read_event(&named, Some("samples")).unwrap();
+        assert_eq!(samples.total(), 4.0);
+        for length in symbols.len() + 1..symbols.len() + words(&SAMPLES, word).len() {
+            assert!(Profile::read(&named[..length]).is_err(), "{length}");
+        }
+    }
+}
+
+#[test]
+fn a_java_profile_names_its_functions_after_its_samples() {
+    let mut java = SAMPLES;
+    java[2] = 1;
+    let mut content = words(&java, |number| number.to_le_bytes().to_vec());
+    content.extend(b"  0x10 com.a.parse (Parser.java:3)\n  0x20 GC\n");
+    let profile = Profile::read(&content).unwrap();
+    assert_eq!(by_name(&profile)["com.a.parse"], (3e7, 3e7));
+    let text = "--- contentionz 1 ---\nformat = java\nresolution = microseconds\nsampling period = 100\n\
+                ms since reset = 60\n    14     2 @ 0x10 0x20\n  0x10 com.a.operator=@1 (P.java:3)\n  0x20 main (M.java:1)\n";
+    let found = by_name(&Profile::read(text.as_bytes()).unwrap());
+    assert_eq!(found["main"], (0.0, 1_400e3));
+    let counted = Profile::read_event(text.as_bytes(), Some("contentions")).unwrap();
+    assert_eq!(counted.total(), 200.0);
+}
+
+/// As Go's servers write them for `?debug=1`.
+#[test]
+fn profiles_of_go_in_text_have_names_in_comments() {
+    let heap = "heap profile: 2: 2097152 [3: 3145728] @ heap/1048576\n\
+                2: 2097152 [3: 3145728] @ 0x4a1b2c 0x4380d6\n\
+                #\t0x4a1b2b\tmain.alloc+0x2b\t/go/pkg/mod/a.b/c@v1.2.3/x.go:10\n\
+                #\t0x4380d5\tmain.main+0x1f\t\t/src/main.go:20\n\n\
+                # runtime.MemStats\n# Alloc = 1234\n";
+    let profile = Profile::read(heap.as_bytes()).unwrap();
+    assert_eq!(profile.unit, ProfileUnit::Bytes);
+    // Of objects of 1 MB, one byte in 512 kB is sampled: 86 % of them are seen.
+    let seen = 1.0 - (-2.0_f64).exp();
+    let all = by_name(&profile)["main.alloc"].0;
+    assert!((all - 2_097_152.0 / seen).abs() < 1.0, "{all}");
+    let allocated = Profile::read_event(heap.as_bytes(), Some("alloc_objects")).unwrap();
+    assert!((allocated.total() - 3.0 / seen).abs() < 1e-9);
+    let goroutines = "goroutine profile: total 7\n5 @ 0x43 0x44\n#\t0x43\tmain.wait+0x1\t/m.go:1\n\n2 @ 0x45\n#\t0x45\tmain.main+0x1\t/m.go:2\n";
+    let profile = Profile::read(goroutines.as_bytes()).unwrap();
+    assert_eq!(by_name(&profile)["main.wait"], (5.0, 5.0));
+    let odd = Profile::read(b"goroutine profile: total 7\n5 @ main\n");
+    let error = odd.expect_err("it is no address").to_string();
+    assert!(error.contains("line 2"), "{error}");
+}

@@ -50,6 +50,28 @@ pub(super) fn section(explanation: &Explanation) -> Markup {
     }
 }
 
+/// At most this many functions stand where the table of all is elsewhere.
+const MOST_SUMMED_UP: usize = 20;
+
+/// The functions whose difference is certain.
+pub(super) fn certain(explanation: &Explanation) -> Markup {
+    let certain: Vec<&FunctionChange> = explanation.certain().collect();
+    let shown = certain.get(..MOST_SUMMED_UP).unwrap_or(&certain);
+    html! {
+        @if !shown.is_empty() {
+            div.wide {
+                table {
+                    thead { (head(explanation)) }
+                    tbody { @for (row, function) in shown.iter().enumerate() { (line(row, function, explanation)) } }
+                }
+            }
+        }
+        @if certain.len() > shown.len() {
+            p.note { (count((certain.len() - shown.len()) as u64, "function")) " more." }
+        }
+    }
+}
+
 /// Where the difference is, by thread and by what time goes into.
 pub(super) fn parts(explanation: &Explanation) -> Markup {
     let tables = [
@@ -136,22 +158,22 @@ fn head(explanation: &Explanation) -> Markup {
     }
 }
 
-/// What `cells` has.
+/// What `cells` has. The difference is on narrow screens, too, which show the first columns.
 const CELLS: [&str; 5] = [
-    "Before",
-    "After",
     "Difference",
     "95 % interval",
+    "Before",
+    "After",
     "Adjusted p",
 ];
 
 fn cells(change: &Change, adjusted_p: Option<f64>, unit: &ProfileUnit) -> Markup {
     let [difference, interval] = words::difference(change, unit);
     html! {
-        (number(change.base, words::amount(change.base, unit)))
-        (number(change.experiment, words::amount(change.experiment, unit)))
         (number(words::shown(change), difference))
         td.number { (interval) }
+        (number(change.base, words::amount(change.base, unit)))
+        (number(change.experiment, words::amount(change.experiment, unit)))
         @match adjusted_p {
             Some(p) => (number(p, p_value(p))),
             None => td.number { "–" },

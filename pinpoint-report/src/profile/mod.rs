@@ -11,6 +11,7 @@ mod data;
 mod entries;
 mod functions;
 mod scripts;
+mod section;
 mod timeline_chart;
 
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ use pinpoint_core::profile::{
     compare_entries, compare_stacks,
 };
 
+pub use self::section::Section;
 use crate::foreign::Foreign;
 use crate::page::policy_for;
 use crate::quantity::{count, date};
@@ -102,7 +104,7 @@ pub fn report(report: &Report) -> Result<String, ReportError> {
     );
     let packed = pack::pack(&data).map_err(ReportError::Pack)?;
     let (word, tone) = status(report.explanation);
-    let answer = answer(report);
+    let answer = answer(report.explanation, report.job);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -163,10 +165,9 @@ fn drawn<'a>(
 }
 
 /// The answer, as a terminal shows it.
-fn answer(report: &Report) -> String {
-    let explanation = report.explanation;
+fn answer(explanation: &Explanation, job: Option<Job>) -> String {
     let (whole, runs) = (words::whole(explanation), words::runs(explanation));
-    let profiler = (report.job).map_or_else(String::new, |job| format!(", {}", job.profiler));
+    let profiler = job.map_or_else(String::new, |job| format!(", {}", job.profiler));
     let finding = words::finding(explanation);
     format!("{whole}, {runs}{profiler}: {finding}")
 }

@@ -75,6 +75,9 @@ fn the_answer_is_that_of_the_terminal_and_the_table_needs_no_script() {
         &[],
     );
     assert!(page.contains("+20.00 samples (+22.2 %), 6 runs a side, perf: 100 % of it in parse"));
+    // On the screen of a telephone, too.
+    let head = "Function</th><th class=\"number\" scope=\"col\">Difference";
+    assert!(page.contains(head));
     let rows = page.matches("<tr class=\"certain\"").count();
     assert_eq!(
         (rows, page.matches("<tr class=\"uncertain\"").count()),

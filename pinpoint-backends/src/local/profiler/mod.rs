@@ -47,6 +47,7 @@ pub(crate) use self::kept::Kept;
 pub(super) use self::kept::clean;
 pub use self::kept::kept_profiles;
 use super::error::LocalError;
+use super::job_remarks::Remark;
 
 /// Begins the names of directories for profiles of runs that are being made.
 const PREFIX: &str = "profile-";
@@ -102,6 +103,20 @@ impl Profiler {
     /// can be looked at.
     pub fn has_times(&self) -> bool {
         !matches!(self, Self::Callgrind | Self::Go)
+    }
+
+    /// What it counts, in words; absent where the user's own command or files say so.
+    pub fn counts(&self) -> Option<&'static str> {
+        match self {
+            Self::Perf | Self::PerfDwarf | Self::Samply | Self::Go => {
+                Some("what processors spend on the program, without its waiting")
+            }
+            Self::Node | Self::Python | Self::Chrome => Some(
+                "time by the clock in which a thread is not idle, with the wait for a processor",
+            ),
+            Self::Callgrind => Some("instructions, without the kernel's"),
+            Self::Command(_) | Self::Files(_) => None,
+        }
     }
 
     /// As it is called in a sentence: a template may be long.
@@ -173,6 +188,45 @@ pub struct Profiling {
     pub profiler: Profiler,
     /// The most bytes of profiles that are kept with the job.
     pub keep: u64,
+    /// Where perf finds no callers by frame pointers, it takes DWARF from then on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dwarf_if_needed: bool,
+}
+
+/// What the user of such a job is told.
+const BY_DWARF: &str = "most stacks name no callers by frame pointers, which compilers leave out by \
+    default: runs were recorded with perf-dwarf instead. -fno-omit-frame-pointer (Rust: -C \
+    force-frame-pointers=yes) has perf find callers with less to record";
+
+impl Profiling {
+    /// What records the next run of the job with this directory.
+    pub(super) fn of_next_run(&self, job_dir: &Path) -> Result<Profiler, LocalError> {
+        let by_dwarf = self.dwarf_if_needed && Remark::CallersMissing.is_noted(job_dir)?;
+        Ok(match by_dwarf {
+            true => Profiler::PerfDwarf,
+            false => self.profiler.clone(),
+        })
+    }
+
+    /// Whether a run of the job, which left these files, is to be recorded again, since it lacks
+    /// callers. That is noted, so that later runs have them.
+    pub(super) fn is_to_be_repeated(
+        &self,
+        job_dir: &Path,
+        files: &[PathBuf],
+    ) -> Result<bool, LocalError> {
+        if self.of_next_run(job_dir)? != Profiler::Perf || !self.dwarf_if_needed {
+            return Ok(false);
+        }
+        for file in files {
+            let text = fs::read(file).map_err(LocalError::io("read", file))?;
+            if perf::lacks_callers(&String::from_utf8_lossy(&text)) {
+                Remark::CallersMissing.note(job_dir, BY_DWARF)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 /// The profile of one run, in the making. What it is of is removed when it is dropped.
@@ -398,6 +452,38 @@ mod tests {
             let error = text.parse::<Profiler>().unwrap_err().to_string();
             assert!(error.contains(advice), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn runs_without_callers_are_repeated_with_dwarf() {
+        let job = tempfile::tempdir().unwrap();
+        let text = job.path().join("perf.txt");
+        let files = std::slice::from_ref(&text);
+        let mut profiling = Profiling {
+            profiler: Profiler::Perf,
+            keep: 1,
+            dwarf_if_needed: false,
+        };
+        fs::write(
+            &text,
+            "w 1 1.0: 5 cycles:\n\t2 step+0x1 (/w)\n\t1 [unknown] (/w)\n\n",
+        )
+        .unwrap();
+        assert!(!profiling.is_to_be_repeated(job.path(), files).unwrap());
+        profiling.dwarf_if_needed = true;
+        let next = |profiling: &Profiling| profiling.of_next_run(job.path()).unwrap();
+        assert_eq!(next(&profiling), Profiler::Perf);
+        assert!(profiling.is_to_be_repeated(job.path(), files).unwrap());
+        assert_eq!(next(&profiling), Profiler::PerfDwarf);
+        // What DWARF does not find either is not looked for again.
+        assert!(!profiling.is_to_be_repeated(job.path(), files).unwrap());
+        let warnings = crate::local::run_warnings(job.path()).unwrap();
+        assert!(
+            warnings[0].contains("-fno-omit-frame-pointer"),
+            "{warnings:?}"
+        );
+        profiling.dwarf_if_needed = false;
+        assert_eq!(next(&profiling), Profiler::Perf);
     }
 
     #[test]

@@ -94,6 +94,26 @@ pub(super) fn text(place: &Path) -> Result<PathBuf, String> {
     }
 }
 
+/// Whether most stacks of perf's text name no function but the one that ran. So it is of a program
+/// without frame pointers, as compilers make one by default: then inlining looks like a change.
+pub(super) fn lacks_callers(text: &str) -> bool {
+    let (mut lost, mut all) = (0_usize, 0_usize);
+    for stack in text.split("\n\n") {
+        let frames = stack.lines().filter(|line| line.starts_with(['\t', ' ']));
+        let frames = frames.filter_map(|line| line.trim().split_once(' '));
+        let own = frames.filter(|(_, function)| !function.contains("([kernel"));
+        let mut named = own.filter(|(_, function)| !function.starts_with("[unknown]"));
+        let Some((_, first)) = named.next() else {
+            continue;
+        };
+        let name = first.split(['+', ' ']).next();
+        let is_outermost = matches!(name, Some("main" | "_start"));
+        all += 1;
+        lost += usize::from(named.next().is_none() && !is_outermost);
+    }
+    lost > all / 2
+}
+
 /// Has the kernel end a program with this process, which no supervisor of a run knows.
 #[cfg(target_os = "linux")]
 #[expect(
@@ -173,6 +193,24 @@ mod tests {
             "perf record -q --no-buildid-cache --no-bpf-event --event cpu-clock --freq 997 --call-graph dwarf -o /x"
         );
         assert!(line(true).contains("--event cycles"));
+    }
+
+    #[test]
+    fn stacks_of_one_function_lack_callers() {
+        let stack = |functions: &[&str]| {
+            let lines = functions.iter().map(|it| format!("\t    1 {it}\n"));
+            format!("w 1 1.0: 5 cycles:\n{}\n", lines.collect::<String>())
+        };
+        let lost = stack(&["step+0x1 (/w)", "[unknown] (/w)"]);
+        let whole = stack(&["step+0x1 (/w)", "sweep+0x1 (/w)", "[unknown] (/w)"]);
+        let kernel = stack(&["fault ([kernel.kallsyms])", "entry ([kernel.kallsyms])"]);
+        let outermost = stack(&["main+0x1 (/w)"]);
+        assert!(lacks_callers(&lost));
+        assert!(lacks_callers(&format!("{lost}{lost}{whole}")));
+        assert!(!lacks_callers(&format!("{lost}{whole}")));
+        for text in ["", &whole, &kernel, &outermost] {
+            assert!(!lacks_callers(text), "{text}");
+        }
     }
 
     #[test]

@@ -110,7 +110,7 @@ pub(super) fn failure(place: &Path, stderr: &str) -> Option<String> {
             let last = || stderr.lines().rfind(|line| is_benchmarks(line));
             let said = error.or_else(last).map(str::trim);
             Some(format!(
-                "py-spy failed: {}; check that the benchmark starts Python within a second, and name the interpreter itself and not a script that looks for it",
+                "py-spy failed: {}; check that the benchmark starts Python within a second and runs for half a second at least, which py-spy needs to find it, and name the interpreter itself and not a script that looks for it",
                 said.unwrap_or("it said nothing")
             ))
         }
@@ -152,6 +152,7 @@ mod tests {
             failed.contains("No python processes found; check"),
             "{failed}"
         );
+        assert!(failed.contains("half a second at least"), "{failed}");
     }
 
     #[test]

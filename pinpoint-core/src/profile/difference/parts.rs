@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use pinpoint_compare::CompareError;
 
-use super::PartChange;
 use super::runs::{Run, Runs};
 use super::statistics::part_changes;
 use super::thread_name::without_numbers;
+use super::{LEAST_SHARE, PartChange};
 use crate::profile::{CostCategory, Function, Owner};
 
 /// At most this many threads: those that took most.
@@ -171,7 +171,10 @@ pub(super) fn of_own_code(
             }
         }
     }
+    // As of all functions: there may be a million.
+    let least = runs.least(LEAST_SHARE);
     let parts = values.into_iter();
+    let parts = parts.filter(|(_, values)| values.iter().sum::<f64>() >= least);
     let parts = parts.map(|(function, values)| (functions[function].name.clone(), values));
     let mut changes = part_changes(parts.collect(), runs, exact)?;
     changes.retain(|change| change.is_certain);

@@ -97,9 +97,7 @@ impl<'a> Runs<'a> {
     /// a side, and all that cost as much in all runs, whichever side these are of. The listed ones
     /// alone would be those that are greater on one side by chance, too.
     pub(super) fn tested(&self, listed: &[usize], least_share: f64) -> Vec<usize> {
-        let (base, all) = (self.base as f64, self.all.len() as f64);
-        let whole: f64 = self.wholes().iter().sum();
-        let least = least_share * base.min(all - base) / all * whole;
+        let least = self.least(least_share);
         let mut sums = vec![0.0; self.functions];
         for run in &self.all {
             for (sum, own) in sums.iter_mut().zip(&run.own) {
@@ -114,6 +112,13 @@ impl<'a> Runs<'a> {
             .filter(|(function, sum)| is_tested(function, *sum))
             .map(|(function, _)| function)
             .collect()
+    }
+
+    /// What at least has to be spent in all runs together on what is to be this part of either side.
+    pub(super) fn least(&self, share: f64) -> f64 {
+        let (base, all) = (self.base as f64, self.all.len() as f64);
+        let whole: f64 = self.wholes().iter().sum();
+        share * base.min(all - base) / all * whole
     }
 
     /// The runs of each side with the sign and the weight that they have in a difference

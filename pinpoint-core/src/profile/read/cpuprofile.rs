@@ -6,15 +6,16 @@
 //! ```
 //!
 //! Described in the DevTools protocol, `Profiler.Profile`, in which `samples` and `timeDeltas` may
-//! be missing. Checked with Node.js 20.
+//! be missing. Older ones have a tree of nodes instead (`nested_nodes.rs`). Checked with Node.js 20.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
-use super::json;
 use super::v8::{Node, Samples, times};
+use super::{json, nested_nodes};
 use crate::profile::builder::Builder;
 use crate::profile::{Profile, ProfileFormat, ProfileUnit, ReadProfileError};
 
@@ -34,9 +35,33 @@ pub(in crate::profile) struct CpuProfile<'a> {
     /// The nodes of samples that were taken for an event, by the number that both have.
     #[serde(rename = "trace_ids", borrow)]
     pub(in crate::profile) trace_ids: BTreeMap<Cow<'a, str>, u64>,
+    /// The tree that older ones have in place of nodes.
+    #[serde(borrow)]
+    head: Option<&'a RawValue>,
+    /// Of older ones, in microseconds.
+    timestamps: Vec<f64>,
 }
 
 impl<'a> CpuProfile<'a> {
+    /// Reads one by itself, of whichever age.
+    pub(in crate::profile) fn parse(text: &'a str) -> Result<Self, ReadProfileError> {
+        let mut profile: Self = json::read(text, FORMAT, std::marker::PhantomData)?;
+        let Some(head) = profile.head.filter(|_| profile.nodes.is_empty()) else {
+            return Ok(profile);
+        };
+        profile.nodes = nested_nodes::nodes(head)?;
+        profile.start_time *= 1e6;
+        profile.end_time *= 1e6;
+        if let Some(first) = profile.timestamps.first() {
+            // Seconds are too coarse for the first sample.
+            profile.start_time = *first;
+            let before = profile.timestamps.iter().take(1).chain(&profile.timestamps);
+            let deltas = profile.timestamps.iter().zip(before);
+            profile.time_deltas = deltas.map(|(time, before)| time - before).collect();
+        }
+        Ok(profile)
+    }
+
     /// Without times, the samples were taken one as long after the other.
     fn with_times(mut self, lasted: f64) -> Self {
         let count = self.samples.len();
@@ -59,7 +84,7 @@ impl<'a> CpuProfile<'a> {
 }
 
 pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> {
-    let profile: CpuProfile = json::read(text, FORMAT, std::marker::PhantomData)?;
+    let profile = CpuProfile::parse(text)?;
     let mut builder = Builder::default();
     let thread = builder.thread("");
     let lasted = (profile.end_time - profile.start_time).max(0.0);

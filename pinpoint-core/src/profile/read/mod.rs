@@ -7,6 +7,8 @@ mod event_times;
 pub(super) mod firefox;
 pub(super) mod folded;
 pub(super) mod json;
+pub(super) mod legacy_pprof;
+mod nested_nodes;
 mod open_events;
 pub(super) mod perf_script;
 pub(super) mod pprof;

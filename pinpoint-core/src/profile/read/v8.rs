@@ -24,11 +24,11 @@ pub(in crate::profile) struct Node<'a> {
     #[serde(borrow)]
     pub(in crate::profile) call_frame: CallFrame<'a>,
     #[serde(default)]
-    children: Vec<u64>,
-    parent: Option<u64>,
+    pub(super) children: Vec<u64>,
+    pub(super) parent: Option<u64>,
     /// How often it was on top of the stack.
     #[serde(default)]
-    hit_count: u32,
+    pub(super) hit_count: u32,
 }
 
 #[derive(Deserialize)]

@@ -13,7 +13,7 @@ use super::tables::{MOST_ENTRIES, Tables};
 use super::{Kind, arguments, async_stack, calls, modifications, nesting, sampled};
 use crate::profile::read::chrome_trace::{Chunk, Data, Whole};
 use crate::profile::read::cpuprofile::CpuProfile;
-use crate::profile::read::json::{self, misshapen};
+use crate::profile::read::json::misshapen;
 use crate::profile::read::trace_events::{Event, walk};
 use crate::profile::read::v8::times;
 use crate::profile::{NameId, ProfileFormat, ReadProfileError, format};
@@ -57,7 +57,7 @@ const ONLY: (i64, i64) = (1, 1);
 
 fn of_cpuprofile(text: &str) -> Result<Timeline, ReadProfileError> {
     let format = ProfileFormat::CpuProfile;
-    let profile: CpuProfile = json::read(text, format, std::marker::PhantomData)?;
+    let profile = CpuProfile::parse(text)?;
     let mut tables = Tables::default();
     let raw = Raw {
         times: times(profile.start_time, &profile.time_deltas).collect(),
