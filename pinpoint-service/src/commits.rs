@@ -34,6 +34,9 @@ const MOST_ABSENT: usize = 1_000;
 /// Look-ups at once: that of a position reads the whole line of its branch.
 static LOOK_UPS: Semaphore = Semaphore::const_new(2);
 
+/// Fetches of commits that no branch of a mirror has, at once.
+static FETCHES: Semaphore = Semaphore::const_new(1);
+
 /// The commit that was last built for a bot.
 pub(crate) const RECENT: &str = "Recent";
 
@@ -84,7 +87,7 @@ impl Commits {
         // What has a name keeps it, but for HEAD, and for a hash whose beginning a newer commit may
         // have as its position.
         let keeps_its_name = |found: &CommitDetails| match name {
-            CommitName::Head => false,
+            CommitName::Head | CommitName::Ref(_) => false,
             CommitName::Digits(digits) => !found.git_hash.starts_with(digits),
             CommitName::Hash(_) | CommitName::Position { .. } => true,
         };
@@ -136,6 +139,31 @@ impl Commits {
             of.names.insert(name.to_string());
         }
         Ok(found)
+    }
+
+    /// Whether the repository lacks the commit of this full hash, as far as that can be found out
+    /// soon: a hash is a name that workers understand, too.
+    async fn lacks(&self, repository: &str, name: &CommitName) -> bool {
+        if let Ok(Some(_)) = self.look_up(repository, name).await {
+            return false;
+        }
+        let (mirrors, url, hash) = (
+            self.mirrors.clone(),
+            repository.to_owned(),
+            name.to_string(),
+        );
+        let asked = tokio::spawn(async move {
+            let _turn = FETCHES.acquire().await;
+            mirrors.has_commit(&url, &hash).await
+        });
+        match tokio::time::timeout(PATIENCE_FOR_MORE, asked).await {
+            Ok(Ok(Ok(has))) => !has,
+            Ok(Ok(Err(error))) => {
+                failed(repository, &error);
+                false
+            }
+            Ok(Err(_)) | Err(_) => false,
+        }
     }
 
     /// The end of the update after which the mirror had no commit of this name.
@@ -299,10 +327,13 @@ impl Service {
             return Ok(Ok(text.to_owned()));
         };
         match text.parse::<CommitName>() {
-            Ok(name) if name.is_full_hash() => Ok(Ok(text.to_owned())),
+            Ok(name) if name.is_full_hash() => Ok(match commits.lacks(repository, &name).await {
+                true => Err(no_commit(repository, &name)),
+                false => Ok(text.to_owned()),
+            }),
             Ok(name) => Ok(match commits.find(repository, &name).await? {
                 Some(found) => Ok(found.git_hash),
-                None => Err(format!("{repository} has no commit {name}")),
+                None => Err(no_commit(repository, &name)),
             }),
             Err(error) => Ok(Err(format!("{error}, or {RECENT}"))),
         }
@@ -318,7 +349,7 @@ impl Service {
         };
         match commits.find(repository, &name).await {
             Ok(Some(found)) => Ok(found.git_hash),
-            Ok(None) => Err(format!("{repository} has no commit {name}")),
+            Ok(None) => Err(no_commit(repository, &name)),
             Err(_) => Ok(text.to_owned()),
         }
     }
@@ -345,15 +376,21 @@ impl Service {
         };
         let mut missing = Vec::new();
         for (field, text) in names(request, repository) {
-            match text.trim().parse::<CommitName>() {
-                Ok(name) if !name.is_full_hash() => match commits.find(repository, &name).await? {
-                    Some(found) => *text = found.git_hash,
-                    None => missing.push((
-                        field.to_owned(),
-                        format!("{repository} has no commit {name}"),
-                    )),
+            let Ok(name) = text.trim().parse::<CommitName>() else {
+                continue;
+            };
+            let is_missing = match name.is_full_hash() {
+                true => commits.lacks(repository, &name).await,
+                false => match commits.find(repository, &name).await? {
+                    Some(found) => {
+                        *text = found.git_hash;
+                        false
+                    }
+                    None => true,
                 },
-                _ => {}
+            };
+            if is_missing {
+                missing.push((field.to_owned(), no_commit(repository, &name)));
             }
         }
         match missing.is_empty() {
@@ -361,6 +398,10 @@ impl Service {
             false => Err(errors::Problems::Fields(missing)),
         }
     }
+}
+
+fn no_commit(repository: &str, name: &CommitName) -> String {
+    format!("{repository} has no commit {name}")
 }
 
 /// The fields of a request that name commits of its bot's repository.

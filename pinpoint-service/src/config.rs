@@ -276,7 +276,7 @@ mod tests {
                 "has to be there, and once",
             ),
         ];
-        let zero = ["deadline", "headers"].map(|name| {
+        let zero = ["deadline", "headers", "sending"].map(|name| {
             format!("listen = '[::1]:80'\nstate_dir = '/s'\nbots = []\n[limits]\n{name} = '0s'")
         });
         let zero = zero.iter().map(|text| (text.as_str(), "is no time at all"));

@@ -16,6 +16,7 @@ mod browsers;
 mod caller;
 mod commits;
 pub mod config;
+mod connections;
 mod descriptors;
 mod gerrit;
 mod grpc;
@@ -30,6 +31,7 @@ mod pages;
 mod query;
 mod requests;
 mod rest;
+mod sending;
 mod sign_in;
 mod ui;
 mod users;
@@ -54,6 +56,7 @@ use tracing::Instrument;
 
 pub use caller::Caller;
 pub use commits::Commits;
+pub use connections::{Connection, ConnectionGuard, Guarded};
 pub use gerrit::{Gerrit, GerritError};
 pub use limits::Limits;
 pub use metrics::metrics;
@@ -157,6 +160,8 @@ pub async fn router(service: Service) -> Router {
         // Its watchers have seen it.
         reporter.clear_service_status("").await;
     });
+    let limits = service.limits.clone();
+    limits.outbox().watch();
     let grpc = grpc::router(&service, health);
     let rest = rest::routes(&service, &grpc)
         .merge(pages::routes(&service))
@@ -171,6 +176,7 @@ pub async fn router(service: Service) -> Router {
     .layer(from_fn_with_state(service.clone(), identify))
     .layer(from_fn_with_state(service.clone(), ui::as_pages))
     .layer(from_fn(ui::compressed))
+    .layer(from_fn_with_state(limits, sending::counted))
     .layer(from_fn(requests::watch))
 }
 

@@ -19,7 +19,9 @@ use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
 use crate::config::{LimitsConfig, Most};
+use crate::connections::Connections;
 use crate::metrics::METRICS;
+use crate::sending::Outbox;
 
 /// The most bytes that a request may have.
 pub(crate) const MOST_BODY_BYTES: usize = 1 << 20;
@@ -47,12 +49,18 @@ pub struct Limits {
     refusals: Mutex<Rates<String>>,
     /// Open streams by user; users without one are left out.
     streams: Mutex<HashMap<String, u32>>,
+    outbox: Outbox,
+    connections: Arc<Connections>,
 }
 
 impl Limits {
     /// These limits, with nothing used.
     pub fn new(config: LimitsConfig) -> Self {
+        let number = |most: Most| most.get().map(|most| most.get() as usize);
+        let most_bytes = number(config.answers_mib).map_or(usize::MAX, |mib| mib << 20);
         Self {
+            outbox: Outbox::new(most_bytes, config.sending),
+            connections: Connections::new(number(config.connections), config.sending),
             config,
             addresses: Mutex::default(),
             users: Mutex::default(),
@@ -67,6 +75,25 @@ impl Limits {
 
     pub(crate) fn deadline(&self) -> Duration {
         self.config.deadline
+    }
+
+    /// The answers that are being sent.
+    pub(crate) fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    /// The bytes of answers that wait for clients to take them.
+    pub fn waiting_bytes(&self) -> usize {
+        self.outbox.waiting()
+    }
+
+    /// The connections that clients have open.
+    pub fn open_connections(&self) -> usize {
+        self.connections.open()
+    }
+
+    pub(crate) fn connections(&self) -> &Arc<Connections> {
+        &self.connections
     }
 
     pub(crate) fn quota(&self, user: &str) -> Quota {
@@ -233,6 +260,13 @@ pub(crate) fn quota_reached(
     };
     let message = format!("user {user} has reached the limit of {most} {limit}; {then}");
     reached(limit.as_str(), user, &message, wait.unwrap_or(LOOK_AGAIN))
+}
+
+/// An answer that can't be sent now: too much waits already.
+pub(crate) fn answers_reached() -> Status {
+    let message = "too many answers wait for clients to take them; read those that you have asked \
+                   for, and try again in a second";
+    reached("answers_mib", "all", message, Duration::from_secs(1))
 }
 
 /// The refusal by a limit, which says when to try again.

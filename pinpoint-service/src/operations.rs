@@ -124,6 +124,9 @@ const POST: Method = Method::POST;
 /// The operation that REST answers with a file.
 pub(crate) const GET_REPORT: &str = "pinpoint.v2.Pinpoint/GetReport";
 
+/// The operation whose problems are told with those of its JSON.
+pub(crate) const CREATE_JOB: &str = "pinpoint.v2.Pinpoint/CreateJob";
+
 /// Paths of Chromium's services are those that its clients use.
 pub(crate) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -218,7 +221,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         routes: &[(POST, "/pinpoint/v1/job/cancel")],
     },
     Operation {
-        rpc: "pinpoint.v2.Pinpoint/CreateJob",
+        rpc: CREATE_JOB,
         access: With(Right::Create),
         routes: &[(POST, "/api/v2/jobs")],
     },

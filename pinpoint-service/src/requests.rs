@@ -7,7 +7,8 @@ use std::time::Instant;
 use axum::extract::{ConnectInfo, MatchedPath, Request};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::header::HeaderName;
+use http::header::{HeaderName, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS};
+use http::uri::Scheme;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use pinpoint_backends::job::TraceParent;
 use tonic::{Code, Status};
@@ -19,6 +20,9 @@ use crate::{operations, pages};
 
 /// The header with the id of a request, in both directions.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// For how long a browser that has seen the service with TLS asks it for nothing without.
+const A_YEAR: &str = "max-age=31536000";
 
 /// The most characters of an id that a client gives.
 const LONGEST_ID: usize = 128;
@@ -52,7 +56,14 @@ pub(crate) async fn watch(mut request: Request, next: Next) -> Response {
     };
     let mut watched = Watched::new(arrival.clone(), operation_of(&request));
     request.extensions_mut().insert(arrival);
+    let has_tls = request.extensions().get() == Some(&Scheme::HTTPS);
     let mut response = next.run(request).await;
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if has_tls {
+        // Without TLS, browsers ignore it.
+        headers.insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static(A_YEAR));
+    }
     watched.code = code_of(&response);
     watched.user = response.extensions_mut().remove();
     if let Ok(id) = HeaderValue::from_str(&watched.arrival.id) {

@@ -1,6 +1,7 @@
 //! `pinpoint-service serve`.
 
 use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,23 +10,21 @@ use std::time::Duration;
 use axum::middleware::map_request;
 use axum_server::Handle;
 use axum_server::tls_rustls::RustlsConfig;
-use hyper_util::rt::TokioExecutor;
-use hyper_util::server::conn::auto::Builder;
 use pinpoint_backends::local::{Mirrors, Provisions, RepositoryPattern, default_machine_dir};
 use pinpoint_backends::store::{JobStore, Patience, SCHEMA_VERSION, version_at, version_in};
 use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions};
 use pinpoint_backends::{create_state_dir, owner, worker};
 use pinpoint_core::bots::{Bots, ConfigFile};
-use pinpoint_service::config::{Config, Preset};
-use pinpoint_service::{Commits, Gerrit, Limits, Phase, Service, SignIn, metrics, router};
+use pinpoint_service::config::{Config, LimitsConfig, Most, Preset};
+use pinpoint_service::{
+    Commits, ConnectionGuard, Gerrit, Limits, Phase, Service, SignIn, metrics, router,
+};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::Failure;
 use crate::tls::{self, Files};
-
-/// The most bytes of a request's headers.
-const MOST_HEADER_BYTES: usize = 16 << 10;
 
 /// The configuration in a file.
 pub(crate) fn config(path: &Path) -> Result<Config, Failure> {
@@ -86,6 +85,7 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
         let commits = Commits::new(mirrors, commits.main_repository.clone());
         Ok::<_, Failure>(Arc::new(commits))
     });
+    let limits = within_open_files(config.limits.clone());
     let host = whoami::hostname().unwrap_or_else(|_| "localhost".into());
     let service = Service {
         store: store_with(&config, patience_of_requests()).await?,
@@ -93,7 +93,7 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
         owner: owner(&config.state_dir, &host).map_err(|error| named(&config.state_dir, error))?,
         state_dir: config.state_dir.clone(),
         sign_in: Arc::new(sign_in),
-        limits: Arc::new(Limits::new(config.limits.clone())),
+        limits: Arc::new(Limits::new(limits)),
         phase,
         commits: commits.transpose()?,
         gerrit: match &config.gerrit_hosts[..] {
@@ -176,6 +176,7 @@ async fn serve(
     tell: watch::Sender<Phase>,
     mut ending: watch::Receiver<bool>,
 ) -> Result<(), Failure> {
+    let guard = ConnectionGuard::new(service.limits.clone());
     let routes = router(service)
         .await
         .layer(map_request(tls::tell))
@@ -193,39 +194,19 @@ async fn serve(
             handle.graceful_shutdown(Some(drain));
         }
     });
-    let patience = config.limits.headers;
     match tls {
         Some((tls, files)) => {
             tokio::spawn(files.reread(tls.clone()));
-            let mut server = axum_server::from_tcp_rustls(listener, tls)?
-                .first_request_timeout(patience)
-                .handle(handle);
-            bound(server.http_builder(), patience);
-            server.serve(routes).await?;
+            let server = axum_server::from_tcp_rustls(listener, tls)?;
+            let server = guard.server(server).map(|tls| tls.acceptor(guard));
+            server.handle(handle).serve(routes).await?;
         }
         None => {
-            let mut server = axum_server::from_tcp(listener)?
-                .first_request_timeout(patience)
-                .handle(handle);
-            bound(server.http_builder(), patience);
-            server.serve(routes).await?;
+            let server = guard.server(axum_server::from_tcp(listener)?);
+            server.acceptor(guard).handle(handle).serve(routes).await?;
         }
     }
     Ok(())
-}
-
-/// Cuts off senders that are slow, and headers that are long.
-fn bound(builder: &mut Builder<TokioExecutor>, patience: Duration) {
-    let mut http1 = builder.http1();
-    http1
-        .header_read_timeout(patience)
-        .max_buf_size(MOST_HEADER_BYTES);
-    let mut http2 = builder.http2();
-    let size = u32::try_from(MOST_HEADER_BYTES).unwrap_or(u32::MAX);
-    http2
-        .keep_alive_interval(patience)
-        .keep_alive_timeout(patience)
-        .max_header_list_size(size);
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -265,6 +246,33 @@ fn bots(files: &[PathBuf]) -> Result<Bots, Failure> {
         .map(|(name, text)| ConfigFile { name, text })
         .collect();
     Ok(Bots::read(&files)?)
+}
+
+/// Files that are open besides connections.
+const OTHER_FILES: u64 = 256;
+
+/// The limits with no more connections than files may be open: a service that can't open one more
+/// accepts nobody. That number is raised as far as it is needed, and no further: benchmarks of a
+/// worker in this process have it, too.
+fn within_open_files(limits: LimitsConfig) -> LimitsConfig {
+    let open = getrlimit(Resource::Nofile);
+    let wanted = limits.connections.get().map_or(u32::MAX, NonZeroU32::get);
+    let needed = u64::from(wanted) + OTHER_FILES;
+    let possible = open.maximum.map_or(needed, |maximum| maximum.min(needed));
+    let mut current = open.current.unwrap_or(u64::MAX);
+    let raised = Rlimit {
+        current: Some(possible),
+        maximum: open.maximum,
+    };
+    if current < possible && setrlimit(Resource::Nofile, raised).is_ok() {
+        current = possible;
+    }
+    let most = current.saturating_sub(OTHER_FILES).max(OTHER_FILES);
+    let most = u32::try_from(most).unwrap_or(u32::MAX);
+    LimitsConfig {
+        connections: Most::of(most.min(wanted)),
+        ..limits
+    }
 }
 
 /// The time after the first signal in which others are the same.

@@ -7,7 +7,7 @@ use pinpoint_midpoint::{History, HistoryError, MidpointError};
 
 use super::error::LocalError;
 use super::history::LocalHistory;
-use super::mirrors::Mirrors;
+use super::mirrors::{MirrorError, Mirrors};
 use super::repository::{Repository, RepositoryError};
 use super::sync::blocking;
 
@@ -39,12 +39,14 @@ pub enum CommitName {
         /// The number.
         number: u64,
     },
+    /// A branch or a tag: `v1.2`, `release/1.x`, or with all of its name, `refs/tags/v1.2`.
+    Ref(String),
 }
 
 /// A text is not the name of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "it does not name a commit; give a hash of at least {FEWEST_DIGITS} digits, a position such as 1234 or refs/heads/main@{{#1234}}, or HEAD"
+    "it does not name a commit; give a hash of at least {FEWEST_DIGITS} digits, a position such as 1234 or refs/heads/main@{{#1234}}, a branch, a tag, or HEAD"
 )]
 pub struct NoCommitName;
 
@@ -67,6 +69,8 @@ impl CommitName {
                 let position = position.iter().map(Self::to_string);
                 position.chain([digits.clone()]).collect()
             }
+            Self::Ref(name) if name.starts_with("refs/") => vec![name.clone()],
+            Self::Ref(name) => vec![format!("refs/heads/{name}"), format!("refs/tags/{name}")],
             _ => vec![self.to_string()],
         }
     }
@@ -85,14 +89,9 @@ impl FromStr for CommitName {
             .and_then(|text| text.split_once("@{#"))
         {
             let branch = branch.strip_prefix("refs/heads/").unwrap_or(branch);
-            let is_fit = |letter: char| letter.is_ascii_alphanumeric() || "-_./".contains(letter);
-            let is_branch = (1..=LONGEST_BRANCH).contains(&branch.len())
-                && branch.starts_with(|first: char| first.is_ascii_alphanumeric())
-                && branch.chars().all(is_fit);
-            let branch = branch.to_owned();
             return match number.parse() {
-                Ok(place) if is_branch && is_number(number) => Ok(Self::Position {
-                    branch,
+                Ok(place) if is_ref(branch) && is_number(number) => Ok(Self::Position {
+                    branch: branch.to_owned(),
                     number: place,
                 }),
                 _ => Err(NoCommitName),
@@ -113,16 +112,26 @@ impl FromStr for CommitName {
             && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         match is_hash {
             true => Ok(Self::Hash(text.to_ascii_lowercase())),
+            false if is_ref(text) => Ok(Self::Ref(text.to_owned())),
             false => Err(NoCommitName),
         }
     }
+}
+
+/// Whether it may be the name of a branch or a tag: to git, more than these letters would say more.
+fn is_ref(name: &str) -> bool {
+    let is_fit = |letter: char| letter.is_ascii_alphanumeric() || "-_./".contains(letter);
+    (1..=LONGEST_BRANCH).contains(&name.len())
+        && name.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && name.chars().all(is_fit)
+        && !name.contains("..")
 }
 
 impl fmt::Display for CommitName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Head => formatter.write_str("HEAD"),
-            Self::Hash(text) | Self::Digits(text) => formatter.write_str(text),
+            Self::Hash(text) | Self::Digits(text) | Self::Ref(text) => formatter.write_str(text),
             Self::Position { branch, number } => write!(formatter, "{branch}@{{#{number}}}"),
         }
     }
@@ -203,6 +212,30 @@ impl Mirrors {
         Ok(None)
     }
 
+    /// Whether the repository of a URL has the commit of this full hash. What the mirror lacks is
+    /// fetched, a commit that no branch holds included.
+    ///
+    /// # Errors
+    ///
+    /// [`LocalError::Mirror`].
+    pub async fn has_commit(&self, url: &str, hash: &str) -> Result<bool, LocalError> {
+        let repository = self.repository_during(url, None).await?;
+        let Some(mirror) = repository.mirror().cloned() else {
+            let hash = hash.to_owned();
+            let found = blocking((), move || match repository.full_hash(&hash) {
+                Ok(_) => Ok(true),
+                Err(RepositoryError::UnknownRevision { .. }) => Ok(false),
+                Err(error) => Err(error.into()),
+            });
+            return found.await;
+        };
+        match mirror.bring(hash, None).await {
+            Ok(()) => Ok(true),
+            Err(LocalError::Mirror(MirrorError::NoCommit { .. })) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The number of commits strictly between two, named by full hashes, in the mirror of a
     /// URL as it is; nothing where it lacks one of them.
     ///
@@ -281,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_hashes_positions_and_head() {
+    fn names_are_hashes_positions_refs_and_head() {
         let position = |branch: &str, number| CommitName::Position {
             branch: branch.into(),
             number,
@@ -299,6 +332,12 @@ mod tests {
                 "refs/heads/release/1.x@{#7}",
                 position("release/1.x", 7),
                 "release/1.x@{#7}",
+            ),
+            ("v1.2-rc1", CommitName::Ref("v1.2-rc1".into()), "v1.2-rc1"),
+            (
+                "refs/tags/v1",
+                CommitName::Ref("refs/tags/v1".into()),
+                "refs/tags/v1",
             ),
         ] {
             let name: CommitName = text.parse().unwrap();
@@ -318,11 +357,10 @@ mod tests {
     fn what_is_no_name_is_refused() {
         for text in [
             "",
-            "head",
             "HEAD~1",
             "HEAD^{tree}",
-            "main",
-            "refs/heads/main",
+            "main..next",
+            "v1 2",
             ":/fix",
             "--output=x",
             "-1",
@@ -336,8 +374,6 @@ mod tests {
             "a b@{#7}",
             "main^@{#7}",
             "@{#7}",
-            "abcdef",
-            "abcdefg",
             "a..b@{",
         ] {
             assert!(text.parse::<CommitName>().is_err(), "{text}");

@@ -76,6 +76,14 @@ pub struct LimitsConfig {
     /// The longest that the headers of a request may take, and a connection without any.
     #[serde(with = "super::seconds")]
     pub headers: Duration,
+    /// The longest that a client may take for 16 KiB of an answer, or for the rest of it.
+    #[serde(with = "super::seconds")]
+    pub sending: Duration,
+    /// MiB of answers that wait for clients to take them, of all clients together.
+    pub answers_mib: Most,
+    /// Connections that are open at once. Where one more comes, the one that was silent the
+    /// longest is closed.
+    pub connections: Most,
     /// Users with other limits, by name (see [`crate::user_name`]).
     #[serde(deserialize_with = "by_name")]
     pub users: BTreeMap<String, OwnLimits>,
@@ -124,6 +132,8 @@ impl Default for LimitsConfig {
             jobs_under_way: Most::of(20),
             runs_a_day: Most::of(50_000),
             streams: Most::of(20),
+            answers_mib: Most::of(48),
+            connections: Most::of(4096),
             ..Self::none()
         }
     }
@@ -141,13 +151,21 @@ impl LimitsConfig {
             streams: Most::NONE,
             deadline: Duration::from_secs(60),
             headers: Duration::from_secs(10),
+            sending: Duration::from_secs(30),
+            answers_mib: Most::NONE,
+            connections: Most::NONE,
             users: BTreeMap::new(),
         }
     }
 
     /// Whether a request can meet them.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        for (name, limit) in [("deadline", self.deadline), ("headers", self.headers)] {
+        let times = [
+            ("deadline", self.deadline),
+            ("headers", self.headers),
+            ("sending", self.sending),
+        ];
+        for (name, limit) in times {
             if limit.is_zero() {
                 return Err(ConfigError::field(&format!("limits.{name}"), NO_TIME));
             }

@@ -1,7 +1,10 @@
 //! Errors of the libraries as those of gRPC.
 
+use std::collections::BTreeSet;
+
 use pinpoint_backends::job::{JobError, RequestError};
 use pinpoint_backends::store::StoreError;
+use pinpoint_core::SpecError;
 use pinpoint_core::api::Violations;
 use pinpoint_report::ReportError;
 use tonic::Status;
@@ -47,6 +50,10 @@ impl From<RequestError> for Problems {
             RequestError::NoCommand { .. } | RequestError::OtherBots { .. } => "benchmark",
             RequestError::Story(_) => "story",
             RequestError::Argument { field, .. } | RequestError::Unsupported { field, .. } => field,
+            RequestError::Job(JobError::Spec(error)) => match field_of(error) {
+                Some(field) => field,
+                None => return Status::invalid_argument(error.to_string()).into(),
+            },
             _ => return Status::invalid_argument(error.to_string()).into(),
         };
         let text = error.to_string();
@@ -60,6 +67,21 @@ impl From<&Violations> for Problems {
         let fields = violations.iter();
         let fields = fields.map(|found| (found.field.clone(), found.problem.to_string()));
         Self::Fields(fields.collect())
+    }
+}
+
+/// The field that an engine does not take, where it is one of requests.
+fn field_of(error: &SpecError) -> Option<&'static str> {
+    match error {
+        SpecError::Confidence(_) => Some("confidence"),
+        SpecError::Magnitude(_) => Some("magnitude"),
+        SpecError::Attempts { .. } => Some("attempts"),
+        SpecError::BuildCost(_) => Some("build_cost"),
+        SpecError::Budget { what: "builds", .. } => Some("max_builds"),
+        SpecError::Budget { .. } => Some("max_runs"),
+        SpecError::Pairs { .. } => Some("pairs"),
+        SpecError::SameEnds => Some("bad"),
+        _ => None,
     }
 }
 
@@ -96,9 +118,11 @@ pub(crate) fn field(name: &str, problem: &str) -> Status {
 }
 
 /// All fields that are wrong, each with its problem.
-pub(super) fn bad_request(fields: impl IntoIterator<Item = (String, impl Into<String>)>) -> Status {
-    let fields = fields.into_iter();
-    let fields: Vec<_> = fields
+pub(crate) fn bad_request(fields: impl IntoIterator<Item = (String, impl Into<String>)>) -> Status {
+    let mut named = BTreeSet::new();
+    let fields: Vec<_> = { fields.into_iter() }
+        // What else is wrong with it follows from the first.
+        .filter(|(field, _)| named.insert(field.clone()))
         .map(|(field, problem)| FieldViolation::new(field, problem))
         .collect();
     let lines = fields
@@ -131,6 +155,7 @@ pub(crate) fn store(error: StoreError) -> Status {
             until,
         } => limits::quota_reached(limit, &user, most, until),
         StoreError::NoToken { .. } => Status::not_found(error.to_string()),
+        StoreError::PreferencesTooLong => Status::invalid_argument(error.to_string()),
         StoreError::KeyReused { .. } | StoreError::TokenExists { .. } => {
             Status::already_exists(error.to_string())
         }

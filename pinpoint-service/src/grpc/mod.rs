@@ -26,8 +26,8 @@ use axum::response::Response;
 use http::Method;
 use http_body_util::BodyExt;
 use tokio::sync::Semaphore;
-use tonic::Status;
 use tonic::service::Routes;
+use tonic::{Code, Status};
 use tonic_health::pb::health_server::{Health, HealthServer};
 
 pub(crate) use self::services::pinpoint_gateway_server::PinpointGateway;
@@ -87,7 +87,7 @@ async fn gate(State(service): State<Service>, mut request: Request, next: Next) 
         return refused.into_http();
     }
     if !operation.is_stream() {
-        return next.run(request).await;
+        return read_well(next.run(request).await);
     }
     let stream = match service.limits.stream(&context.name()) {
         Ok(stream) => stream,
@@ -98,10 +98,24 @@ async fn gate(State(service): State<Service>, mut request: Request, next: Next) 
         let _ = &stream;
         frame
     };
-    next.run(request)
-        .await
-        .map(|body| Body::new(body.map_frame(hold)))
+    read_well(next.run(request).await).map(|body| Body::new(body.map_frame(hold)))
 }
+
+/// An answer in which a message that can't be read is the client's mistake: the library takes it
+/// for one of the service.
+fn read_well(response: Response) -> Response {
+    let status = Status::from_header_map(response.headers());
+    let unread = status.filter(|status| {
+        status.code() == Code::Internal && status.message().starts_with(UNREADABLE)
+    });
+    match unread {
+        Some(status) => Status::invalid_argument(status.message()).into_http(),
+        None => response,
+    }
+}
+
+/// The beginning of what the library says of a message that can't be read.
+const UNREADABLE: &str = "failed to decode Protobuf message";
 
 /// The user that a filter names, if it does.
 fn filtered_user(field: &str, text: &str) -> Result<Option<String>, Status> {

@@ -217,16 +217,17 @@ impl Service {
         }
         let user = (job.user.len() > MOST_USER_BYTES)
             .then(|| format!("it has more than {MOST_USER_BYTES} bytes"));
-        let problems = [
+        let problems: Vec<_> = [
             ("job_name", too_long(&job.name, MOST_NAME)),
             ("user", user),
             // The story is the part of it that is given.
             ("story", too_long(&job.title, 2 * MOST_NAME)),
-        ];
-        for (field, problem) in problems {
-            if let Some(problem) = problem {
-                return Err(errors::field(&name(field), &problem));
-            }
+        ]
+        .into_iter()
+        .filter_map(|(field, problem)| Some((name(field), problem?)))
+        .collect();
+        if !problems.is_empty() {
+            return Err(errors::bad_request(problems));
         }
         let caller = context.caller()?;
         let digest = sha256(&serde_json::json!([job.kind, asked, job.user]));

@@ -2,9 +2,11 @@
 //!
 //! Fields have the names of the `.proto` file or their JSON names; a form or a query names
 //! the field of a field with a dot, as in `pagination.next_cursor`. A name that no field has is
-//! left out: clients may know another version. A field that is given twice is an error, wherever
+//! an error in our own API: a limit that is misspelt would be none. In Chromium's it is left out,
+//! since its clients may know another version. A field that is given twice is an error, wherever
 //! and under either name.
 
+use std::cell::RefCell;
 use std::fmt;
 
 use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, MessageDescriptor};
@@ -19,6 +21,8 @@ const MOST_LEVELS: u32 = 64;
 pub(crate) enum MessageError {
     #[error("the body can't be read: {0}")]
     Json(String),
+    #[error("the request can't be read: {0}")]
+    Request(String),
     #[error("`{0}` is given twice")]
     Twice(String),
     #[error("`{field}`: {found:?} is not {wanted}")]
@@ -36,25 +40,42 @@ pub(crate) enum MessageError {
 pub(crate) struct Fields {
     descriptor: MessageDescriptor,
     members: Map<String, Value>,
+    wrong: Vec<FieldProblem>,
+    has_json: bool,
 }
+
+/// A field that is left out because it is wrong, and its problem.
+pub(crate) type FieldProblem = (String, String);
 
 impl Fields {
     pub(crate) fn new(descriptor: MessageDescriptor) -> Self {
         Self {
             descriptor,
             members: Map::new(),
+            wrong: Vec::new(),
+            has_json: false,
         }
+    }
+
+    fn is_strict(&self) -> bool {
+        self.descriptor.package_name() == STRICT
     }
 
     /// Takes in the fields of a JSON object.
     pub(crate) fn add_json(&mut self, body: &[u8]) -> Result<(), MessageError> {
         let mut reader = serde_json::Deserializer::from_slice(body);
+        let wrong = self.is_strict().then(RefCell::default);
         let seed = Checked {
             descriptor: Some(self.descriptor.clone()),
             level: 0,
+            path: String::new(),
+            wrong: wrong.as_ref(),
         };
         let json = |error: serde_json::Error| MessageError::Json(error.to_string());
         let read = seed.deserialize(&mut reader).map_err(json)?;
+        self.has_json = true;
+        self.wrong
+            .extend(wrong.into_iter().flat_map(RefCell::into_inner));
         reader.end().map_err(json)?;
         let Value::Object(members) = read else {
             return Err(MessageError::Json("it is not a JSON object".into()));
@@ -69,11 +90,16 @@ impl Fields {
 
     /// Takes in a field as text.
     pub(crate) fn add_text(&mut self, path: &str, text: &str) -> Result<(), MessageError> {
+        let is_strict = self.is_strict();
         let mut descriptor = self.descriptor.clone();
         let mut members = &mut self.members;
         let mut parts = path.split('.').peekable();
         while let Some(part) = parts.next() {
             let Some(field) = field_called(&descriptor, part) else {
+                if is_strict {
+                    self.wrong
+                        .push((path.to_owned(), unknown(&descriptor, part)));
+                }
                 return Ok(());
             };
             let name = field.json_name().to_owned();
@@ -112,10 +138,110 @@ impl Fields {
         Ok(())
     }
 
-    pub(crate) fn message(self) -> Result<DynamicMessage, MessageError> {
+    /// The message without the fields that are wrong, and these.
+    pub(crate) fn message(self) -> Result<(DynamicMessage, Vec<FieldProblem>), MessageError> {
+        let error = match self.has_json {
+            true => MessageError::Json,
+            false => MessageError::Request,
+        };
         DynamicMessage::deserialize(self.descriptor, Value::Object(self.members))
-            .map_err(|error| MessageError::Json(error.to_string()))
+            .map(|message| (message, self.wrong))
+            .map_err(|problem| error(problem.to_string()))
     }
+}
+
+/// The package of our own API.
+const STRICT: &str = "pinpoint.v2";
+
+fn unknown(descriptor: &MessageDescriptor, name: &str) -> String {
+    let plain = |name: &str| name.replace('_', "").to_lowercase();
+    let names = descriptor
+        .fields()
+        .map(|field| field.json_name().to_owned());
+    let names: Vec<_> = names.collect();
+    let near = { names.iter() }
+        .map(|known| (edits(&plain(known), &plain(name)), known))
+        .filter(|(distance, known)| *distance <= 1 + known.len() / 5)
+        .min_by_key(|(distance, _)| *distance);
+    match near {
+        Some((_, known)) => format!("there is no such field; did you mean `{known}`?"),
+        None => format!("there is no such field; there are {}", names.join(", ")),
+    }
+}
+
+/// What keeps a value from being one of this field, if anything. Messages are checked by their
+/// own fields.
+fn problem_of(field: &FieldDescriptor, value: &Value) -> Option<String> {
+    if field.is_map() || value.is_null() {
+        return None;
+    }
+    if field.is_list() {
+        return match value.as_array() {
+            Some(items) => items.iter().find_map(|item| problem_of_one(field, item)),
+            None => Some("it has to be a list".into()),
+        };
+    }
+    problem_of_one(field, value)
+}
+
+fn problem_of_one(field: &FieldDescriptor, value: &Value) -> Option<String> {
+    let whole = |least: i128, most: i128| {
+        let number = match value {
+            Value::Number(number) => number.to_string(),
+            Value::String(text) => text.clone(),
+            _ => String::new(),
+        };
+        let exact = number.parse::<i128>().ok();
+        let rounded = || number.parse::<f64>().ok().filter(|it| it.fract() == 0.0);
+        let number = exact.or_else(|| rounded().map(|it| it as i128));
+        let is_fit = number.is_some_and(|it| (least..=most).contains(&it));
+        (!is_fit).then(|| format!("it has to be a whole number from {least} to {most}"))
+    };
+    let unless = |is_fit: bool, wanted: &str| (!is_fit).then(|| format!("it has to be {wanted}"));
+    match field.kind() {
+        Kind::Bool => unless(value.is_boolean(), "true or false"),
+        Kind::String => unless(value.is_string(), "a text"),
+        Kind::Bytes => None,
+        Kind::Float | Kind::Double => {
+            let is_text = |text: &str| text.parse::<f64>().is_ok();
+            unless(
+                value.is_number() || value.as_str().is_some_and(is_text),
+                "a number",
+            )
+        }
+        Kind::Enum(names) => {
+            let is_name = |text: &str| names.get_value_by_name(text).is_some();
+            let names = names.values().map(|it| it.name().to_owned());
+            let wanted = format!("one of {}", names.collect::<Vec<_>>().join(", "));
+            unless(
+                value.is_i64() || value.as_str().is_some_and(is_name),
+                &wanted,
+            )
+        }
+        Kind::Message(message) if !is_well_known(&message) => {
+            unless(value.is_object(), "an object")
+        }
+        Kind::Message(_) => None,
+        Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => whole(i32::MIN.into(), i32::MAX.into()),
+        Kind::Uint32 | Kind::Fixed32 => whole(0, u32::MAX.into()),
+        Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => whole(i64::MIN.into(), i64::MAX.into()),
+        Kind::Uint64 | Kind::Fixed64 => whole(0, u64::MAX.into()),
+    }
+}
+
+/// The edits between two names.
+fn edits(one: &str, other: &str) -> usize {
+    let other: Vec<_> = other.chars().collect();
+    let mut before: Vec<_> = (0..=other.len()).collect();
+    for (row, letter) in one.chars().enumerate() {
+        let mut now = vec![row + 1];
+        for (column, own) in other.iter().enumerate() {
+            let replaced = before[column] + usize::from(letter != *own);
+            now.push(replaced.min(before[column + 1] + 1).min(now[column] + 1));
+        }
+        before = now;
+    }
+    before[other.len()]
 }
 
 fn field_called(descriptor: &MessageDescriptor, name: &str) -> Option<FieldDescriptor> {
@@ -157,25 +283,42 @@ fn value_of(field: &FieldDescriptor, path: &str, text: &str) -> Result<Value, Me
 
 /// Reads any JSON whose objects name nothing twice; those that are messages, by the JSON
 /// names of their fields.
-struct Checked {
+struct Checked<'a> {
     /// The message that an object is; absent for others.
     descriptor: Option<MessageDescriptor>,
     level: u32,
+    /// The place in the request.
+    path: String,
+    /// Takes in what is wrong, where all is told at once.
+    wrong: Option<&'a RefCell<Vec<FieldProblem>>>,
 }
 
-impl Checked {
-    fn below<E: de::Error>(&self, descriptor: Option<MessageDescriptor>) -> Result<Self, E> {
+impl Checked<'_> {
+    fn below<E: de::Error>(
+        &self,
+        descriptor: Option<MessageDescriptor>,
+        path: String,
+    ) -> Result<Self, E> {
         if self.level == MOST_LEVELS {
             return Err(E::custom(format_args!("more than {MOST_LEVELS} levels")));
         }
         Ok(Self {
             descriptor,
             level: self.level + 1,
+            path,
+            wrong: self.wrong,
         })
+    }
+
+    fn path_to(&self, name: &str) -> String {
+        match &*self.path {
+            "" => name.to_owned(),
+            path => format!("{path}.{name}"),
+        }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Checked {
+impl<'de> DeserializeSeed<'de> for Checked<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
@@ -183,7 +326,7 @@ impl<'de> DeserializeSeed<'de> for Checked {
     }
 }
 
-impl<'de> Visitor<'de> for Checked {
+impl<'de> Visitor<'de> for Checked<'_> {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -216,7 +359,9 @@ impl<'de> Visitor<'de> for Checked {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut read = Vec::new();
-        while let Some(item) = items.next_element_seed(self.below(self.descriptor.clone())?)? {
+        while let Some(item) =
+            items.next_element_seed(self.below(self.descriptor.clone(), self.path.clone())?)?
+        {
             read.push(item);
         }
         Ok(Value::Array(read))
@@ -229,12 +374,16 @@ impl<'de> Visitor<'de> for Checked {
                 .descriptor
                 .as_ref()
                 .map(|descriptor| field_called(descriptor, &name));
-            let (name, inner) = match field {
+            let (name, inner, field) = match field {
                 // A map, or a value that is no message.
-                None => (name, None),
+                None => (name, None, None),
                 Some(None) => {
                     // Left out, and no deeper than the rest.
-                    members.next_value_seed(self.below(None)?)?;
+                    members.next_value_seed(self.below(None, String::new())?)?;
+                    if let (Some(wrong), Some(descriptor)) = (self.wrong, &self.descriptor) {
+                        let problem = unknown(descriptor, &name);
+                        wrong.borrow_mut().push((self.path_to(&name), problem));
+                    }
                     continue;
                 }
                 Some(Some(field)) => {
@@ -244,10 +393,17 @@ impl<'de> Visitor<'de> for Checked {
                         }
                         _ => None,
                     };
-                    (field.json_name().to_owned(), inner)
+                    (field.json_name().to_owned(), inner, Some(field))
                 }
             };
-            let value = members.next_value_seed(self.below(inner)?)?;
+            let path = self.path_to(field.as_ref().map_or(&*name, |field| field.name()));
+            let value = members.next_value_seed(self.below(inner, path.clone())?)?;
+            if let (Some(wrong), Some(field)) = (self.wrong, &field)
+                && let Some(problem) = problem_of(field, &value)
+            {
+                wrong.borrow_mut().push((path, problem));
+                continue;
+            }
             if read.insert(name.clone(), value).is_some() {
                 return Err(de::Error::custom(MessageError::Twice(name)));
             }
@@ -337,7 +493,7 @@ mod tests {
         let body = br#"{"bot_name": "lab", "start_commit": {"main": {"gitHash": "a"}}, "bugId": null, "newer": [1]}"#;
         read.add_json(body).unwrap();
         read.add_text("story", "s").unwrap();
-        let message = read.message().unwrap();
+        let message = read.message().unwrap().0;
         let json = answer(&message);
         assert_eq!(json["bot_name"], "lab");
         assert_eq!(json["startCommit"]["main"]["gitHash"], "a");
@@ -371,7 +527,7 @@ mod tests {
         let mut read = fields(LIST);
         read.add_text("job_type", "JOB_TYPE_BISECT").unwrap();
         read.add_text("pagination.has_next", "true").unwrap();
-        let json = answer(&read.message().unwrap());
+        let json = answer(&read.message().unwrap().0);
         assert_eq!(json["jobType"], "JOB_TYPE_BISECT");
         assert_eq!(json["pagination"]["hasNext"], true);
         let bad = [
@@ -383,6 +539,29 @@ mod tests {
             assert!(fields(LIST).add_text(name, text).is_err(), "{name}");
         }
         fields(LIST).add_text("unheard", "x").unwrap();
+    }
+
+    #[test]
+    fn all_that_is_wrong_in_our_own_api_is_told_with_its_field() {
+        let mut read = fields("pinpoint.v2.CreateJobRequest");
+        let body = br#"{"bot": 5, "bugId": "x", "benchmrk": "b", "bisection":
+            {"maxRun": 5, "maxRuns": -1, "attempts": 1e3, "magnitude": {"percent": true}}}"#;
+        read.add_json(body).unwrap();
+        read.add_text("bisection.stratgy", "1").unwrap();
+        let (message, wrong) = read.message().unwrap();
+        let fields: Vec<_> = wrong.iter().map(|(field, _)| &**field).collect();
+        let expected = [
+            "bot",
+            "bug_id",
+            "benchmrk",
+            "bisection.maxRun",
+            "bisection.max_runs",
+            "bisection.magnitude.percent",
+            "bisection.stratgy",
+        ];
+        assert_eq!(fields, expected);
+        assert!(wrong[3].1.ends_with("did you mean `maxRuns`?"), "{wrong:?}");
+        assert_eq!(answer(&message)["bisection"]["attempts"], 1000);
     }
 
     #[test]
@@ -403,6 +582,8 @@ mod tests {
             let seed = Checked {
                 descriptor: None,
                 level: 0,
+                path: String::new(),
+                wrong: None,
             };
             seed.deserialize(&mut serde_json::Deserializer::from_str(text))
         };
@@ -508,7 +689,7 @@ mod tests {
                 prop_assert_eq!(&written, &reflected(&message));
                 let mut read = Fields::new(message.descriptor());
                 read.add_json(written.to_string().as_bytes()).unwrap();
-                let read = read.message().unwrap();
+                let read = read.message().unwrap().0;
                 prop_assert_eq!(answer(&read), written);
                 prop_assert_eq!(read.encode_to_vec().len(), message.encode_to_vec().len());
                 Ok(())

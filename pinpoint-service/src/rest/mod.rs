@@ -26,7 +26,7 @@ use tonic::client::Grpc;
 
 use self::codec::Raw;
 pub(crate) use self::json::to_json;
-use self::message::{Fields, MessageError};
+use self::message::{FieldProblem, Fields, MessageError};
 pub(crate) use self::problem::Problem;
 pub(crate) use self::report::HTML;
 use crate::Service;
@@ -34,7 +34,7 @@ use crate::caller::Context;
 use crate::descriptors::method_of;
 use crate::grpc::errors;
 use crate::limits::MOST_BODY_BYTES;
-use crate::operations::{Access, GET_REPORT, OPERATIONS};
+use crate::operations::{Access, CREATE_JOB, GET_REPORT, OPERATIONS};
 
 /// A method, and the way to it.
 struct Call {
@@ -67,10 +67,15 @@ pub(crate) fn routes(service: &Service, grpc: &Router) -> Router {
             let filter = MethodFilter::try_from(verb.clone()).expect("a verb of the table");
             let (call, service) = (call.clone(), service.clone());
             let handler = move |path: PathParts, request: Request| async move {
-                let answer = match (path, call.method.is_server_streaming()) {
-                    (Err(error), _) => Err(Status::invalid_argument(error.to_string()).into()),
-                    (Ok(path), true) => events::answer(&call, &service, &path, request).await,
-                    (Ok(path), false) => answer(&call, &path, request).await,
+                let answer = match path {
+                    Err(error) => Err(Status::invalid_argument(error.to_string()).into()),
+                    Ok(path) if call.method.is_server_streaming() => {
+                        events::answer(&call, &service, &path, request).await
+                    }
+                    Ok(path) if call.rpc == GET_REPORT => {
+                        report::answer(&call, &service, &path, request).await
+                    }
+                    Ok(path) => answer(&call, &path, request).await,
                 };
                 answer.map_or_else(
                     |problem| problem.into_response(),
@@ -91,7 +96,12 @@ async fn answer(call: &Call, path: &RawPathParams, request: Request) -> Result<R
     if context.caller.is_none() {
         context.allow(call.access)?;
     }
-    let message = message_of(call, path, &parts, body).await?;
+    let (message, wrong) = read(call, path, &parts, body).await?;
+    // What else is wrong with a job is told beside that.
+    let wrong = match call.rpc == CREATE_JOB {
+        true => Some(Misread(wrong)),
+        false => sound(wrong).map(|()| None)?,
+    };
     let mut request = tonic::Request::new(message.encode_to_vec());
     for key in parts.headers.get_all("idempotency-key") {
         let wrong =
@@ -100,28 +110,50 @@ async fn answer(call: &Call, path: &RawPathParams, request: Request) -> Result<R
         request.metadata_mut().append("idempotency-key", key);
     }
     *request.extensions_mut() = parts.extensions;
+    if let Some(wrong) = wrong {
+        request.extensions_mut().insert(wrong);
+    }
     let mut client = Grpc::new(call.grpc.clone()).max_decoding_message_size(usize::MAX);
     // A router is always ready, and can't fail.
     let _ = client.ready().await;
     let answered = client.unary(request, call.path.clone(), Raw).await?;
     let answered = answered.into_inner();
-    if call.rpc == GET_REPORT {
-        return report::answer(&answered);
-    }
     let json = to_json(call.method.output().full_name(), &answered);
     let unwritable = |_| Status::internal("the answer can't be written as JSON");
     let json = json.map_err(unwritable)?;
     Ok(([(CONTENT_TYPE, "application/json")], json).into_response())
 }
 
-/// The message that a request is: the parts of its path, its query, and its body, as JSON or
-/// as a form.
+/// The fields of a request that could not be read, each with its problem.
+#[derive(Debug, Clone)]
+pub(crate) struct Misread(pub(crate) Vec<FieldProblem>);
+
+fn sound(wrong: Vec<FieldProblem>) -> Result<(), Problem> {
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(errors::bad_request(wrong).into()),
+    }
+}
+
+/// The message that a request is, without a field that is wrong.
 async fn message_of(
     call: &Call,
     path: &RawPathParams,
     parts: &Parts,
     body: Body,
 ) -> Result<DynamicMessage, Problem> {
+    let (message, wrong) = read(call, path, parts, body).await?;
+    sound(wrong).map(|()| message)
+}
+
+/// The message that a request is: the parts of its path, its query, and its body, as JSON or
+/// as a form. Fields that are wrong are left out, and returned.
+async fn read(
+    call: &Call,
+    path: &RawPathParams,
+    parts: &Parts,
+    body: Body,
+) -> Result<(DynamicMessage, Vec<FieldProblem>), Problem> {
     let mut fields = Fields::new(call.method.input());
     let body = to_bytes(body, MOST_BODY_BYTES)
         .await

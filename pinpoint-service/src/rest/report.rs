@@ -1,5 +1,6 @@
 //! A report as a file.
 
+use axum::extract::{RawPathParams, Request};
 use axum::response::{IntoResponse, Response};
 use http::header::{
     CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
@@ -8,16 +9,32 @@ use pinpoint_report::content_security_policy;
 use prost::Message;
 use tonic::Status;
 
-use super::Problem;
-use crate::grpc::v2::messages::GetReportResponse;
+use super::{Call, Problem, message_of};
+use crate::Service;
+use crate::caller::Context;
+use crate::grpc::errors;
+use crate::grpc::v2::messages::GetReportRequest;
 
 /// The media type of a report.
 pub(crate) const HTML: &str = "text/html; charset=utf-8";
 
-/// The answer that is the file of an encoded report.
-pub(super) fn answer(report: &[u8]) -> Result<Response, Problem> {
-    let report = GetReportResponse::decode(report);
-    let report = report.map_err(|_| Status::internal("the answer can't be read"))?;
+/// The report as a file. Its text is sent as it was made: on the way through gRPC it would be
+/// copied three times.
+pub(super) async fn answer(
+    call: &Call,
+    service: &Service,
+    path: &RawPathParams,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (mut parts, body) = request.into_parts();
+    let context = parts.extensions.get_mut::<Context>();
+    let context = context.ok_or_else(errors::no_context)?;
+    context.operation = call.rpc;
+    context.admit(service, call.access).await?;
+    let message = message_of(call, path, &parts, body).await?;
+    let unreadable = |_| Status::internal("the request can't be read");
+    let request = GetReportRequest::decode(&*message.encode_to_vec()).map_err(unreadable)?;
+    let report = service.report(request).await?;
     let headers = [
         (CONTENT_TYPE, HTML.to_owned()),
         (

@@ -193,6 +193,8 @@ pub(super) async fn prefer(
         .set_preferences(view.user(), &preferences)
         .await;
     kept.map_err(errors::store)?;
+    let noted = service.store.audit(&view.preferred(THEME)).await;
+    noted.map_err(errors::store)?;
     Ok(Redirect::to("/account").into_response())
 }
 

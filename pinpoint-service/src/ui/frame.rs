@@ -67,11 +67,12 @@ fn header(view: &View, section: Option<Section>) -> Markup {
         }
         @if view.may(Right::See) {
             (link(Section::Account, "/account", &clean(view.user())))
-            @if view.has_session() {
-                form method="post" action="/sign-out" {
-                    (view.form_token())
-                    button.link { "Sign out" }
-                }
+        }
+        // Who may see nothing may be somebody else, too.
+        @if view.has_session() {
+            form method="post" action="/sign-out" {
+                (view.form_token())
+                button.link { "Sign out" }
             }
         }
     }

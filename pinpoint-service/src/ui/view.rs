@@ -110,6 +110,16 @@ impl View {
         }
     }
 
+    /// The row of the audit log about a preference that the user has changed.
+    pub(super) fn preferred(&self, preference: &str) -> AuditEntry {
+        let details = [("preference".to_owned(), preference.into())];
+        AuditEntry {
+            operation: "preferences".to_owned(),
+            details: details.into_iter().collect(),
+            ..self.context.entry(Code::Ok)
+        }
+    }
+
     /// Whether the user may do this.
     pub(super) fn may(&self, right: Right) -> bool {
         let caller = self.context.caller.as_ref();

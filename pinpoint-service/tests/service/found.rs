@@ -131,6 +131,64 @@ async fn digits_are_a_hash_until_a_commit_has_that_position() {
     assert!(!shown.as_str().unwrap().contains("newer"), "{shown}");
 }
 
+#[tokio::test]
+async fn ends_are_branches_and_tags_and_hashes_that_exist() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().join("tool");
+    let hashes = repository(&directory, 3, 3);
+    git(
+        &directory,
+        &["tag", "--annotate", "v1.0", &hashes[0], "--message", "v1.0"],
+    );
+    git(&directory, &["branch", "release/1.x", &hashes[1]]);
+    // A change under review is on no branch.
+    let tree = format!("{}^{{tree}}", hashes[2]);
+    let review = git(
+        &directory,
+        &["commit-tree", &tree, "-p", &hashes[2], "-m", "review"],
+    );
+    git(&directory, &["update-ref", "refs/changes/1", &review]);
+    git(
+        &directory,
+        &["config", "uploadpack.allowAnySHA1InWant", "true"],
+    );
+
+    let url = format!("file://{}", directory.display());
+    let bots = bots(&url, r#"["true"]"#);
+    let world = World::looking_up(SignIn::Nobody("ada".into()), &bots, &[&url]).await;
+    let make = async |good: &str, bad: &str| {
+        let body = json!({
+            "bot": "lab", "benchmark": "parsing", "story": "small", "chart": "time",
+            "bisection": { "good": good, "bad": bad },
+        });
+        world.post("/api/v2/jobs", &body).await
+    };
+    let ends = async |good: &str, bad: &str| {
+        let search = make(good, bad).await.ok()["arguments"]["bisection"].take();
+        [search["good"].clone(), search["bad"].clone()]
+    };
+    assert_eq!(ends("v1.0", "main").await, [&*hashes[0], &*hashes[2]]);
+    assert_eq!(
+        ends("refs/tags/v1.0", "release/1.x").await,
+        [&*hashes[0], &*hashes[1]]
+    );
+    assert_eq!(ends(&hashes[0], &review).await, [&*hashes[0], &*review]);
+    let absent = "c".repeat(40);
+    for (good, bad) in [(&*hashes[0], &*absent), ("v9", "main")] {
+        let message = make(good, bad).await.fails(400, 3);
+        assert!(message.contains("has no commit"), "{message}");
+    }
+    let body = json!({
+        "configuration": "lab", "benchmark": "parsing", "story": "small", "chart": "time",
+        "start_git_hash": "v1.0", "end_git_hash": absent,
+    });
+    let message = world
+        .post("/pinpoint/v1/bisection", &body)
+        .await
+        .fails(400, 3);
+    assert!(message.starts_with("end_git_hash: "), "{message}");
+}
+
 fn bots(url: &str, command: &str) -> String {
     format!(
         r#"
@@ -397,6 +455,8 @@ async fn commits_are_found_by_their_names(
     assert!(head["created"].as_str().unwrap().contains('T'));
     for name in [
         "107",
+        "main",
+        "refs%2Fheads%2Fmain",
         "refs%2Fheads%2Fmain@%7B%23107%7D",
         &hashes[7],
         &hashes[7][..9],
@@ -405,18 +465,11 @@ async fn commits_are_found_by_their_names(
     }
     expected = commit("103").await.ok();
     assert_eq!(expected["gitHash"], hashes[3]);
-    for absent in ["1070", &"c".repeat(40), "0000000a"] {
+    for absent in ["1070", "no-such-branch", &"c".repeat(40), "0000000a"] {
         commit(absent).await.fails(404, 5);
     }
     // To git, these are options, files and other revisions.
-    for other in [
-        "--output=x",
-        "HEAD~1",
-        "main",
-        "HEAD:bench.sh",
-        "-1",
-        "%2E%2E",
-    ] {
+    for other in ["--output=x", "HEAD~1", "HEAD:bench.sh", "-1", "%2E%2E"] {
         commit(other).await.fails(400, 3);
     }
     assert!(!directory.join("x").exists());

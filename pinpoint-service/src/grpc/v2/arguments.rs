@@ -5,13 +5,18 @@ use pinpoint_backends::store::Job;
 use pinpoint_core::api::Workload;
 use pinpoint_core::bots::Bots;
 use pinpoint_core::{
-    Aggregate, BisectionSpec, CombinedCommit, Commit, CulpritFinderSpec, Direction, JobSpec,
-    Magnitude, PairwiseSpec, Patch, Range, Strategy, Variant,
+    Aggregate, Bisection, BisectionSpec, CombinedCommit, Commit, CulpritFinderSpec, Direction,
+    JobSpec, Magnitude, Pairwise, PairwiseSpec, Patch, Range, Strategy, Variant,
 };
 use tonic::Status;
 
 use super::super::errors::{self, Problems};
+use super::super::pinpoint::{MOST_NAME, too_long};
 use super::messages::{self, CreateJobRequest, create_job_request, magnitude};
+
+/// The least confidence that can be asked for: below it, the answer would more likely be wrong
+/// than right.
+pub(crate) const LEAST_CONFIDENCE: f64 = 0.5;
 
 /// Problems of a request, each with its field.
 #[derive(Debug, Default)]
@@ -53,6 +58,56 @@ impl Check {
         if let Problems::Fields(fields) = error.into() {
             self.0.extend(fields);
         }
+    }
+
+    /// A text of people or of a benchmark, which may be left out. One of blanks is a mistake.
+    fn text(&mut self, field: &str, text: &str) -> Option<String> {
+        if let Some(problem) = too_long(text, MOST_NAME) {
+            self.note(field, problem);
+        }
+        let trimmed = text.trim();
+        if trimmed.is_empty() && !text.is_empty() {
+            self.note(
+                field,
+                "it has only blanks; leave it out, or write something",
+            );
+        }
+        Some(trimmed.to_owned()).filter(|text| !text.is_empty())
+    }
+
+    /// Notes what the engine says of a search in which only this is set.
+    fn search(&mut self, field: String, alone: BisectionSpec) {
+        if let Err(error) = Bisection::new(alone) {
+            self.note(field, error.to_string());
+        }
+    }
+
+    fn pairs(&mut self, field: &str, pairs: u32) -> u32 {
+        let alone = PairwiseSpec {
+            pairs,
+            ..PairwiseSpec::unnamed()
+        };
+        if let Err(error) = Pairwise::new(alone) {
+            self.note(field, error.to_string());
+        }
+        pairs
+    }
+
+    fn seconds(&mut self, field: &str, seconds: Option<u64>) -> Option<u64> {
+        if seconds == Some(0) {
+            self.note(field, "it has to be at least 1");
+        }
+        seconds.map(milliseconds)
+    }
+
+    fn confidence(&mut self, field: String, confidence: f64) -> f64 {
+        if !(LEAST_CONFIDENCE..1.0).contains(&confidence) {
+            let problem = format!(
+                "the confidence is {LEAST_CONFIDENCE} or more, and less than 1; it is {confidence}"
+            );
+            self.note(field, problem);
+        }
+        confidence
     }
 
     /// Arguments of a line.
@@ -109,12 +164,25 @@ pub(super) fn question(
     let workload = Workload {
         bot: check.needed("bot", &request.bot),
         benchmark: check.needed("benchmark", &request.benchmark),
-        story: text(&request.story),
-        story_tags: { request.story_tags.split(',') }.filter_map(text).collect(),
+        story: check.text("story", &request.story),
+        story_tags: match check.text("story_tags", &request.story_tags) {
+            Some(tags) => tags.split(',').filter_map(text).collect(),
+            None => Vec::new(),
+        },
         aggregate,
     };
     check.workload(&workload, bots);
-    let chart = text(&request.chart);
+    for (field, text) in [("bot", &request.bot), ("benchmark", &request.benchmark)] {
+        if let Some(problem) = too_long(text, MOST_NAME) {
+            check.note(field, problem);
+        }
+    }
+    check.text("name", &request.name);
+    check.text("user", &request.user);
+    if request.bug_id.is_some_and(|bug| bug < 0) {
+        check.note("bug_id", "the number of an issue is not negative");
+    }
+    let chart = check.text("chart", &request.chart);
     let direction = direction(&mut check, request.direction);
     let spec: JobSpec = match &request.question {
         None => {
@@ -137,7 +205,7 @@ pub(super) fn question(
             let bisection = search(&mut check, "culprit_finder.bisection", bisection);
             let default = CulpritFinderSpec::new(bisection.range.clone());
             CulpritFinderSpec {
-                pairs: asked.pairs.unwrap_or(default.pairs),
+                pairs: check.pairs("culprit_finder.pairs", asked.pairs.unwrap_or(default.pairs)),
                 bisection: BisectionSpec {
                     chart,
                     direction,
@@ -168,9 +236,9 @@ pub(super) fn question(
             PairwiseSpec {
                 chart,
                 direction,
-                pairs: asked.pairs.unwrap_or(default.pairs),
+                pairs: check.pairs("pairwise.pairs", asked.pairs.unwrap_or(default.pairs)),
                 early_stopping: asked.early_stopping,
-                max_time: asked.max_seconds.map(milliseconds),
+                max_time: check.seconds("pairwise.max_seconds", asked.max_seconds),
                 seed: asked.seed,
                 ..default
             }
@@ -186,23 +254,63 @@ pub(super) fn question(
 fn search(check: &mut Check, field: &str, asked: &messages::Bisection) -> BisectionSpec {
     let good = check.commit(&format!("{field}.good"), &asked.good);
     let bad = check.commit(&format!("{field}.bad"), &asked.bad);
+    if !asked.good.trim().is_empty() && good == bad {
+        let problem = "both ends are the same commit";
+        check.note(format!("{field}.bad"), problem);
+    }
+    let named = |name: &str| format!("{field}.{name}");
     let default = BisectionSpec::new(Range::Between { good, bad });
-    BisectionSpec {
-        strategy: strategy(check, &format!("{field}.strategy"), asked.strategy),
+    let spec = BisectionSpec {
+        strategy: strategy(check, &named("strategy"), asked.strategy),
         confidence: asked.confidence.unwrap_or(default.confidence),
-        magnitude: size(
-            check,
-            &format!("{field}.magnitude"),
-            asked.magnitude.as_ref(),
-        ),
+        magnitude: size(check, &named("magnitude"), asked.magnitude.as_ref()),
         attempts: asked.attempts,
         build_cost: asked.build_cost.unwrap_or(default.build_cost),
         max_runs: asked.max_runs,
         max_builds: asked.max_builds,
-        max_time: asked.max_seconds.map(milliseconds),
+        max_time: check.seconds(&named("max_seconds"), asked.max_seconds),
         seed: asked.seed,
         ..default
-    }
+    };
+    limits(check, &named, &spec);
+    spec
+}
+
+/// Notes the numbers of a search that are out of their range, each for itself.
+fn limits(check: &mut Check, named: &dyn Fn(&str) -> String, spec: &BisectionSpec) {
+    check.confidence(named("confidence"), spec.confidence);
+    let default = || BisectionSpec {
+        strategy: spec.strategy,
+        ..BisectionSpec::new(Range::Counted { between: 0 })
+    };
+    let attempts = BisectionSpec {
+        attempts: spec.attempts,
+        ..default()
+    };
+    let has_attempts = Bisection::new(attempts.clone()).is_ok();
+    check.search(named("attempts"), attempts.clone());
+    check.search(
+        named("build_cost"),
+        BisectionSpec {
+            build_cost: spec.build_cost,
+            ..default()
+        },
+    );
+    check.search(
+        named("max_runs"),
+        BisectionSpec {
+            max_runs: spec.max_runs,
+            attempts: attempts.attempts.filter(|_| has_attempts),
+            ..default()
+        },
+    );
+    check.search(
+        named("max_builds"),
+        BisectionSpec {
+            max_builds: spec.max_builds,
+            ..default()
+        },
+    );
 }
 
 fn strategy(check: &mut Check, field: &str, asked: i32) -> Strategy {
@@ -230,14 +338,21 @@ fn direction(check: &mut Check, asked: i32) -> Direction {
 }
 
 fn size(check: &mut Check, field: &str, asked: Option<&messages::Magnitude>) -> Option<Magnitude> {
-    match asked?.size {
-        Some(magnitude::Size::Absolute(size)) => Some(Magnitude::Absolute(size)),
-        Some(magnitude::Size::Percent(size)) => Some(Magnitude::Percent(size)),
+    let (size, magnitude) = match asked?.size {
+        Some(magnitude::Size::Absolute(size)) => (size, Magnitude::Absolute(size)),
+        Some(magnitude::Size::Percent(size)) => (size, Magnitude::Percent(size)),
         None => {
             check.note(field, "give it as `absolute` or as `percent`");
-            None
+            return None;
         }
+    };
+    if !(size.is_finite() && size > 0.0) {
+        check.note(
+            field,
+            format!("it has to be a number above 0; it is {size}"),
+        );
     }
+    Some(magnitude)
 }
 
 /// What is planned.
@@ -266,7 +381,17 @@ pub(super) fn planned(request: &messages::PlanJobRequest) -> Result<Planned, Sta
         ..default
     };
     let pairs = request.pairs.unwrap_or(PairwiseSpec::unnamed().pairs);
-    let spec: JobSpec = match messages::Kind::try_from(request.kind) {
+    let kind = messages::Kind::try_from(request.kind);
+    if !matches!(kind, Ok(messages::Kind::Pairwise)) {
+        limits(&mut check, &str::to_owned, &search);
+    }
+    if matches!(
+        kind,
+        Ok(messages::Kind::Pairwise | messages::Kind::CulpritFinder)
+    ) {
+        check.pairs("pairs", pairs);
+    }
+    let spec: JobSpec = match kind {
         Ok(messages::Kind::Unspecified | messages::Kind::Bisection) => search.into(),
         Ok(messages::Kind::Pairwise) => PairwiseSpec {
             direction,

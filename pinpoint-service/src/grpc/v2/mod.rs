@@ -47,9 +47,10 @@ use super::errors;
 use super::pinpoint::state_name;
 use crate::Service;
 use crate::caller::{Context, code_name};
-use crate::rest::to_json;
+use crate::rest::{Misread, to_json};
 use crate::watching::Batch;
 
+pub(crate) use self::arguments::LEAST_CONFIDENCE;
 pub(crate) use self::cursors::CursorKey;
 
 type Answer<T> = Result<Response<T>, Status>;
@@ -249,7 +250,7 @@ impl Service {
     }
 
     /// The job that a request asks for, and the request with the full hashes of its commits. Its
-    /// sides that name a change have this patch.
+    /// sides that name a change have this patch. What could not be read of it is a problem, too.
     ///
     /// # Errors
     ///
@@ -258,13 +259,23 @@ impl Service {
         &self,
         mut request: CreateJobRequest,
         patch: Option<&Patch>,
+        misread: Option<&Misread>,
     ) -> Result<(NewJob, CreateJobRequest), Status> {
-        let name = |field: &str| match field {
-            "configuration" => "bot".to_owned(),
-            "base_extra_args" | "experiment_extra_args" => format!("pairwise.{field}"),
-            field => field.to_owned(),
+        let name: fn(&str) -> String = match &request.question {
+            Some(create_job_request::Question::CulpritFinder(_)) => |field: &str| match field {
+                "pairs" => "culprit_finder.pairs".to_owned(),
+                field => named_in("culprit_finder.bisection", field),
+            },
+            Some(create_job_request::Question::Pairwise(_)) => |field: &str| match field {
+                "pairs" | "base_extra_args" | "experiment_extra_args" => {
+                    format!("pairwise.{field}")
+                }
+                field => named_in("pairwise", field),
+            },
+            _ => |field: &str| named_in("bisection", field),
         };
-        let missing = self.resolve_commits(&mut request).await?;
+        let mut missing = misread.map_or_else(Vec::new, |misread| misread.0.clone());
+        missing.extend(self.resolve_commits(&mut request).await?);
         let question = arguments::question(&request, patch, &self.bots);
         let job = question.and_then(|question| Ok(question.job(&self.bots)?));
         match job {
@@ -310,7 +321,7 @@ impl Service {
         let mut request = request;
         let file = self.patch_file(&mut request).await?;
         let patch = file.as_ref().map(|file| &file.patch);
-        let (mut job, request) = self.asked(request, patch).await?;
+        let (mut job, request) = self.asked(request, patch, extensions.get()).await?;
         job.user = self.name_for(extensions, &request.user).await?;
         request.name.trim().clone_into(&mut job.name);
         job.title = super::title(
@@ -333,6 +344,16 @@ impl Service {
         let kept = self.keep(metadata, extensions, job, file, &asked, name);
         let id = kept.await?;
         self.shown(&self.job(&id, &[]).await?).await
+    }
+}
+
+/// A field of a job under its name in a request whose search is in this one.
+fn named_in(search: &str, field: &str) -> String {
+    match field {
+        "configuration" => "bot".to_owned(),
+        "confidence" | "magnitude" | "attempts" | "build_cost" | "max_runs" | "max_builds"
+        | "good" | "bad" => format!("{search}.{field}"),
+        field => field.to_owned(),
     }
 }
 

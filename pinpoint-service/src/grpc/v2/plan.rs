@@ -1,9 +1,13 @@
 //! What a job costs, and how often it would be right, before anything runs.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use pinpoint_core::simulation::{Estimate, Plan, PlanError, Scatter, ScatterError, ScatterUnit};
-use pinpoint_core::{Answers, Charts, Event, JobKind, Machine, Position, SpecError, Task};
+use pinpoint_core::{
+    Answers, BisectionSpec, Charts, CulpritFinderSpec, Event, JobKind, JobSpec, Machine, Position,
+    SpecError, Task,
+};
 use tokio::sync::Semaphore;
 use tonic::Status;
 
@@ -21,6 +25,14 @@ pub(crate) const MOST_RUNS: u64 = 5_000;
 
 /// The most values of runs that are given.
 const MOST_VALUES: usize = 10_000;
+
+/// The longest that a plan is simulated as it is asked for.
+const WHOLE: Duration = Duration::from_secs(9);
+
+/// The runs at which simulated searches end where the whole takes longer, and the time for that.
+/// All of them together leave a page and a request the time to wait for their turn.
+const CHEAPER: [(u64, Duration); 2] =
+    [(400, Duration::from_secs(5)), (100, Duration::from_secs(4))];
 
 /// Plans that are simulated at once. Each has one processor for some seconds: the others are
 /// for requests, and for a worker beside the service.
@@ -46,7 +58,7 @@ impl Service {
             JobKind::Pairwise => 1,
             _ => request.commits,
         };
-        let plan = Plan::new(commits, spec).map_err(refused)?;
+        let plan = Plan::new(commits, spec.clone()).map_err(refused)?;
         let (field, scatter) = match request.noise {
             None => {
                 let problem =
@@ -100,17 +112,36 @@ impl Service {
         let waits = Arc::downgrade(&caller);
         let estimated = tokio::task::spawn_blocking(move || {
             let one = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-            let is_wanted = || waits.strong_count() > 0;
-            let estimates = one.install(|| plan.estimate_while(&scatter, size, is_wanted));
+            let within = |plan: &Plan, time: Duration| {
+                let began = Instant::now();
+                let is_wanted = || waits.strong_count() > 0 && began.elapsed() < time;
+                one.install(|| plan.estimate_while(&scatter, size, is_wanted))
+            };
+            let mut estimates = within(&plan, WHOLE);
+            let mut simulated_runs = None;
+            for (runs, time) in CHEAPER {
+                let Ok(None) = estimates else {
+                    break;
+                };
+                let cheaper = spec_with(&spec, runs).map(|spec| Plan::new(commits, spec));
+                if let Some(Ok(cheaper)) = cheaper {
+                    estimates = within(&cheaper, time);
+                    simulated_runs = Some(runs);
+                }
+            }
             drop(turn);
-            Ok::<_, rayon::ThreadPoolBuildError>((scatter, estimates))
+            Ok::<_, rayon::ThreadPoolBuildError>((scatter, estimates, simulated_runs))
         });
         let failed = || Status::internal("the plan can't be made");
         let estimated = estimated.await.map_err(|_| failed())?;
-        let (scatter, estimates) = estimated.map_err(|_| failed())?;
+        let (scatter, estimates, simulated_runs) = estimated.map_err(|_| failed())?;
         drop(caller);
         let estimates = estimates.map_err(refused)?;
-        let estimates = estimates.ok_or_else(failed)?;
+        let estimates = estimates.ok_or_else(|| {
+            let problem = "the plan takes too long to simulate; it is faster for one size of \
+                           change: name the smallest that is worth finding, or fewer `max_runs`";
+            errors::field("magnitude", problem)
+        })?;
         Ok(PlanJobResponse {
             estimates: estimates.iter().map(estimate).collect(),
             noise: scatter.interquartile_range,
@@ -118,7 +149,28 @@ impl Service {
                 ScatterUnit::Percent => "%".into(),
                 ScatterUnit::Metric(unit) => unit.unwrap_or_default(),
             },
+            simulated_runs,
         })
+    }
+}
+
+/// A search that ends after so many runs, unless it does so anyway.
+fn spec_with(spec: &JobSpec, runs: u64) -> Option<JobSpec> {
+    let with = |search: &BisectionSpec| BisectionSpec {
+        max_runs: Some(runs),
+        ..search.clone()
+    };
+    let is_less = |search: &BisectionSpec| search.max_runs.is_none_or(|most| most > runs);
+    match spec {
+        JobSpec::Bisection(search) if is_less(search) => Some(with(search).into()),
+        JobSpec::CulpritFinder(finder) if is_less(&finder.bisection) => {
+            let finder = CulpritFinderSpec {
+                bisection: with(&finder.bisection),
+                ..finder.clone()
+            };
+            Some(finder.into())
+        }
+        _ => None,
     }
 }
 

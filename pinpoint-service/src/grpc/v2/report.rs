@@ -17,7 +17,7 @@ const MOST_BYTES: usize = 32 << 20;
 static REPORTS: Semaphore = Semaphore::const_new(2);
 
 impl Service {
-    pub(super) async fn report(
+    pub(crate) async fn report(
         &self,
         request: GetReportRequest,
     ) -> Result<GetReportResponse, Status> {

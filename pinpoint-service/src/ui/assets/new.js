@@ -48,15 +48,18 @@ const begin = (form) => {
   };
 
   const parts = [...document.querySelectorAll("[data-source]")].map((part) => {
-    let known = part.dataset.source === "/new/estimate" || part.dataset.source === "/new/commands" ? "" : `${asked(part)}`;
+    // What the page has not looked up, as where its address filled the form, is looked up at once.
+    const isMade = ["/new/estimate", "/new/commands"].includes(part.dataset.source);
+    let known = isMade || !part.firstElementChild ? "" : `${asked(part)}`;
     let running;
-    return async () => {
+    const update = async () => {
       const query = `${asked(part)}`;
       if (query === known) return;
       known = query;
       running?.abort();
       running = new AbortController();
       part.setAttribute("aria-busy", "true");
+      if (part === estimate) part.textContent = "Estimating. This takes up to 20 seconds.";
       try {
         const answer = await fetch(`${part.dataset.source}?${query}`, { signal: running.signal });
         if (answer.ok) part.innerHTML = await answer.text();
@@ -74,28 +77,36 @@ const begin = (form) => {
       part.removeAttribute("aria-busy");
       offerCopies(part);
     };
+    return [part, update];
   });
 
   const keep = () => {
     const query = new URLSearchParams(typed());
     const path = `/new?${query}`;
     if (path.length > longest) return;
-    history.replaceState(null, "", path);
-    // After a sign-in that is asked for meanwhile, the form is as it was.
-    form.action = path;
     for (const link of document.querySelectorAll("[data-kind]")) {
       query.set("kind", link.dataset.kind);
       link.href = `/new?${query}`;
     }
+    history.replaceState(null, "", path);
+    // After a sign-in that is asked for meanwhile, the form is as it was.
+    form.action = path;
   };
 
+  // An estimate takes a processor for some seconds, perhaps beside a benchmark: it waits until
+  // nobody types any more, and the one before is given up.
   let waiting;
+  let waitingForEstimate;
   const changed = () => {
     clearTimeout(waiting);
+    clearTimeout(waitingForEstimate);
     waiting = setTimeout(() => {
       keep();
-      for (const update of parts) update();
+      for (const [part, update] of parts) if (part !== estimate) update();
     }, 500);
+    waitingForEstimate = setTimeout(() => {
+      for (const [part, update] of parts) if (part === estimate) update();
+    }, 1500);
   };
   form.addEventListener("input", changed);
   form.addEventListener("submit", keep);

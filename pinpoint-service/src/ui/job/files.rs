@@ -10,6 +10,7 @@ use http::{HeaderValue, header};
 use pinpoint_backends::local::OutputTail;
 use pinpoint_backends::store::JobId;
 use pinpoint_core::{BuildReport, RunReport};
+use serde_json::Value;
 use tonic::Status;
 
 use super::moment::Moment;
@@ -18,10 +19,10 @@ use crate::grpc::errors;
 use crate::rest::Problem;
 
 /// The entries of a journal that are read at once.
-const PAGE: u32 = 1000;
+const PAGE: u32 = 100;
 
 /// GET `/jobs/{id}/journal.jsonl`: each record with its number and time, one a line, those that
-/// were withdrawn included.
+/// were withdrawn included. Paths of machines are left out.
 pub(in crate::ui) async fn journal(
     State(service): State<Service>,
     Path(id): Path<String>,
@@ -29,8 +30,9 @@ pub(in crate::ui) async fn journal(
     let job = service.job(&id, &[]).await?;
     let journal = service.store.journal(&job.id).await;
     let journal = journal.map_err(errors::store)?;
-    let pages = stream::unfold(Some((journal, None)), async |place| {
-        let (journal, last) = place?;
+    let state_dir = service.state_dir.display().to_string();
+    let pages = stream::unfold(Some((journal, None, state_dir)), async |place| {
+        let (journal, last, state_dir) = place?;
         // The status was sent: a file that is cut off is what is left to say.
         let entries = match journal.entries_after(last, PAGE).await {
             Ok(entries) => entries,
@@ -39,12 +41,17 @@ pub(in crate::ui) async fn journal(
         let last = entries.last()?.sequence;
         let mut lines = Vec::new();
         for entry in &entries {
-            if let Err(error) = serde_json::to_writer(&mut lines, entry) {
+            let line = serde_json::to_value(entry).and_then(|mut entry| {
+                leave_paths_out(&mut entry, &state_dir);
+                serde_json::to_writer(&mut lines, &entry)
+            });
+            if let Err(error) = line {
                 return Some((Err(error.into()), None));
             }
             lines.push(b'\n');
         }
-        Some((Ok(Bytes::from(lines)), Some((journal, Some(last)))))
+        let next = (journal, Some(last), state_dir);
+        Some((Ok(Bytes::from(lines)), Some(next)))
     });
     let name = format!("attachment; filename=\"pinpoint-{}.jsonl\"", job.id);
     let name =
@@ -57,6 +64,29 @@ pub(in crate::ui) async fn journal(
         (header::CONTENT_DISPOSITION, name),
     ];
     Ok((headers, Body::from_stream(pages)).into_response())
+}
+
+/// Leaves the name of each output, and of the service's own directory nothing.
+fn leave_paths_out(value: &mut Value, state_dir: &str) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value {
+                    Value::String(path) if name == "log" => {
+                        let file = FilePath::new(path).file_name();
+                        let file = file.and_then(|file| file.to_str()).unwrap_or_default();
+                        *path = file.to_owned();
+                    }
+                    value => leave_paths_out(value, state_dir),
+                }
+            }
+        }
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| leave_paths_out(item, state_dir)),
+        Value::String(text) if text.contains(state_dir) => *text = text.replace(state_dir, "…"),
+        _ => {}
+    }
 }
 
 /// GET `/jobs/{id}/files/{folder}/{name}`: an output, as far as the store keeps it.

@@ -15,6 +15,7 @@ use maud::{Markup, html};
 use pinpoint_report::clean;
 use pinpoint_report::quantity::count;
 use serde_json::Value;
+use tonic::Status;
 
 use self::columns::Column;
 pub(super) use self::live::events;
@@ -28,13 +29,18 @@ use super::view::{Form, View, key};
 use crate::Service;
 use crate::grpc::errors;
 use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
-use crate::grpc::v2::messages::{CountJobsRequest, JobSummary, State as JobState};
+use crate::grpc::v2::messages::{
+    CountJobsRequest, CountJobsResponse, JobSummary, State as JobState,
+};
 use crate::operations::Right;
 use crate::query::Query;
 use crate::rest::Problem;
 
 /// The preference of a view of the list: its fields, as an address has them.
 const VIEW: &str = "jobs";
+
+/// The longest view that is kept, in bytes of its address.
+const LONGEST_VIEW: usize = 4096;
 
 /// GET `/`.
 pub(super) async fn page(
@@ -43,16 +49,20 @@ pub(super) async fn page(
     view: View,
 ) -> Result<Response, Problem> {
     if uri.query().is_none() {
-        return Ok(Redirect::to(&beginning(&view).address()).into_response());
+        let beginning = match kept(&view) {
+            // A view that was kept under other limits is no reason to show nothing.
+            Some(kept) if counted(&service, &view, &kept).await.is_ok() => kept,
+            _ => Shown {
+                user: view.user().to_owned(),
+                ..Shown::default()
+            },
+        };
+        return Ok(Redirect::to(&beginning.address()).into_response());
     }
     let shown = Shown::of(&uri)?;
     let listed = service.list_jobs(view.call("pinpoint.v2.Pinpoint/ListJobs", shown.request()?));
     let listed = listed.await.map_err(of_list)?.into_inner();
-    let request = CountJobsRequest {
-        filter: Some(shown.filter()?),
-    };
-    let counted = service.count_jobs(view.call("pinpoint.v2.Pinpoint/CountJobs", request));
-    let counted = counted.await?.into_inner();
+    let counted = counted(&service, &view, &shown).await?;
     let other_page = |token: &str| {
         let other = Shown {
             page: token.to_owned(),
@@ -85,14 +95,23 @@ pub(super) async fn page(
     Ok(frame::page(&view, Section::Jobs, "Jobs", &main))
 }
 
-/// The list that one begins with: as the user has kept it, or one's own jobs.
-fn beginning(view: &View) -> Shown {
-    let kept = view.preferences().get(VIEW).and_then(Value::as_str);
-    let kept = kept.and_then(|kept| Shown::read(&mut Query::read(kept.as_bytes()).ok()?).ok());
-    kept.unwrap_or_else(|| Shown {
-        user: view.user().to_owned(),
-        ..Shown::default()
-    })
+/// The list that the user has kept to begin with.
+fn kept(view: &View) -> Option<Shown> {
+    let kept = view.preferences().get(VIEW).and_then(Value::as_str)?;
+    Shown::read(&mut Query::read(kept.as_bytes()).ok()?).ok()
+}
+
+/// The number of jobs in a list.
+async fn counted(
+    service: &Service,
+    view: &View,
+    shown: &Shown,
+) -> Result<CountJobsResponse, Status> {
+    let request = CountJobsRequest {
+        filter: Some(shown.filter()?),
+    };
+    let counted = service.count_jobs(view.call("pinpoint.v2.Pinpoint/CountJobs", request));
+    Ok(counted.await?.into_inner())
 }
 
 /// POST `/view`: keeps a list as the one to begin with.
@@ -101,14 +120,19 @@ pub(super) async fn keep(
     view: View,
     Form(mut form): Form,
 ) -> Result<Response, Problem> {
-    // What can't be read is not kept.
-    let shown = Shown::read(&mut form)?;
-    shown.filter()?;
-    let shown = shown.first_page();
+    // What can't be shown is not kept.
+    let shown = Shown::read(&mut form)?.first_page();
+    if shown.query().len() > LONGEST_VIEW {
+        let problem = format!("the view is too long to be kept: {LONGEST_VIEW} bytes at most");
+        return Err(Status::invalid_argument(problem).into());
+    }
+    counted(&service, &view, &shown).await?;
     let mut preferences = view.preferences().clone();
     preferences.insert(VIEW.into(), shown.query().into());
     let kept = service.store.set_preferences(view.user(), &preferences);
     kept.await.map_err(errors::store)?;
+    let noted = service.store.audit(&view.preferred(VIEW)).await;
+    noted.map_err(errors::store)?;
     Ok(Redirect::to(&shown.address()).into_response())
 }
 

@@ -21,7 +21,7 @@ pub(super) async fn shown(service: &Service, origin: &str, typed: &Typed) -> Mar
     if !problems.is_empty() {
         return missing();
     }
-    let Ok((_, request)) = service.asked(typed.clone(), None).await else {
+    let Ok((_, request)) = service.asked(typed.clone(), None, None).await else {
         return missing();
     };
     let Ok(json) = json_of("CreateJobRequest", &typed) else {

@@ -147,9 +147,15 @@ async fn searched(
     earlier: Option<&Earlier>,
 ) -> Result<Markup, Status> {
     let Some(commits) = commits(service, typed, request, search).await else {
+        let has_ends = !search.good.is_empty() && !search.bad.is_empty();
         return Ok(html! {
             p.soft {
-                "To see an estimate, enter both ends, or the number of commits between them."
+                @if has_ends {
+                    "The commits between the ends can’t be counted here at the moment. To see an \
+                     estimate, enter their number."
+                } @else {
+                    "To see an estimate, enter both ends, or the number of commits between them."
+                }
             }
         });
     };
@@ -177,7 +183,12 @@ async fn searched(
             @if verifies { " Runs include the comparisons of the ends and of each culprit." }
         }
         (planned.stand_in())
-        @if search.max_runs.is_some_and(|runs| runs > MOST_RUNS) {
+        @if let Some(runs) = planned.plan.simulated_runs {
+            p.soft {
+                "Simulated with " (runs) " runs at most, since the whole takes too long. Enter the \
+                 smallest change worth finding for an exact estimate."
+            }
+        } @else if search.max_runs.is_some_and(|runs| runs > MOST_RUNS) {
             p.soft { "Simulated with " (MOST_RUNS) " runs at most." }
         }
     })

@@ -26,6 +26,11 @@ const KINDS: [(Kind, &str, &str); 3] = [
     ),
 ];
 
+/// The fields that an estimate depends on.
+const ESTIMATED: &str = "kind bot benchmark story direction good bad base experiment commits noise \
+                         magnitude confidence strategy attempts first_runs build_cost max_runs \
+                         max_builds seed early_stopping";
+
 /// All that stands in the form beside what is typed.
 pub(super) struct Told<'a> {
     /// Problems of fields.
@@ -46,7 +51,7 @@ pub(super) fn page(service: &Service, view: &View, typed: &Typed, told: &Told<'_
         h1 { "New job" }
         nav.bar aria-label="Kind of job" {
             @for (kind, name, _) in KINDS {
-                a.chip href=(format!("/new?kind={}", key_of(kind))) data-kind=(key_of(kind))
+                a.chip href=(format!("/new?{}", typed.query(kind))) data-kind=(key_of(kind))
                     aria-current=[(kind == typed.kind).then_some("true")] { (name) }
             }
         }
@@ -85,7 +90,7 @@ pub(super) fn page(service: &Service, view: &View, typed: &Typed, told: &Told<'_
                 h2 #cost { "Estimated cost" }
                 // The first button of the form is the one that Enter presses: it makes no job.
                 p { button name="do" value="look" formnovalidate { "Look up and estimate" } }
-                div #estimate role="status" data-source="/new/estimate" { (told.estimate) }
+                div #estimate role="status" data-source="/new/estimate" data-fields=(ESTIMATED) { (told.estimate) }
                 p.bar {
                     button.primary name="do" value="make" { "Start " (kind.map_or("", |it| it.1).to_lowercase()) }
                 }

@@ -10,6 +10,8 @@ mod look_up;
 mod patch_name;
 mod typed;
 
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
@@ -31,6 +33,9 @@ use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::grpc::v2::messages::{CloneJobRequest, Kind};
 use crate::query::Query;
 use crate::rest::Problem;
+
+/// The longest that the form waits for commits to be looked up that its address names.
+const SOON: Duration = Duration::from_secs(1);
 
 /// GET `/new`: the form, filled in by the address, by a preset or by another job.
 pub(super) async fn page(
@@ -54,10 +59,12 @@ pub(super) async fn page(
     };
     let typed = read(typed, &mut query)?;
     let builds = look_up::builds(&service, typed.get("bot")).await?;
+    // A script looks up what takes longer.
+    let found = tokio::time::timeout(SOON, found(&service, &view, &typed)).await;
     let told = Told {
         problems: &[],
         problem: None,
-        found: &[],
+        found: &found.unwrap_or_default(),
         estimate: not_yet(),
         commands: not_yet(),
         builds,
@@ -94,7 +101,7 @@ pub(super) async fn sent(
         }
     } else if makes {
         // What is wrong beside that is said at once.
-        service.asked(request, None).await.err()
+        service.asked(request, None, None).await.err()
     } else {
         problems.clear();
         None

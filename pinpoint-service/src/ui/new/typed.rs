@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use pinpoint_core::api::{ExtraArgs, GetPatchRequest};
 
-use super::fields::{ANY, Control, GROUPS};
+use super::fields::{ANY, Control, GROUPS, key_of};
 use super::{look_up, patch_name};
 use crate::config::{Preset, PresetKind};
 use crate::grpc::gateway::arguments;
 use crate::grpc::pinpoint::MOST_NAME;
+use crate::grpc::v2::LEAST_CONFIDENCE;
 use crate::grpc::v2::messages::create_job_request::Question;
 use crate::grpc::v2::messages::{
     Bisection, CreateJobRequest, CulpritFinder, Direction, Kind, Magnitude, Pairwise, Patch,
@@ -73,7 +74,31 @@ impl Typed {
                 typed.values.insert(field.name, value);
             }
         }
+        // The ends of a job of another kind, whose form this one was.
+        let ends = match typed.kind {
+            Kind::Pairwise => [("base", "good"), ("experiment", "bad")],
+            _ => [("good", "base"), ("bad", "experiment")],
+        };
+        for (own, other) in ends {
+            if let Some(value) = query.take(other) {
+                typed.values.entry(own).or_insert(value);
+            }
+        }
         Ok(typed)
+    }
+
+    /// The address of a form of this kind with what is typed.
+    pub(super) fn query(&self, kind: Kind) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        query.append_pair("kind", key_of(kind));
+        for (name, value) in &self.values {
+            // A bisection has attempts where others have pairs.
+            let is_of_kind = kind == self.kind || *name != "attempts";
+            if is_of_kind && !value.is_empty() {
+                query.append_pair(name, value);
+            }
+        }
+        query.finish()
     }
 
     pub(super) fn get(&self, name: &str) -> &str {
@@ -411,11 +436,13 @@ impl Read<'_> {
         let number = match text.strip_suffix('%') {
             None if text.is_empty() => return None,
             None => text.parse::<f64>().ok(),
-            Some(percent) => percent.trim().parse::<f64>().ok().map(|it| it / 100.0),
+            // 94.6 / 100 is 0.9459999999999998.
+            Some(percent) => format!("{}e-2", percent.trim()).parse::<f64>().ok(),
         };
-        let confidence = number.filter(|it| *it > 0.0 && *it < 1.0);
+        let confidence = number.filter(|it| (LEAST_CONFIDENCE..1.0).contains(it));
         if confidence.is_none() {
-            let problem = "enter a number between 0 and 1, like 0.95, or a percentage, like 95%";
+            let problem =
+                "enter a number from 0.5 to below 1, like 0.95, or a percentage, like 95%";
             self.note("confidence", problem);
         }
         confidence

@@ -8,7 +8,7 @@ async fn what_can_not_be_looked_up_says_why() {
     let world = world().await;
     let part = async |path: &str| get(&world, path).await.ok();
     for (path, expected) in [
-        ("/new/commit?bot=lab&name=abc", "does not name a commit"),
+        ("/new/commit?bot=lab&name=HEAD~1", "does not name a commit"),
         ("/new/commit?bot=lab&name=abcdef0", "can't look up commits"),
         (
             "/new/commit?bot=lab&name=Recent",

@@ -1,0 +1,307 @@
+//! The connections of clients: so many at once, each with bounds on what it holds and on how long
+//! it may stand still.
+
+use std::collections::BTreeMap;
+use std::future::{Ready, ready};
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use axum::Extension;
+use axum::middleware::AddExtension;
+use axum_server::Server;
+use axum_server::accept::Accept;
+use futures_util::task::AtomicWaker;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tower::Layer;
+
+use crate::Limits;
+
+/// The most bytes of a request's headers.
+const MOST_HEADER_BYTES: usize = 16 << 10;
+
+/// The most requests under way on a connection of HTTP/2.
+const MOST_STREAMS: u32 = 100;
+
+/// The bytes of requests that a connection of HTTP/2 may send ahead, and each of its requests.
+const WINDOWS: (u32, u32) = (256 << 10, 64 << 10);
+
+/// The connections that are open.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    most: Option<usize>,
+    deadline: Duration,
+    open: Mutex<Open>,
+    is_watched: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    next: u64,
+    by_number: BTreeMap<u64, Weak<Connection>>,
+}
+
+/// A connection of a client, as requests that came over it know it.
+#[derive(Debug)]
+pub struct Connection {
+    number: u64,
+    all: Weak<Connections>,
+    /// The bytes of its answers that wait.
+    waiting: AtomicUsize,
+    times: Mutex<Times>,
+    is_closed: AtomicBool,
+    task: AtomicWaker,
+}
+
+#[derive(Debug)]
+struct Times {
+    /// When the client took a part of an answer.
+    took: Instant,
+    /// When a byte came or went.
+    moved: Instant,
+    /// Since when the client has taken no byte although there are some.
+    blocked: Option<Instant>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Connections {
+    pub(crate) fn new(most: Option<usize>, deadline: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            most,
+            deadline,
+            open: Mutex::default(),
+            is_watched: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn open(&self) -> usize {
+        lock(&self.open).by_number.len()
+    }
+
+    /// A new connection. Where there are too many, the one that was silent the longest is closed.
+    fn add(self: &Arc<Self>) -> Arc<Connection> {
+        self.watch();
+        if self.most.is_some_and(|most| self.open() >= most)
+            && let Some(silent) = self.all().iter().min_by_key(|it| lock(&it.times).moved)
+        {
+            silent.close();
+        }
+        let mut open = lock(&self.open);
+        let (number, now) = (open.next, Instant::now());
+        open.next += 1;
+        let connection = Arc::new(Connection {
+            number,
+            all: Arc::downgrade(self),
+            waiting: AtomicUsize::new(0),
+            times: Mutex::new(Times {
+                took: now,
+                moved: now,
+                blocked: None,
+            }),
+            is_closed: AtomicBool::new(false),
+            task: AtomicWaker::new(),
+        });
+        open.by_number.insert(number, Arc::downgrade(&connection));
+        connection
+    }
+
+    fn all(&self) -> Vec<Arc<Connection>> {
+        let open = lock(&self.open);
+        open.by_number.values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Closes connections whose clients read nothing: what waits there is no answer's, but
+    /// headers and the frames of HTTP/2.
+    fn watch(self: &Arc<Self>) {
+        if self.is_watched.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (connections, deadline) = (Arc::downgrade(self), self.deadline);
+        let pause = (deadline / 8).clamp(Duration::from_millis(10), Duration::from_secs(1));
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(pause).await;
+                let Some(connections) = connections.upgrade() else {
+                    return;
+                };
+                for connection in connections.all() {
+                    let blocked = lock(&connection.times).blocked;
+                    if blocked.is_some_and(|since| since.elapsed() >= deadline) {
+                        connection.close();
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl Connection {
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count(&self, bytes: usize) {
+        self.waiting.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn release(&self, bytes: usize) {
+        self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// The client has taken a part of an answer.
+    pub(crate) fn took(&self) {
+        lock(&self.times).took = Instant::now();
+    }
+
+    pub(crate) fn took_nothing_for(&self, time: Duration) -> bool {
+        lock(&self.times).took.elapsed() >= time
+    }
+
+    /// Ends it at once, with all that waits there.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.task.wake();
+    }
+
+    fn check(&self, context: &Context<'_>) -> io::Result<()> {
+        self.task.register(context.waker());
+        match self.is_closed.load(Ordering::Acquire) {
+            true => Err(io::ErrorKind::ConnectionAborted.into()),
+            false => Ok(()),
+        }
+    }
+
+    /// Notes what became of an attempt to read or to write.
+    fn note<T>(&self, done: &Poll<io::Result<T>>, is_write: bool) {
+        let mut times = lock(&self.times);
+        match done {
+            Poll::Ready(_) => {
+                times.moved = Instant::now();
+                if is_write {
+                    times.blocked = None;
+                }
+            }
+            Poll::Pending if is_write => {
+                times.blocked.get_or_insert_with(Instant::now);
+            }
+            Poll::Pending => {}
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(all) = self.all.upgrade() {
+            lock(&all.open).by_number.remove(&self.number);
+        }
+    }
+}
+
+/// Accepts connections within the limits: see [`ConnectionGuard::server`].
+#[derive(Debug, Clone)]
+pub struct ConnectionGuard(Arc<Limits>);
+
+impl ConnectionGuard {
+    /// One that keeps to these limits.
+    pub fn new(limits: Arc<Limits>) -> Self {
+        Self(limits)
+    }
+
+    /// A server whose connections have bounds: it cuts off clients that send or take too little,
+    /// and headers that are long. The guard has to be its acceptor, or the one below TLS.
+    #[must_use]
+    pub fn server<A>(&self, mut server: Server<SocketAddr, A>) -> Server<SocketAddr, A> {
+        let patience = self.0.config().headers;
+        let builder = server.http_builder();
+        builder
+            .http1()
+            .header_read_timeout(patience)
+            .max_buf_size(MOST_HEADER_BYTES);
+        let size = u32::try_from(MOST_HEADER_BYTES).unwrap_or(u32::MAX);
+        let (of_connection, of_request) = WINDOWS;
+        builder
+            .http2()
+            .keep_alive_interval(patience)
+            .keep_alive_timeout(patience)
+            .max_header_list_size(size)
+            .max_concurrent_streams(MOST_STREAMS)
+            .initial_connection_window_size(of_connection)
+            .initial_stream_window_size(of_request);
+        server.first_request_timeout(patience)
+    }
+}
+
+impl<I, S> Accept<I, S> for ConnectionGuard {
+    type Stream = Guarded<I>;
+    type Service = AddExtension<S, Arc<Connection>>;
+    type Future = Ready<io::Result<(Self::Stream, Self::Service)>>;
+
+    fn accept(&self, stream: I, service: S) -> Self::Future {
+        let connection = self.0.connections().add();
+        let service = Extension(connection.clone()).layer(service);
+        ready(Ok((Guarded { stream, connection }, service)))
+    }
+}
+
+/// The stream of a connection that can be closed from outside.
+#[derive(Debug)]
+pub struct Guarded<I> {
+    stream: I,
+    connection: Arc<Connection>,
+}
+
+impl<I: AsyncRead + Unpin> AsyncRead for Guarded<I> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.connection.check(context)?;
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        self.connection.note(&read, false);
+        read
+    }
+}
+
+impl<I: AsyncWrite + Unpin> AsyncWrite for Guarded<I> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.connection.check(context)?;
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.connection.note(&written, true);
+        written
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.connection.check(context)?;
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
+        self.connection.note(&written, true);
+        written
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
