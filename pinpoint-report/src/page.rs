@@ -290,7 +290,10 @@ mod tests {
             "{part}"
         );
         assert_eq!(part.matches("<tr class=\"certain\"").count(), 1);
-        assert_eq!(part.matches("&lt;img src=x onerror=alert(1)&gt;").count(), 2);
+        assert_eq!(
+            part.matches("&lt;img src=x onerror=alert(1)&gt;").count(),
+            2
+        );
         for unsafe_text in ["<img", "\" autofocus", "\u{202e}", "\u{1b}"] {
             assert!(!page.contains(unsafe_text), "{unsafe_text:?}");
         }
