@@ -204,15 +204,17 @@ fn on_doubt(doubt: &MetricDoubt) -> String {
         Some(hint @ (ReadHint::CutOff | ReadHint::MixedDocument)) => {
             format!("{hint} (--results PATH)")
         }
-        Some(hint) => hint.to_string(),
+        Some(hint) if unread.len() == 1 => hint.to_string(),
+        // A pattern for the first would be taken for advice to measure that.
+        Some(_) => format!("a pattern for the one that is meant, as {PATTERN}"),
     };
     match doubt {
         MetricDoubt::OtherValues { chart, unread } => {
             let chart = quoted(std::slice::from_ref(chart));
-            format!("--chart {chart}, or of the first other: {}", reads(unread))
+            format!("--chart {chart}, or {}", reads(unread))
         }
         MetricDoubt::NotRead { unread } => {
-            format!("of the first: {}; or --format time", reads(unread))
+            format!("{}; or --format time", reads(unread))
         }
         _ => format!("as in {PATTERN}"),
     }

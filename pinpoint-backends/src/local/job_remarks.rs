@@ -36,7 +36,13 @@ pub(super) enum Remark {
 impl Remark {
     /// Whether a job has a remark of this kind.
     pub(super) fn is_noted(self, job_dir: &Path) -> Result<bool, LocalError> {
-        Ok(load(job_dir)?.iter().any(|(noted, _)| *noted == self))
+        Ok(self.noted(job_dir)?.is_some())
+    }
+
+    /// What a remark of this kind says of a job.
+    pub(super) fn noted(self, job_dir: &Path) -> Result<Option<String>, LocalError> {
+        let mut noted = load(job_dir)?.into_iter();
+        Ok(noted.find_map(|(kind, sentence)| (kind == self).then_some(sentence)))
     }
 
     /// Notes this remark on a job, if it has none of the kind.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -421,10 +421,26 @@ impl Runner {
         Err(LocalError::GoodFails {
             commit: self.builds.name(commit),
             attempts: ATTEMPTS,
+            hint: self.what_may_lack(&holds.0.tree, &reason)?,
             reason,
-            hint: self.benchmark.missing(&holds.0.tree),
             tail: wrote,
         })
+    }
+
+    /// What a work tree may lack, so that the benchmark fails in it and not in its user's checkout.
+    fn what_may_lack(&self, tree: &Path, reason: &str) -> Result<Option<String>, LocalError> {
+        if let Some(file) = self.benchmark.missing(tree) {
+            return Ok(Some(file));
+        }
+        if let Some(pointers) = Remark::Pointers.noted(&self.job_dir)? {
+            return Ok(Some(pointers));
+        }
+        // What a shell says of a command that it does not find.
+        Ok(reason.contains("exit code 127").then(|| {
+            "commands run in a work tree of each commit, which holds what was committed: have the \
+             build command install what the benchmark needs"
+                .to_owned()
+        }))
     }
 
     /// Looks whether the command or the build is led into the user's checkout, and prepares

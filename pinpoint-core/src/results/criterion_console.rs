@@ -60,7 +60,7 @@ struct Estimate<'a> {
 }
 
 fn estimate(line: &str) -> Option<Estimate<'_>> {
-    let (name, rest) = line.split_once("time:")?;
+    let (name, rest) = line.rsplit_once("time:")?;
     let interval = rest.trim().strip_prefix('[')?.strip_suffix(']')?;
     let mut words = interval.split_whitespace();
     let mut next = || {

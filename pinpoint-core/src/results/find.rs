@@ -306,6 +306,16 @@ fn read(asked: Asked<'_>, format: &Format, output: Output<'_>, source: MetricSou
     let mut remarks: Vec<String> = { reading.failed.iter() }
         .map(|(chart, reason)| format!("the measurement of `{chart}` failed: {reason}"))
         .collect();
+    if matches!(format, Format::Regex(_)) {
+        let several = reading.charts.iter().filter(|(_, it)| it.values.len() > 1);
+        remarks.extend(several.map(|(chart, series)| {
+            format!(
+                "the pattern matches {} times in the output of a run: check that all of these are \
+                 values of `{chart}`",
+                series.values.len()
+            )
+        }));
+    }
     let charts = match (asked.charts, reading.only_measure(format)) {
         (ChartChoice::Only, Some(chart)) => {
             let others = reading.charts.keys().filter(|it| *it != chart);

@@ -46,6 +46,8 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     ]);
     better.extend(text.lines().filter_map(unit_line));
     let mut package = None;
+    // A benchmark that has written something after its name.
+    let mut interrupted = None;
     let mut charts = Charts::default();
     for (index, line) in text.split_inclusive('\n').enumerate() {
         if let Some(name) = line.strip_prefix("pkg:") {
@@ -61,9 +63,12 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             }
             None => {}
         }
-        let Some((benchmark, measured)) = result_line(line) else {
+        let found = result_line(line).or_else(|| late_result(interrupted?, line));
+        let Some((benchmark, measured)) = found else {
+            interrupted = name_line(line).or(interrupted);
             continue;
         };
+        interrupted = None;
         let at = |part| Place::Text {
             line: index + 1,
             column: column_of(line, part),
@@ -116,6 +121,22 @@ pub(super) fn recognise(text: &str) -> bool {
             value.is_some_and(|value| number::number(value).is_some())
         })
     })
+}
+
+/// The name that begins a line with something else than a result after it.
+fn name_line(line: &str) -> Option<&str> {
+    let (name, _) = line.split_once([' ', '\t'])?;
+    let own = name.strip_prefix("Benchmark")?;
+    (!own.starts_with(|letter: char| letter.is_lowercase())).then_some(name)
+}
+
+/// The result of a benchmark whose name stands on a line before: `1000  12.5 ns/op`.
+fn late_result<'a>(benchmark: &'a str, line: &'a str) -> Option<(&'a str, &'a str)> {
+    let (iterations, measured) = line.trim_start().split_once([' ', '\t'])?;
+    let mut words = measured.split_whitespace();
+    let is_count = !iterations.is_empty() && iterations.bytes().all(|byte| byte.is_ascii_digit());
+    let is_result = number::number(words.next()?).is_some() && words.next()? == TIME;
+    (is_count && is_result).then_some((benchmark, measured))
 }
 
 /// The name of the benchmark, and what was measured: `BenchmarkName iterations

@@ -1,5 +1,7 @@
 //! `name: value unit`, one to a line.
 
+use std::borrow::Cow;
+
 use super::charts::Charts;
 use super::log_prefix::without_prefix;
 use super::number::{self, Number, Printed};
@@ -7,6 +9,7 @@ use super::reading::is_setting;
 use super::text::{column_of, shown};
 use super::{Place, ReadError, Reading};
 use crate::Direction;
+use crate::is_memory;
 use crate::unit::is_measure;
 
 /// Reads every line that gives a value.
@@ -30,7 +33,14 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         };
         match number {
             Value::Clear(Number::Finite(number)) => {
-                charts.add(name, vec![number], unit, Direction::Unknown, || place);
+                let unit = unit.map(|unit| of_rate(name, unit));
+                charts.add(
+                    name,
+                    vec![number],
+                    unit.as_deref(),
+                    Direction::Unknown,
+                    || place,
+                );
             }
             Value::Clear(Number::NotFinite) => {
                 return Err(ReadError::NotFinite {
@@ -86,7 +96,7 @@ pub(super) fn measurement(line: &str) -> Option<Measurement<'_>> {
     let name = name.trim();
     // The last member of an indented JSON document reads like a measurement,
     // and would be the only one of its members that does.
-    if name.is_empty() || name.starts_with(['"', '\'', '{', '[']) {
+    if name.is_empty() || name.starts_with(['"', '\'', '{', '[']) || holds_a_value(name) {
         return None;
     }
     let mut words = rest.split_whitespace().peekable();
@@ -104,7 +114,18 @@ pub(super) fn measurement(line: &str) -> Option<Measurement<'_>> {
         _ => (word, words.next()),
     };
     let printed = number::printed(value)?;
-    let another_number = unit.is_some_and(|unit| number::printed(unit).is_some());
+    let unit = match unit.map(|unit| unit.trim_end_matches(['.', ',', ';'])) {
+        // A remark, if it is not another value: `12.5 (median)`, `1000 (12.5ms)`.
+        Some(remark) if remark.starts_with(['(', '[']) => {
+            let inner = remark.trim_matches(['(', ')', '[', ']']);
+            if number::split_unit(inner).is_some_and(|(_, unit)| is_measure(unit)) {
+                return None;
+            }
+            None
+        }
+        unit => unit.filter(|unit| !unit.is_empty()),
+    };
+    let another_number = unit.is_some_and(|unit| unit.starts_with(|it: char| it.is_ascii_digit()));
     let has_rest = words.next().is_some_and(|word| !is_deviation(word));
     if another_number || has_rest {
         return None;
@@ -120,6 +141,29 @@ pub(super) fn measurement(line: &str) -> Option<Measurement<'_>> {
         number,
         unit,
     })
+}
+
+/// Does a name hold another value, as in `p50: 5 ms, p99: 50 ms` or in
+/// `12 ms (10 allocations: 1 KiB)`? Neither is the measure of the line then.
+fn holds_a_value(name: &str) -> bool {
+    let is_value = |text: &str| {
+        text.trim_start()
+            .starts_with(|it: char| it.is_ascii_digit())
+    };
+    let is_named = [": ", " = "]
+        .iter()
+        .any(|sign| name.split(sign).skip(1).any(is_value));
+    is_named || name.matches('(').count() != name.matches(')').count()
+}
+
+/// The unit of a value whose name says that it is one of a second: `Transfer/sec: 60.33MB`.
+fn of_rate<'a>(name: &str, unit: &'a str) -> Cow<'a, str> {
+    let name = name.to_lowercase();
+    let ends = ["/sec", "/s", "per second", "per sec"];
+    match is_memory(Some(unit)) && ends.iter().any(|end| name.ends_with(end)) {
+        true => Cow::Owned(format!("{unit}/s")),
+        false => Cow::Borrowed(unit),
+    }
 }
 
 /// Does a word begin a deviation, `± 0.2 ms` or `(+/- 0.2)`?

@@ -19,9 +19,9 @@ pub struct Reading {
 
 impl Reading {
     /// The chart that is meant when none is named: the only one; or, in [`Format::Lines`], the
-    /// only one that is a measure. There a number with a unit is one rather than a number
-    /// without, and `iterations: 30` or `Timer precision: 20 ns` is none: it says how something
-    /// was measured.
+    /// only one that is a measure. There `iterations: 30` or `Timer precision: 20 ns` is none: it
+    /// says how something was measured. Beside a number with a unit, neither is a whole number
+    /// without one, unless its name is that of a measure (`score: 1234`).
     ///
     /// `None` when more than one could be meant, those that failed among them.
     pub fn only_measure(&self, format: &Format) -> Option<&str> {
@@ -40,7 +40,12 @@ impl Reading {
         let mut measures = all;
         measures.retain(|name| !is_setting(name, unit(name)));
         if measures.iter().any(|name| unit(name).is_some()) {
-            measures.retain(|name| unit(name).is_some());
+            let is_whole = |name: &str| {
+                (self.charts.get(name))
+                    .is_some_and(|series| series.values.iter().all(|it| it.fract() == 0.0))
+            };
+            measures
+                .retain(|name| unit(name).is_some() || !is_whole(name) || is_named_measure(name));
         }
         only(measures)
     }
@@ -64,15 +69,47 @@ pub(super) fn is_setting(name: &str, unit: Option<&str>) -> bool {
         return true;
     }
     // `test_a.py: 1000` counts what a tool did with a file.
-    let is_file = match name.rsplit_once('.') {
-        Some((stem, extension)) => {
-            let letters = extension.chars().all(|letter| letter.is_ascii_lowercase());
-            !stem.is_empty() && letters && (1..=4).contains(&extension.len())
-        }
-        None => false,
-    };
+    let is_file = (name.rsplit_once('.'))
+        .is_some_and(|(stem, extension)| !stem.is_empty() && FILES.contains(&extension));
     unit.is_none() && (is_file || COUNTS.contains(&last_word.as_str()))
 }
+
+/// Does a name say that its number is a measure, even if that is whole?
+fn is_named_measure(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let mut words = name.split(|letter: char| !letter.is_alphanumeric());
+    words.any(|word| MEASURES.contains(&word))
+}
+
+const MEASURES: [&str; 20] = [
+    "score",
+    "rate",
+    "throughput",
+    "speed",
+    "per",
+    "sec",
+    "second",
+    "seconds",
+    "s",
+    "ms",
+    "ns",
+    "us",
+    "time",
+    "elapsed",
+    "duration",
+    "latency",
+    "fps",
+    "qps",
+    "rps",
+    "tps",
+];
+
+/// The ends of names of files.
+const FILES: [&str; 31] = [
+    "py", "rs", "go", "js", "ts", "jsx", "tsx", "mjs", "c", "h", "cc", "cpp", "hpp", "cs", "java",
+    "kt", "rb", "php", "pl", "lua", "sh", "swift", "json", "toml", "yaml", "yml", "txt", "md",
+    "csv", "log", "html",
+];
 
 /// What benchmarks say, with a unit, of their clock, their limits and how far they are.
 const SETTINGS: [&str; 10] = [
@@ -148,6 +185,17 @@ mod tests {
             ("a: 5\nb: 6", None),
             ("iterations: 5\nruns: 6", None),
             ("time: 5 ms\nlat: 1,234 ms", None),
+            // A number without a unit may be what matters.
+            ("Score: 1234.5\nElapsed: 10.0 s", None),
+            ("score: 1234\nElapsed: 10.0 s", None),
+            ("events per second: 123.56\ntotal time: 10.0002s", None),
+            ("Requests/sec: 74886.53\nTransfer/sec: 60.33MB", None),
+            ("db.read: 12.5\nrows: 300", None),
+            ("sort.rs: 12\ntime: 5 ms", Some("time")),
+            // Two values on one line are neither.
+            ("p50: 5 ms, p99: 50 ms\ntime: 5 ms", Some("time")),
+            ("items: 1000 (12.5ms)\ntime: 5 ms", Some("time")),
+            ("items: 1000 (all)\ntime: 5 ms.", Some("time")),
         ] {
             assert_eq!(only(output).as_deref(), expected, "{output}");
         }

@@ -45,6 +45,8 @@ pub enum ReadHint {
     Format(Format),
     /// Its comma may separate thousands or decimals.
     Ambiguous,
+    /// More than one number of the line may be meant.
+    Several,
     /// A JSON document ends too early.
     CutOff,
     /// A JSON document stands among other output.
@@ -64,6 +66,9 @@ impl fmt::Display for ReadHint {
             }
             Self::Ambiguous => formatter.write_str(
                 "its comma may separate thousands or decimals; have the benchmark print it without",
+            ),
+            Self::Several => formatter.write_str(
+                "more than one of its numbers may be meant; --format 'regex:…' reads the one that a pattern calls (?<value>…)",
             ),
             Self::CutOff => formatter.write_str(
                 "the JSON document ends too early; have the benchmark write it to a file, and name that file",
@@ -179,12 +184,23 @@ fn in_line(line: &str, message: &str, is_lines: bool) -> Option<ReadHint> {
         return number::number(value).map(|_| ReadHint::MixedDocument);
     }
     let words = words(message);
-    let with_unit = words.iter().enumerate().find_map(|(index, word)| {
+    let mut measured = 0;
+    let mut first = None;
+    for (index, word) in words.iter().enumerate() {
         let next = words.get(index + 1).map(|next| next.text);
-        with_unit(message, word, next)
-    });
-    if with_unit.is_some() || is_lines {
-        return with_unit;
+        let before = index.checked_sub(1).map(|before| words[before].text);
+        if let Some(hint) = with_unit(message, word, next, before) {
+            measured += 1;
+            first = first.or(Some(hint));
+        } else if is_figure(word.text) {
+            measured += 1;
+        }
+    }
+    if first.is_some() && measured > 1 {
+        return Some(ReadHint::Several);
+    }
+    if first.is_some() || is_lines {
+        return first;
     }
     let numbers: Vec<&Word> = (words.iter())
         .filter(|word| number::printed(word.text).is_some())
@@ -195,7 +211,10 @@ fn in_line(line: &str, message: &str, is_lines: bool) -> Option<ReadHint> {
     let is_row = numbers.len() > 1
         && first.start > 0
         && numbers.iter().any(|word| word.text.contains(['.', ',']));
-    let is_value = is_alone || is_named || is_row;
+    if is_row {
+        return Some(ReadHint::Several);
+    }
+    let is_value = is_alone || is_named;
     is_value
         .then(|| hint(message, first.start, first.text, false))
         .flatten()
@@ -214,7 +233,9 @@ fn words(message: &str) -> Vec<Word<'_>> {
     for part in message.split(parts) {
         let text =
             part.trim_matches(|letter: char| matches!(letter, '(' | ')' | '[' | ']' | ';' | ':'));
-        let text = text.trim_end_matches(['.', ',']);
+        let text = text
+            .trim_start_matches(['~', '≈'])
+            .trim_end_matches(['.', ',']);
         if !text.is_empty() {
             let start = text.as_ptr() as usize - message.as_ptr() as usize;
             words.push(Word { start, text });
@@ -223,17 +244,46 @@ fn words(message: &str) -> Vec<Word<'_>> {
     words
 }
 
+/// Does a word hold a number that is more than a count, in whatever form?
+fn is_figure(word: &str) -> bool {
+    let word = word.strip_prefix('-').unwrap_or(word);
+    word.starts_with(|letter: char| letter.is_ascii_digit())
+        && word.contains(|letter: char| letter.is_alphabetic() || matches!(letter, '.' | ',' | '%'))
+}
+
 /// The hint for a number with a unit of something that is measured.
-fn with_unit(message: &str, word: &Word<'_>, next: Option<&str>) -> Option<ReadHint> {
-    let (number, unit) = match number::split_unit(word.text) {
+fn with_unit(
+    message: &str,
+    word: &Word<'_>,
+    next: Option<&str>,
+    before: Option<&str>,
+) -> Option<ReadHint> {
+    if before.is_some_and(|before| matches!(before, "±" | "+/-" | "+-")) {
+        return None;
+    }
+    // `time:12.5 ms`
+    let glued = (word.text.rsplit_once(':'))
+        .filter(|(name, _)| name.ends_with(|letter: char| letter.is_alphabetic()));
+    let text = glued.map_or(word.text, |(_, value)| value);
+    let start = word.start + word.text.len() - text.len();
+    let (number, unit) = match number::split_unit(text) {
         Some((number, unit)) if is_measure(unit) => (number, unit),
-        _ => (word.text, next.filter(|unit| is_measure(unit))?),
+        _ => (text, next.filter(|unit| is_measure(unit))?),
     };
+    let is_whole = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_grouped = before.is_some_and(|before| is_whole(before) && before.len() <= 3)
+        && is_whole(number)
+        && number.len() == 3;
+    let has_prefix = number.starts_with(|letter: char| letter.is_ascii_digit())
+        && number::printed(number).is_none();
+    if is_grouped || has_prefix {
+        return Some(ReadHint::Several);
+    }
     // How far something got.
     if unit == "%" && !number.contains(['.', ',']) {
         return None;
     }
-    hint(message, word.start, number, true)
+    hint(message, start, number, true)
 }
 
 /// The hint for a number at a place in a line.
@@ -316,8 +366,8 @@ mod tests {
             ("latency 12.5", 12.5),
             ("latency=12.5", 12.5),
             ("level=info time=12.5ms", 12.5),
-            ("| sort | 12.5 | 13.5 |", 12.5),
-            ("sort   12.5   13   100", 12.5),
+            ("sort time:12.5 ms", 12.5),
+            ("took ~12.5ms", 12.5),
             ("speed 99.5 MB/s", 99.5),
             ("took [12.5 ms]", 12.5),
             ("it's 12.5 ms.", 12.5),
@@ -346,6 +396,19 @@ mod tests {
         for (output, hint) in [
             ("time: 1,234 ms", ReadHint::Ambiguous),
             ("took 1,234 ms", ReadHint::Ambiguous),
+            ("| sort | 12.5 | 13.5 |", ReadHint::Several),
+            ("sort   12.5   13   100", ReadHint::Several),
+            ("name=sort iters=100 time=12.5", ReadHint::Several),
+            ("p50: 5 ms, p99: 50 ms", ReadHint::Several),
+            ("12 ms (10 allocations: 1.20 KiB)", ReadHint::Several),
+            (
+                "sort 123.4k (± 2.1%) i/s - 620.0k in 5.02s",
+                ReadHint::Several,
+            ),
+            ("[100.00%] time_sort 12.5±0.2ms", ReadHint::Several),
+            ("sort 12 345 ops/s", ReadHint::Several),
+            ("sort 950k ops/s", ReadHint::Several),
+            ("took 1 min 30 s", ReadHint::Several),
             ("{\"a\": 1.5, \"b\": [2", ReadHint::CutOff),
             ("start\n{\"a\": 1.5}\nend", ReadHint::MixedDocument),
             ("start\n{\n  \"a\": 1.5,\n}", ReadHint::MixedDocument),

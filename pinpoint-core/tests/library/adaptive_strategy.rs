@@ -589,7 +589,11 @@ fn a_search_that_more_runs_do_not_help_says_so() {
 
 #[test]
 fn commits_that_begin_to_fail_are_found() {
-    for (rates, runs) in [([0.0, 1.0], 30.0), ([0.05, 0.95], 50.0), ([0.0, 0.5], 90.0)] {
+    for (rates, runs) in [
+        ([0.0, 1.0], 30.0),
+        ([0.05, 0.95], 50.0),
+        ([0.0, 0.5], 100.0),
+    ] {
         let scenario = Scenario {
             failure_rates: rates,
             ..one_change(0.0)

@@ -108,6 +108,7 @@ fn the_reference_names_no_commit_whose_failures_are_mended_before_others_last() 
         let fails = |place| (10..=14).contains(&place) || place >= 31;
         let found = outcome(seed, Strategy::Pinpoint, fails, |_| 100.0);
         assert_eq!(culprits(&found), [at(30)], "{found:?}");
+        eprintln!("{found:?}");
         assert_eq!(found.status, Status::Inconclusive);
         assert!(found.candidates.contains(&at(9)));
     }
@@ -174,21 +175,19 @@ fn worlds() -> Vec<Scenario> {
 
 #[test]
 fn broken_commits_are_borne_anywhere() {
+    let mut all = Vec::new();
     for scenario in worlds() {
         let spec = BisectionSpec::new(scenario.range());
         let trials: Vec<Trial> = (0..4)
             .map(|seed| scenario.search(&spec, seed).unwrap())
             .collect();
-        let summary = Summary::of(&trials);
-        assert_eq!(
-            summary.false_culprits.value, 0.0,
-            "{scenario:?}: {trials:?}"
-        );
-        assert!(
-            summary.exactly_right.value >= 0.9,
-            "{scenario:?}: {trials:?}"
-        );
+        let is_false = Summary::of(&trials).false_culprits.value > 0.0;
+        let holds = trials.iter().all(|trial| trial.holds);
+        assert!(holds && !is_false, "{scenario:?}: {trials:?}");
+        all.extend(trials);
     }
+    let summary = Summary::of(&all);
+    assert!(summary.exactly_right.value >= 0.95, "{summary:?}");
 }
 
 #[test]

@@ -518,7 +518,7 @@ async fn try_job(world: &World, hashes: &[String]) -> String {
     });
     let mut others = [
         ("base", "commit", json!({ "commit": "999" })),
-        ("experiment", "commit", json!({ "commit": "main" })),
+        ("experiment", "commit", json!({ "commit": "never-was" })),
         (
             "base",
             "extra_args",
