@@ -1274,6 +1274,20 @@ mod damaged {
         );
     }
 
+    /// What a benchmark prints stands between its name and its result.
+    #[test]
+    fn a_benchmark_of_go_that_prints_has_its_result_on_a_later_line() {
+        let output = "BenchmarkA-8   \tloading 5 files\nloaded\n    1000\t   100 ns/op\nBenchmarkB-8   \t  10\t 7 ns/op\n 20 8 ns/op\n";
+        let charts = read("auto", output).expect("it is recognised");
+        check(
+            &charts,
+            &[
+                ("BenchmarkA-8", 1, 100.0, Some("ns/op"), Down),
+                ("BenchmarkB-8", 1, 7.0, Some("ns/op"), Down),
+            ],
+        );
+    }
+
     #[test]
     fn one_name_of_two_packages_is_two_charts() {
         let output = "pkg: a\nBenchmarkX 1 3 ns/op\npkg: b\nBenchmarkX 1 4 ns/op\nUnit q better=higher\nBenchmarkX 1 5 q\n";
