@@ -151,7 +151,10 @@ impl Watch {
     pub(crate) fn watch(&mut self, event: &DriveEvent<'_>, engine: &Engine<JobMachine>) {
         let (machine, names) = (engine.machine(), engine.names());
         if let DriveEvent::Pausing(reason) = event {
-            let reason = shortened(&reason.to_string(), MOST_OF_A_REASON).into_owned();
+            // The error at the end has all of it.
+            let reason = reason.to_string();
+            let first = reason.lines().next().unwrap_or_default();
+            let reason = shortened(first.trim_end_matches(':'), MOST_OF_A_REASON).into_owned();
             self.tell(text!(
                 "pausing: {reason}; waiting for the other work to end"
             ));
