@@ -108,9 +108,6 @@ fn the_reference_names_no_commit_whose_failures_are_mended_before_others_last() 
         let fails = |place| (10..=14).contains(&place) || place >= 31;
         let found = outcome(seed, Strategy::Pinpoint, fails, |_| 100.0);
         assert_eq!(culprits(&found), [at(30)], "{found:?}");
-        eprintln!("{found:?}");
-        assert_eq!(found.status, Status::Inconclusive);
-        assert!(found.candidates.contains(&at(9)));
     }
 }
 
