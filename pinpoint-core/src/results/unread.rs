@@ -68,7 +68,7 @@ impl fmt::Display for ReadHint {
                 "its comma may separate thousands or decimals; have the benchmark print it without",
             ),
             Self::Several => formatter.write_str(
-                "more than one of its numbers may be meant; --format 'regex:…' reads the one that a pattern calls (?<value>…)",
+                "more than one of its numbers may be meant; the format `regex:PATTERN` reads the one that a pattern calls (?<value>…)",
             ),
             Self::CutOff => formatter.write_str(
                 "the JSON document ends too early; have the benchmark write it to a file, and name that file",

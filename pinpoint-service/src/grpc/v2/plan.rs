@@ -27,12 +27,14 @@ pub(crate) const MOST_RUNS: u64 = 5_000;
 const MOST_VALUES: usize = 10_000;
 
 /// The longest that a plan is simulated as it is asked for.
-const WHOLE: Duration = Duration::from_secs(9);
+const WHOLE: Duration = Duration::from_secs(20);
 
 /// The runs at which simulated searches end where the whole takes longer, and the time for that.
 /// All of them together leave a page and a request the time to wait for their turn.
-const CHEAPER: [(u64, Duration); 2] =
-    [(400, Duration::from_secs(5)), (100, Duration::from_secs(4))];
+const CHEAPER: [(u64, Duration); 2] = [
+    (400, Duration::from_secs(15)),
+    (100, Duration::from_secs(15)),
+];
 
 /// Plans that are simulated at once. Each has one processor for some seconds: the others are
 /// for requests, and for a worker beside the service.

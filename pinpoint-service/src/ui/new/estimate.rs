@@ -37,7 +37,7 @@ const SIMILAR: &str = "as in the last similar job";
 const JOBS: u32 = 20;
 
 /// The longest that a page waits for its estimate.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(55);
 
 /// A job of the same benchmark, story and bot that has ended.
 struct Earlier {
