@@ -181,7 +181,8 @@ impl Outbox {
         let is_short = of_connection == 0 && rest.data.len() <= CHUNK;
         // Others have the other half.
         let is_share = of_connection == 0 || of_connection + bytes <= shared.most / 2;
-        if !is_short && !(is_share && shared.has_room(bytes)) {
+        let is_admitted = is_short || is_share && shared.has_room(bytes);
+        if !is_admitted {
             return Err(());
         }
         let answer = Arc::new(Answer {
@@ -281,7 +282,7 @@ impl Answer {
         let Some(connection) = &self.connection else {
             return;
         };
-        if is_to_close(&**connection) {
+        if is_to_close(connection) {
             if !was_cut {
                 tracing::debug!("a connection is closed whose client takes too little");
             }

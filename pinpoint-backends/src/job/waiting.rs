@@ -273,12 +273,12 @@ mod tests {
             worker("lab", 7, false, false),
             worker("lab", 9, true, false),
         );
-        assert_eq!(stuck(&job, &[there.clone()]), None);
+        assert_eq!(stuck(&job, std::slice::from_ref(&there)), None);
         let no_worker = Waiting::NoWorker {
             bot: "lab".into(),
             last_seen: Some(9),
         };
-        assert_eq!(stuck(&job, &[gone.clone()]), Some(no_worker));
+        assert_eq!(stuck(&job, std::slice::from_ref(&gone)), Some(no_worker));
         job.error = Some("its workflow is paused".into());
         let reason = "its workflow is paused".into();
         assert_eq!(stuck(&job, &[gone, there]), Some(Waiting::Stuck { reason }));

@@ -544,10 +544,10 @@ mod tests {
         let mut task = PendingWorkflowTaskInfo::default();
         task.set_state(PendingWorkflowTaskState::Scheduled);
         task.scheduled_time = Some(SystemTime::now().into());
-        described.pending_workflow_task = Some(task.clone());
+        described.pending_workflow_task = Some(task);
         assert_eq!(not_taken(&described, Some("pinpoint")), None);
         task.scheduled_time = Some(SystemTime::UNIX_EPOCH.into());
-        described.pending_workflow_task = Some(task.clone());
+        described.pending_workflow_task = Some(task);
         let told = not_taken(&described, Some("pinpoint")).unwrap();
         assert!(
             told.contains("no version of deployment pinpoint is current"),

@@ -246,7 +246,7 @@ fn profiles_of_go_in_text_have_names_in_comments() {
     let profile = Profile::read(heap.as_bytes()).unwrap();
     assert_eq!(profile.unit, ProfileUnit::Bytes);
     // Of objects of 1 MB, one byte in 512 kB is sampled: 86 % of them are seen.
-    let seen = 1.0 - (-2.0_f64).exp();
+    let seen = 1.0 - libm::exp(-2.0);
     let all = by_name(&profile)["main.alloc"].0;
     assert!((all - 2_097_152.0 / seen).abs() < 1.0, "{all}");
     let allocated = Profile::read_event(heap.as_bytes(), Some("alloc_objects")).unwrap();
