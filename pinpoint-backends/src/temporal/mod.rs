@@ -191,7 +191,7 @@ pub enum TemporalError {
         "namespace {namespace:?} of Temporal at {address} has the jobs of the store {store}, and \
          the one here is {own}; name that store, or another namespace. Where that store is gone for \
          good, `temporal operator namespace update --namespace {namespace} --data \
-         pinpoint-store=` lets `pinpoint temporal setup` record another"
+         pinpoint-store=` removes its name, and the next setup records another"
     )]
     OtherStore {
         /// The address of the server.
