@@ -59,7 +59,7 @@ const begin = (form) => {
       running?.abort();
       running = new AbortController();
       part.setAttribute("aria-busy", "true");
-      if (part === estimate) part.textContent = "Estimating. This takes up to 20 seconds.";
+      if (part === estimate) part.textContent = "Estimating. This takes up to a minute.";
       try {
         const answer = await fetch(`${part.dataset.source}?${query}`, { signal: running.signal });
         if (answer.ok) part.innerHTML = await answer.text();

@@ -33,13 +33,17 @@ fn asks_once(browser: &mut Visitor) {
     browser.wait_for(IS_ESTIMATED);
     let before = asked(browser);
     browser.evaluate(
-        "{ const field = document.querySelector('[name=bug]');
-           for (const digit of '1234567890') {
-               field.value += digit;
+        "{ const field = document.querySelector('[name=max_runs]');
+           for (const value of ['41', '42', '43']) {
+               field.value = value;
                field.dispatchEvent(new Event('input', { bubbles: true }));
            } }",
     );
-    browser.wait_for("location.search.includes('bug=1234567890')");
+    browser.wait_for("location.search.includes('max_runs=43')");
+    browser.wait_for(
+        "performance.getEntriesByType('resource')
+             .some(it => it.name.includes('/new/estimate') && it.name.includes('max_runs=43'))",
+    );
     browser.wait_for(IS_ESTIMATED);
     assert_eq!(asked(browser) - before, 1);
 }
