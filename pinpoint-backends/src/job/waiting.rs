@@ -40,9 +40,9 @@ pub enum Waiting {
     },
     /// A worker is free, and about to take it.
     AboutToBegin,
-    /// It is with Temporal, or was tried, and does not go on for this reason.
+    /// Temporal has it, or a worker has tried it, and it does not go on.
     Stuck {
-        /// The reason, a sentence.
+        /// Why, as a sentence.
         reason: String,
     },
     /// The worker that has it gives no more signs of life. No other may take it yet.
@@ -56,7 +56,7 @@ pub enum Waiting {
     },
 }
 
-/// How the owner of the lease of a job with Temporal begins.
+/// The beginning of the lease owner's name of a job that Temporal has.
 pub(crate) const ON_TEMPORAL: &str = "Temporal, namespace ";
 
 /// The time without a sign of life after which a worker is likely to be dead, in
@@ -120,21 +120,20 @@ pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<Waiting>, Sto
     )
 }
 
-/// What a job waits for that is with Temporal, whose workers share its lease.
+/// What a job waits for that Temporal has, if it does: its workers share one lease.
 async fn on_temporal(
     store: &JobStore,
     job: &Job,
     workers: &[WorkerEntry],
 ) -> Result<Option<Waiting>, StoreError> {
-    let is_there = match store.share_lease(&job.id, "", Duration::ZERO).await {
-        Err(StoreError::Leased { owner, .. }) => owner.starts_with(ON_TEMPORAL),
-        Err(error) if error.is_passing() => return Err(error),
-        _ => false,
-    };
-    Ok(match is_there {
-        true => stuck(job, workers),
-        false => None,
-    })
+    // No owner has this name: the answer is the one who has the lease.
+    match store.share_lease(&job.id, "", Duration::ZERO).await {
+        Err(StoreError::Leased { owner, .. }) if owner.starts_with(ON_TEMPORAL) => {
+            Ok(stuck(job, workers))
+        }
+        Ok(_) | Err(StoreError::Leased { .. } | StoreError::LeaseLost { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn stuck(job: &Job, workers: &[WorkerEntry]) -> Option<Waiting> {

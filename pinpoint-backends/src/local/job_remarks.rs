@@ -39,7 +39,7 @@ impl Remark {
         Ok(self.noted(job_dir)?.is_some())
     }
 
-    /// What a remark of this kind says of a job.
+    /// The sentence of a job's remark of this kind.
     pub(super) fn noted(self, job_dir: &Path) -> Result<Option<String>, LocalError> {
         let mut noted = load(job_dir)?.into_iter();
         Ok(noted.find_map(|(kind, sentence)| (kind == self).then_some(sentence)))

@@ -427,7 +427,7 @@ impl Runner {
         })
     }
 
-    /// What a work tree may lack, so that the benchmark fails in it and not in its user's checkout.
+    /// Why the benchmark may fail in a work tree, although it passes in the user's checkout.
     fn what_may_lack(&self, tree: &Path, reason: &str) -> Result<Option<String>, LocalError> {
         if let Some(file) = self.benchmark.missing(tree) {
             return Ok(Some(file));

@@ -37,8 +37,8 @@ impl fmt::Debug for Secret {
 }
 
 impl JobStore {
-    /// What tells this store from others, and is no secret: 16 hexadecimal digits. A copy of the
-    /// store has the same.
+    /// The identity of this store: 16 hexadecimal digits, which may be shown. A copy of the store
+    /// has the same one.
     ///
     /// # Errors
     ///

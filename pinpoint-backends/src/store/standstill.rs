@@ -4,8 +4,7 @@ use super::database::{Access, Value};
 use super::{JobStore, Lease, StoreError};
 
 /// The reason of a job whose workflow is paused. Others do not replace it.
-pub(crate) const PAUSED: &str =
-    "its workflow is paused; the update `resume` of that workflow goes on with it";
+pub(crate) const PAUSED: &str = "its workflow is paused; send it the update `resume` to go on";
 
 impl JobStore {
     /// Notes why a job that has not ended does not go on, or that it does. Its state stays as it

@@ -48,7 +48,7 @@ pub(super) fn is_away(error: &(dyn Error + 'static)) -> bool {
     })
 }
 
-/// What the server said to a question, or the connection to it.
+/// The gRPC status of a failed call.
 fn status_of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Status> {
     if let Some(WorkflowStartError::Rpc(status)) = error.downcast_ref() {
         return Some(status);

@@ -1278,7 +1278,7 @@ mod damaged {
     #[test]
     fn a_benchmark_of_go_that_prints_has_its_result_on_a_later_line() {
         let output = "BenchmarkA-8   \tloading 5 files\nloaded\n    1000\t   100 ns/op\nBenchmarkB-8   \t  10\t 7 ns/op\n 20 8 ns/op\n";
-        let charts = read("auto", output).expect("it is recognised");
+        let charts = read("auto", output).expect("the format is Go's");
         check(
             &charts,
             &[

@@ -105,7 +105,7 @@ impl Profiler {
         !matches!(self, Self::Callgrind | Self::Go)
     }
 
-    /// What it counts, in words; absent where the user's own command or files say so.
+    /// What it counts, in words. `None` for the user's own command and files.
     pub fn counts(&self) -> Option<&'static str> {
         match self {
             Self::Perf | Self::PerfDwarf | Self::Samply | Self::Go => {
@@ -188,18 +188,18 @@ pub struct Profiling {
     pub profiler: Profiler,
     /// The most bytes of profiles that are kept with the job.
     pub keep: u64,
-    /// Where perf finds no callers by frame pointers, it takes DWARF from then on.
+    /// Where frame pointers show perf no callers, it unwinds with DWARF from then on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dwarf_if_needed: bool,
 }
 
-/// What the user of such a job is told.
+/// The remark on a job whose runs perf recorded with DWARF after all.
 const BY_DWARF: &str = "most stacks name no callers by frame pointers, which compilers leave out by \
     default: runs were recorded with perf-dwarf instead. -fno-omit-frame-pointer (Rust: -C \
     force-frame-pointers=yes) has perf find callers with less to record";
 
 impl Profiling {
-    /// What records the next run of the job with this directory.
+    /// The profiler of the next run of the job whose directory this is.
     pub(super) fn of_next_run(&self, job_dir: &Path) -> Result<Profiler, LocalError> {
         let by_dwarf = self.dwarf_if_needed && Remark::CallersMissing.is_noted(job_dir)?;
         Ok(match by_dwarf {
@@ -208,8 +208,8 @@ impl Profiling {
         })
     }
 
-    /// Whether a run of the job, which left these files, is to be recorded again, since it lacks
-    /// callers. That is noted, so that later runs have them.
+    /// Whether a run that left these files has to be recorded again because its stacks lack
+    /// callers. A remark notes it, so that later runs use DWARF at once.
     pub(super) fn is_to_be_repeated(
         &self,
         job_dir: &Path,
