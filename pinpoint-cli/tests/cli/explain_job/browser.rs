@@ -49,7 +49,7 @@ fn a_page_is_profiled_as_the_benchmark_opens_it() {
     let answer = explained(
         world.pinpoint(&["explain", "--profiler", "chrome"]),
         &job,
-        "8",
+        "10",
     );
     let both = [("settle", "slower"), ("hashWords", "slower")];
     assert_eq!(certain(&answer).get(..2), Some(&both[..]), "{answer:#}");
