@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use pinpoint_backends::local::Results;
 use pinpoint_core::results::{
-    CompareOptions, CompareResultsError, Format, ResultsComparison, compare,
+    CompareOptions, CompareResultsError, Format, Output as Content, ResultsComparison, compare,
+    unread_values,
 };
 use pinpoint_core::{Aggregate, Series, Verdict};
 use serde::Serialize;
@@ -14,9 +15,14 @@ use crate::arguments::{Compare, Display, Output};
 use crate::comparison_table;
 use crate::error::{CliError, FOUND, NO_DIFFERENCE, UNDECIDED};
 use crate::output::{print, print_json};
+use crate::summary::write_warnings;
+use pinpoint_report::quantity::count;
 
 /// The version of the document.
 const VERSION: u32 = 1;
+
+/// The most failed charts of a file that are named.
+const MAX_FAILED_NAMES: usize = 5;
 
 /// The most names that a message lists.
 const NAMES_IN_A_MESSAGE: usize = 20;
@@ -29,6 +35,17 @@ struct Document<'a> {
     treatment: &'a [PathBuf],
     #[serde(flatten)]
     comparison: &'a ResultsComparison,
+    /// What the files say failed, and what looks like a value and was not read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+/// What was read of the files of a side.
+#[derive(Default)]
+struct Side {
+    files: Vec<BTreeMap<String, Series>>,
+    warnings: Vec<String>,
+    has_failures: bool,
 }
 
 pub(crate) fn run(arguments: Compare, display: &Display) -> Result<u8, CliError> {
@@ -36,9 +53,6 @@ pub(crate) fn run(arguments: Compare, display: &Display) -> Result<u8, CliError>
     control.extend(arguments.more_control.iter().cloned());
     let mut treatment = vec![arguments.treatment.clone()];
     treatment.extend(arguments.more_treatment.iter().cloned());
-    let read = |paths: &[PathBuf]| -> Result<Vec<_>, CliError> {
-        paths.iter().map(|path| read(path, &arguments)).collect()
-    };
     let options = CompareOptions {
         paired: arguments.paired,
         confidence: arguments.confidence,
@@ -53,8 +67,15 @@ pub(crate) fn run(arguments: Compare, display: &Display) -> Result<u8, CliError>
         };
         return Err(refused(&arguments, &error));
     }
-    let comparison = compare(&read(&control)?, &read(&treatment)?, &options)
+    let [before, after] = [&control, &treatment].map(|paths| read(paths, &arguments));
+    let (before, after) = (before?, after?);
+    let mut comparison = compare(&before.files, &after.files, &options)
         .map_err(|error| refused(&arguments, &error))?;
+    // A chart whose measurement failed may have moved.
+    if comparison.status == Verdict::Same && (before.has_failures || after.has_failures) {
+        comparison.status = Verdict::Unknown;
+    }
+    let warnings = [before.warnings, after.warnings].concat();
     match display.output {
         // Every key is a string and every number finite: this can't fail.
         Output::Json => {
@@ -63,10 +84,16 @@ pub(crate) fn run(arguments: Compare, display: &Display) -> Result<u8, CliError>
                 control: &control,
                 treatment: &treatment,
                 comparison: &comparison,
+                warnings,
             };
             print_json(serde_json::to_string_pretty(&document).unwrap_or_default());
         }
-        Output::Text => print(format_args!("{}", comparison_table::of(&comparison))),
+        Output::Text => {
+            let mut text = comparison_table::of(&comparison);
+            // Writing to a string can't fail.
+            let _ = write_warnings(&mut text, &warnings);
+            print(format_args!("{text}"));
+        }
     }
     Ok(match comparison.status {
         Verdict::Different => FOUND,
@@ -75,34 +102,65 @@ pub(crate) fn run(arguments: Compare, display: &Display) -> Result<u8, CliError>
     })
 }
 
-/// The charts of a file that are asked for, aggregated if that is asked for.
-fn read(path: &Path, arguments: &Compare) -> Result<BTreeMap<String, Series>, CliError> {
+/// Reads the charts of a side that are asked for, aggregated if that is asked for.
+fn read(paths: &[PathBuf], arguments: &Compare) -> Result<Side, CliError> {
+    let mut side = Side::default();
+    for path in paths {
+        read_file(path, arguments, &mut side)?;
+    }
+    Ok(side)
+}
+
+fn read_file(path: &Path, arguments: &Compare, side: &mut Side) -> Result<(), CliError> {
     let unreadable = |error| CliError::Input(format!("can't read {}: {error}", path.display()));
     if arguments.format == Format::Time {
         return Err(CliError::Input(
             "the format time is what the system measures of a run, and no file has it; name the format of the files".into(),
         ));
     }
-    // Without a limit there is always an answer.
+    // Without a limit there is always content.
     let results = Results::load(path, u64::MAX).map_err(unreadable)?;
     let results = results.unwrap_or_else(|| Results::File(Vec::new()));
-    let mut charts =
-        arguments
-            .format
-            .read(results.output())
-            .map_err(|source| CliError::Results {
-                path: path.to_owned(),
-                source: Box::new(source),
-            })?;
-    if !arguments.chart.is_empty() {
-        charts.retain(|name, _| arguments.chart.contains(name));
-    }
+    let mut reading = arguments
+        .format
+        .read_with_failures(results.output())
+        .and_then(|reading| match reading.charts.is_empty() {
+            true => arguments.format.read(results.output()).map(|_| reading),
+            false => Ok(reading),
+        })
+        .map_err(|source| CliError::Results {
+            path: path.to_owned(),
+            source: Box::new(source),
+        })?;
+    let is_asked = |name: &String| arguments.chart.is_empty() || arguments.chart.contains(name);
+    reading.charts.retain(|name, _| is_asked(name));
+    reading.failed.retain(|name, _| is_asked(name));
     if let Some(aggregate) = arguments.aggregate {
-        for (name, series) in &mut charts {
+        for (name, series) in &mut reading.charts {
             series.values = aggregated(path, name, &series.values, aggregate)?;
         }
     }
-    Ok(charts)
+    let path = path.display();
+    for (name, reason) in reading.failed.iter().take(MAX_FAILED_NAMES) {
+        let warning = format!("{path} has no value of `{name}`: {reason}");
+        side.warnings.push(warning);
+    }
+    if let more @ 1.. = reading.failed.len().saturating_sub(MAX_FAILED_NAMES) {
+        let warning = format!("{path} has no value of {}", count(more as u64, "more chart"));
+        side.warnings.push(warning);
+    }
+    if arguments.chart.is_empty()
+        && let Content::File(content) = results.output()
+    {
+        let unread = unread_values(content, Some(&arguments.format)).into_iter();
+        side.warnings.extend(unread.map(|value| {
+            let (line, text, hint) = (value.line, value.text, value.hint);
+            format!("line {line} of {path} was not read: `{text}`; {hint}")
+        }));
+    }
+    side.has_failures |= !reading.failed.is_empty();
+    side.files.push(reading.charts);
+    Ok(())
 }
 
 fn aggregated(

@@ -322,3 +322,35 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
         assert_eq!(finished.stdout, "", "{arguments:?}");
     }
 }
+
+#[test]
+fn what_failed_or_was_not_read_is_said_and_is_no_sameness() {
+    let good = "test a ... bench:   1,230 ns/iter (+/- 3)\n";
+    let gbench = |name: &str, real_time: &str| {
+        format!("{{\"name\": {name:?}, \"real_time\": {real_time}, \"cpu_time\": 1, \"time_unit\": \"ns\"")
+    };
+    let document = |second: &str| {
+        format!(
+            "{{\"context\": {{}}, \"benchmarks\": [{}}}, {second}}}]}}",
+            gbench("a", "12.5")
+        )
+    };
+    let failed = gbench("b", "1") + ", \"error_occurred\": true, \"error_message\": \"out of luck\"";
+    let files = Files::new(&[
+        ("good", &document(&gbench("b", "1"))),
+        ("bad", &document(&failed)),
+        ("lines", "a: 10 ms\n"),
+        ("unread", "a: 10 ms\nsorted 5 items in 12.5 ms\n"),
+        ("libtest", good),
+    ]);
+    let failed = files.document(&["good", "bad"], 4);
+    assert_ne!(failed["status"], "same", "{failed}");
+    assert_eq!(
+        failed["warnings"],
+        serde_json::json!(["bad has no value of `b`: out of luck"]),
+    );
+    let text = files.compare(&["lines", "unread"], 4).stdout;
+    assert!(text.contains("line 2 of unread was not read"), "{text}");
+    let document = files.document(&["libtest", "libtest"], 4);
+    assert_eq!(document.get("warnings"), None);
+}
