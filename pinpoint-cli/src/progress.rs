@@ -27,6 +27,9 @@ const MOST_METRICS: usize = 20;
 /// The longest reason for a pause that is shown.
 const MOST_OF_A_REASON: usize = 500;
 
+/// Where nothing moves on the screen, a line says after so long that the job goes on.
+const SILENCE: Duration = Duration::from_secs(60);
+
 /// The facts about the screen that decide what is shown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terminal {
@@ -57,6 +60,8 @@ pub(crate) struct Watch {
     began: Option<(Duration, u64)>,
     /// The time since this process began to work on the job.
     time: Duration,
+    /// When the latest line was told.
+    told: Duration,
     /// The current work as it was shown last.
     now: String,
     /// A wait for a quiet machine was reported.
@@ -77,6 +82,7 @@ impl Watch {
             verified: false,
             began: None,
             time: Duration::ZERO,
+            told: Duration::ZERO,
             now: String::new(),
             has_waited: false,
             has_waited_for_others: false,
@@ -103,13 +109,16 @@ impl Watch {
     /// A line that stays.
     pub(crate) fn tell(&mut self, text: Text) {
         self.update.lines.push(text);
+        self.told = self.time;
     }
 
-    /// Shows the current work.
+    /// Shows the current work; elsewhere than on a terminal its first line, now and then.
     fn show(&mut self, text: String) {
         if self.terminal.is_live {
             self.now.clone_from(&text);
             self.update.now = Some(text);
+        } else if self.time.saturating_sub(self.told) >= SILENCE {
+            self.tell(text!("{}", text.lines().next().unwrap_or_default()));
         }
     }
 
@@ -361,8 +370,13 @@ impl Watch {
             DriveEvent::Recorded { .. } => self.happened(event, machine, names),
             _ => return,
         }
-        if self.terminal.is_live {
-            self.show(self.picture(machine, &now(machine, names), names));
+        let now = now(machine, names);
+        if !self.terminal.is_live {
+            let Progress { runs, builds, .. } = machine.progress();
+            let [runs, builds] = [count(runs, "run"), count(builds, "build")];
+            self.show(format!("{runs}, {builds} so far: {now}"));
+        } else {
+            self.show(self.picture(machine, &now, names));
         }
     }
 
