@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use pinpoint_core::{
     CombinedCommit, Comparison, DependencyChange, Followed, LargestChange, PerformanceComparison,
-    Posterior, Status, Unchanged,
+    Posterior, Status, Stopped, Unchanged,
 };
 use pinpoint_report::quantity::{change, count, duration, level, p_value, quantity};
 use pinpoint_report::text::plain;
@@ -153,11 +153,15 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
                 None => Ok(()),
             }
         }
-        Status::Inconclusive => writeln!(
-            text,
-            "{FOUND}not decided{FOUND:#} between {ends}: {}",
-            why(&document.stopped)
-        ),
+        Status::Inconclusive => {
+            let why = why(&document.stopped);
+            writeln!(text, "{FOUND}not decided{FOUND:#} between {ends}: {why}")?;
+            let largest = document.posterior.as_ref().and_then(|it| it.largest_change);
+            match largest.filter(|_| document.stopped == Stopped::TooNoisy) {
+                Some(largest) => write_largest_change(text, &largest, document.unit.as_deref()),
+                None => Ok(()),
+            }
+        }
         Status::Failed => writeln!(text, "{ERROR}failed{ERROR:#}: {}", why(&document.stopped)),
         Status::Canceled => writeln!(
             text,

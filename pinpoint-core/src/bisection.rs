@@ -16,6 +16,10 @@ use crate::{
     SPEC_VERSION, SpecError, Strategy,
 };
 
+/// Where no magnitude is told, a change of more than this fraction of the value is one that
+/// "no regression" must exclude.
+const LARGE_CHANGE: f64 = 0.5;
+
 /// Searches a range of commits for those that changed a benchmark.
 ///
 /// ```
@@ -277,6 +281,16 @@ impl Bisection {
             && (self.strategy.get().culprits(&self.state)).is_ok_and(|culprits| culprits.is_empty())
     }
 
+    /// The search found nothing, and nobody told which change matters; but one that everybody
+    /// would want to know of may be there all the same.
+    fn hides_large_change(&self, posterior: Option<&Posterior>) -> bool {
+        let largest = posterior.and_then(|posterior| posterior.largest_change?.relative);
+        // Outcomes of earlier versions stay as they were.
+        self.spec.version >= 5
+            && self.spec.magnitude.is_none()
+            && largest.is_some_and(|largest| largest > LARGE_CHANGE)
+    }
+
     /// Adds the reasons of failing runs: of the commit next to the change, or of the end if
     /// none of its runs failed.
     fn say_why(&self, culprit: &mut Culprit) {
@@ -317,9 +331,16 @@ impl Bisection {
             },
             (stopped, _) => stopped,
         };
+        let posterior = self.strategy.get().posterior();
+        let is_too_noisy = stopped == Stopped::Decided
+            && culprits.is_empty()
+            && candidates.is_empty()
+            && self.hides_large_change(posterior.as_ref());
+        let stopped = if is_too_noisy { Stopped::TooNoisy } else { stopped };
         let status = match &stopped {
             Stopped::Failed { .. } => Status::Failed,
             Stopped::Canceled => Status::Canceled,
+            Stopped::TooNoisy => Status::Inconclusive,
             _ if !culprits.is_empty() => Status::CulpritFound,
             _ if candidates.is_empty() && !says_nothing => Status::NoRegression,
             _ => Status::Inconclusive,
@@ -344,9 +365,7 @@ impl Bisection {
             culprits,
             candidates,
             // From failures alone it is not the probability of a change.
-            posterior: (unmeasured.is_empty())
-                .then(|| self.strategy.get().posterior())
-                .flatten(),
+            posterior: posterior.filter(|_| unmeasured.is_empty()),
             comparisons: self.strategy.get().comparisons(),
             unchanged: self.strategy.get().unchanged(),
             skipped,

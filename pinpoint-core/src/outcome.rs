@@ -161,6 +161,9 @@ pub enum Stopped {
     },
     /// Something was left to decide, but more runs would hardly help.
     NothingToLearn,
+    /// Nothing was found and no magnitude was told, but the runs scatter so much that a change
+    /// of more than half of the value is not excluded.
+    TooNoisy,
     /// The next comparison would have exceeded the budget of runs.
     RunBudget,
     /// The next commit would have exceeded the budget of builds.
@@ -198,6 +201,7 @@ impl fmt::Display for Stopped {
                 &**reason,
             ),
             Self::NothingToLearn => ("more runs would add little information", ""),
+            Self::TooNoisy => ("the runs scatter too much to exclude a large change", ""),
             Self::RunBudget => ("the budget of runs does not allow the next comparison", ""),
             Self::BuildBudget => ("the budget of builds does not allow the next commit", ""),
             Self::TimeBudget => ("the time budget is used up", ""),

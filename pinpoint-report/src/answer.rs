@@ -150,6 +150,12 @@ fn of_search(document: &BisectionResult) -> Answer {
                     many => { (many) " commits between " (ends) " may hold a culprit" }
                 }
                 ": " (Foreign(&why(&document.stopped))) "."
+                @if document.stopped == Stopped::TooNoisy
+                    && let Some(largest) = document.posterior.as_ref().and_then(|it| it.largest_change.as_ref())
+                {
+                    " Only a lasting change for the worse of more than " (size(largest, document.unit.as_deref()))
+                    " is excluded, with " (level(largest.confidence)) " confidence."
+                }
             },
         ),
         Status::Failed => (

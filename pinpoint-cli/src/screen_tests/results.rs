@@ -313,6 +313,18 @@ fn not_decided() {
             json!({ "status": "inconclusive", "stopped": stopped }),
         );
     }
+    shown(
+        "not_decided_too_noisy",
+        json!({
+            "status": "inconclusive", "stopped": "too_noisy",
+            "posterior": {
+                "no_change": 0.96, "better": 0.0, "spans": [],
+                "largest_change": {
+                    "amount": 0.01, "relative": 0.8, "confidence": 0.95, "scatter": 0.015,
+                },
+            },
+        }),
+    );
 }
 
 #[test]

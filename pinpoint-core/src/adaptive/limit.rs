@@ -6,7 +6,7 @@ use libm::{erfc, expm1, sinh};
 use pinpoint_compare::{Direction, normal_upper_quantile};
 
 use super::runs::Runs;
-use super::tuning::{MODEL_ERROR, MOST_LIMITED, QUARTILES};
+use super::tuning::{MODEL_ERROR, QUARTILES};
 use super::values::{Model, Setting, median};
 use crate::outcome::LargestChange;
 
@@ -52,7 +52,7 @@ pub(crate) fn largest_change(
         (true, _) => level * expm1(size * model.unit),
     };
     let range = model.noise.scale * QUARTILES * model.unit;
-    let found = LargestChange {
+    let largest = LargestChange {
         amount: amount(most),
         relative: Some(amount(most) / level).filter(|relative| relative.is_finite()),
         confidence,
@@ -62,8 +62,5 @@ pub(crate) fn largest_change(
             range
         },
     };
-    let says_something = found
-        .relative
-        .is_none_or(|relative| relative < MOST_LIMITED);
-    (says_something && found.amount.is_finite() && found.scatter.is_finite()).then_some(found)
+    (largest.amount.is_finite() && largest.scatter.is_finite()).then_some(largest)
 }

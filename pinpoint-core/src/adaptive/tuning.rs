@@ -128,6 +128,12 @@ pub(super) const CHEAP_SIZE: f64 = 0.75;
 /// would take thousands of runs. At 1: nothing told=1 67 → 33.
 pub(super) const LEAST_SIZE: f64 = 0.25;
 
+/// Where no magnitude is told, a change as large as the scatter is looked for, but one of this
+/// fraction of the level where they scatter by more: see `benches/benches/real_noise.rs`.
+pub(super) const UNTOLD_MOST: f64 = 0.25;
+/// But nothing smaller than so many interquartile ranges.
+pub(super) const UNTOLD_LEAST: f64 = 0.5;
+
 /// What is smaller than this part of the smallest change looked for is a small change, and never
 /// one of those looked for. At 0.6 without [`NEAR_NOISE`]: a change as large as the scatter, of
 /// which the magnitude is not told, is missed in 8 % of the searches.
@@ -222,8 +228,6 @@ pub(super) const OLD_ASSUMPTIONS: Assumptions = Assumptions {
 /// 1.4: limits stated with 95 % hold in 86 % of the searches in the noise of `python quiet`,
 /// and in 90 % in outliers; now in 94 % and 96 %.
 pub(super) const LIMIT_VARIANCE: f64 = 2.1;
-/// A limit of more than this, as a fraction of the level, says nothing and is not stated.
-pub(super) const MOST_LIMITED: f64 = 10.0;
 
 // The shape of the noise.
 

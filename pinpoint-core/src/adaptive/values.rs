@@ -45,7 +45,8 @@ use super::tuning::{
     BOT_OFFSET, CHEAP_SIZE, DRIFT_PER_RUN, FIT_ROUNDS, FREEDOM, IMPOSSIBLE_MEMORY, LARGEST_VALUE,
     LEAST_SIZE, LEAST_SOUGHT, LEAST_TICK, LEAST_UNEXPLAINED, LEAST_VARIANCE, LIMIT_VARIANCE,
     MOST_DRIFT, NEAR_NOISE, NO_PENALTY, PREFERENCE, QUARTILES, SCALE_OF_MEDIAN_DEVIATION,
-    SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE, STEADY_FLOOR, VALUES_FOR_MEMORY,
+    SCALE_ROUNDS, SIZE_SPREAD, SIZES, SMALL_SIZE, STEADY_FLOOR, UNTOLD_LEAST, UNTOLD_MOST,
+    VALUES_FOR_MEMORY,
 };
 
 /// A run that gave values.
@@ -415,7 +416,9 @@ impl<'a> Model<'a> {
     /// The smallest change that is looked for in a segment.
     fn smallest_change(&self, segment: FittedSegment) -> f64 {
         let range = self.noise.scale * QUARTILES;
-        let Some(magnitude) = self.setting.magnitude else {
+        let told = self.setting.magnitude;
+        let is_capped = self.setting.assumptions.distinguishes;
+        let Some(magnitude) = told.or(is_capped.then_some(Smallest::Fraction(UNTOLD_MOST))) else {
             return range;
         };
         // Before its best step.
@@ -437,6 +440,12 @@ impl<'a> Model<'a> {
             (Smallest::Fraction(fraction), true) => log1p(fraction),
         };
         let magnitude = (magnitude / self.unit).min(LARGEST_VALUE);
+        if told.is_none() {
+            return match magnitude > 0.0 {
+                true => magnitude.clamp(UNTOLD_LEAST * range, range),
+                false => range,
+            };
+        }
         (magnitude / 2.0)
             .max(magnitude.min(CHEAP_SIZE * range))
             .max(LEAST_SIZE * range)

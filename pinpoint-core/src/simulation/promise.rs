@@ -42,6 +42,15 @@ pub fn worlds() -> Vec<(String, Scenario)> {
         };
         add(name.to_owned(), scenario);
     }
+    for unbuildable in [0.3, 0.9] {
+        let scenario = Scenario {
+            changes: vec![0.0],
+            failure_rates: [0.0, 1.0],
+            unbuildable,
+            ..Scenario::new(40)
+        };
+        add(format!("unit lost, unbuildable {unbuildable}"), scenario);
+    }
     let beside_lasting = [
         ("broken block, lasting", 40, block(1, 5, 1.0, false), 1.0),
         ("four broken, lasting", 40, block(4, 1, 1.0, false), 1.0),

@@ -55,6 +55,7 @@ mod single_failures;
 #[cfg(feature = "simulation")]
 mod sizes;
 mod stored_journals;
+mod too_noisy;
 mod translate;
 mod walk;
 mod world;

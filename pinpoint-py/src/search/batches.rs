@@ -574,6 +574,7 @@ pub(super) fn reason(stopped: &Stopped) -> Option<String> {
             "what lies between two neighbours could not be listed: {reason}"
         )),
         Stopped::NothingToLearn => Some("more runs would hardly tell more".into()),
+        Stopped::TooNoisy => Some("the runs scatter too much to exclude a large change".into()),
         Stopped::RunBudget => Some("the budget of runs is spent".into()),
         Stopped::BuildBudget => Some("the budget of builds is spent".into()),
         Stopped::TimeBudget => Some("the budget of time is spent".into()),
