@@ -14,6 +14,8 @@ static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
         "lines", "json:", "json:/results/0/times", "regex:(?<name>\\w+)=(?<value>\\S+) ?(?<unit>\\w*)",
         "hyperfine", "gbench", "gobench", "pytest-benchmark", "jmh", "catch2", "chromium", "chromium-by-name", "talos", "auto",
         "hyperfine-console", "criterion-console", "gbench-console", "pytest-benchmark-console", "catch2-console",
+        "vitest", "pytest-durations", "asv", "tinybench", "benchmark-ips", "benchmark-js", "benchmark-dotnet",
+        "perf-stat", "gbench-csv", "ycsb",
         "libtest", "divan",
     ];
     names.map(|name| name.parse().expect("a known format")).into()

@@ -383,7 +383,12 @@ async fn values_on_standard_error_are_read_there_in_every_run() {
     let world = World::new();
     let first = world.combined(&world.commit("file", "1"));
     let script = "echo done; echo v: $((PINPOINT_RUN + 1)) ms >&2";
-    let executor = world.open(world.config(&first.main.git_hash, script), "job");
+    // A line there may be a log's: it is a metric only if that is said.
+    let error = found(script, |_| {}).await.unwrap_err();
+    assert!(error.contains("standard error, line 1: v: "), "{error}");
+    let mut config = world.config(&first.main.git_hash, script);
+    config.format = Format::Lines;
+    let executor = world.open(config, "job");
     let metric = find_metric(&executor, &first).await.unwrap();
     assert_eq!(metric.source, Some(MetricSource::StandardError));
     let mut request = request(1, &first, 4);

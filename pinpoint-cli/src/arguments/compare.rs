@@ -30,9 +30,10 @@ pub(crate) struct Compare {
     /// The format of the files: auto, lines (`name: value unit`), json:POINTER,
     /// regex:PATTERN with a group named `value`, hyperfine, criterion, gbench,
     /// gobench, pytest-benchmark, jmh, catch2, chromium, chromium-by-name,
-    /// talos, libtest, divan; or one with `-console` for what the tool prints:
-    /// hyperfine-console, criterion-console, gbench-console, pytest-benchmark-console,
-    /// catch2-console.
+    /// talos, libtest, divan, vitest, pytest-durations, asv, tinybench, benchmark-ips,
+    /// benchmark-js, benchmark-dotnet, perf-stat, gbench-csv, ycsb; or one with `-console` for
+    /// what the tool prints: hyperfine-console, criterion-console, gbench-console,
+    /// pytest-benchmark-console, catch2-console.
     #[arg(long, value_name = "FORMAT", default_value = "auto")]
     pub(crate) format: Format,
     /// Compare only this metric; may be repeated.

@@ -73,6 +73,9 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             State::Title if !line.trim().is_empty() => title.push(line.trim()),
             State::Title | State::Between | State::Head => {}
             State::Rows => {
+                if first_row(line).is_some() || mean(line).is_some() {
+                    charts.knows(index);
+                }
                 let chart = |name: &[&str]| {
                     let name = name.join(" ");
                     let parts = title.iter().copied().chain([name.as_str()]);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::reading::ReadLines;
 use super::{Place, ReadError, Reading};
 use crate::{Direction, Series};
 
@@ -14,6 +15,8 @@ pub(super) struct Charts {
     series: BTreeMap<String, Series>,
     failed: BTreeMap<String, String>,
     fault: Option<ReadError>,
+    lines: ReadLines,
+    remarks: Vec<String>,
 }
 
 impl Charts {
@@ -106,6 +109,21 @@ impl Charts {
         }
     }
 
+    /// The line of this index is the tool's own: it was read, or it means no result.
+    pub(super) fn knows(&mut self, index: usize) {
+        self.lines.known.push(index);
+    }
+
+    /// The line of this index stands in a result's place and does not look like one.
+    pub(super) fn doubts(&mut self, index: usize) {
+        self.lines.garbled.push(index);
+    }
+
+    /// The answer has to say this of the charts.
+    pub(super) fn remark(&mut self, remark: String) {
+        self.remarks.push(remark);
+    }
+
     /// Does the chart have values?
     pub(super) fn has(&self, chart: &str) -> bool {
         self.series.contains_key(chart)
@@ -136,6 +154,8 @@ impl Charts {
         Ok(Reading {
             charts: self.series,
             failed: self.failed,
+            remarks: self.remarks,
+            lines: self.lines,
         })
     }
 }

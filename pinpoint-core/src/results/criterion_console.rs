@@ -27,6 +27,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             before = line;
             continue;
         };
+        charts.knows(index);
         let name = match (estimate.name, before.trim()) {
             ("", "") => UNNAMED,
             ("", before) => before,

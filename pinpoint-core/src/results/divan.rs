@@ -37,6 +37,12 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             continue;
         }
         let Some((depth, rest)) = branch(line).filter(|_| !path.is_empty()) else {
+            // Rates and allocations stand below a benchmark, without samples.
+            let mut cells = line.split(BAR).rev().map(str::trim);
+            let is_last = cells.next() == Some("") && cells.next() == Some("");
+            if !path.is_empty() && is_last {
+                charts.knows(index);
+            }
             continue;
         };
         let mut cells = rest.split(BAR);
@@ -47,11 +53,19 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         let [_, median, _, samples, iterations] = cells[..] else {
             continue;
         };
+        // Rates and allocations.
+        if samples.is_empty() && iterations.is_empty() {
+            charts.knows(index);
+        }
         if fastest.is_none() || samples.is_empty() || iterations.is_empty() {
             continue;
         }
         let chart = path.join("/");
-        match time(median) {
+        let median_time = time(median);
+        if median_time.is_some() {
+            charts.knows(index);
+        }
+        match median_time {
             Some((Number::Finite(value), unit)) => {
                 let value = convert(value, unit, "ns").unwrap_or(value);
                 charts.add(&chart, vec![value], Some("ns"), Direction::Down, || {

@@ -131,14 +131,14 @@ fn shown(unread: &[Unread]) -> String {
 /// The metric of a run that succeeded, and the values of the charts that were asked for.
 ///
 /// With [`Format::Auto`] the results file or standard output is read if its format is
-/// recognized, else standard error, else the run's measures count; with another format,
-/// standard error is read where standard output has no value in it.
+/// recognized, else standard error if it is in the format of a tool or has a line of the chart
+/// that was asked for, else the run's measures count; with another format, standard error is read
+/// where standard output has no value in it.
 ///
 /// # Errors
 ///
 /// Where there is no metric, and, when neither a format nor a chart was asked for, where it
-/// is in doubt: something looks like a value and nothing was read, or only one chart as
-/// [`Format::Lines`].
+/// is in doubt: something looks like a value and nothing was read, or only one chart.
 ///
 /// # Cost
 ///
@@ -154,7 +154,11 @@ pub fn find_metric(
     match asked.format {
         Format::Time => measured(asked, run, Vec::new()),
         Format::Auto => recognized(asked, run, source),
-        format => match read(asked, format, run.results, source) {
+        format => match read(asked, format, run.results, source.clone()) {
+            Ok(found) if format.is_printed_by_a_tool() => Ok(remarked(
+                found,
+                &unread_in(run.results, Some(format), &source),
+            )),
             Err(FindMetricError::Output(error))
                 if run.file.is_none() && !matches!(error, ReadError::NotFinite { .. }) =>
             {
@@ -193,10 +197,12 @@ fn recognized(asked: Asked<'_>, run: RunOutput<'_>, source: MetricSource) -> Fou
             }
             let (metric, charts) = found?;
             let mut others = unread_in(run.results, Some(&format), &source);
-            if of_stderr().is_some() {
+            // What a program logs beside the results of a tool is no result.
+            let is_value = |other: &Format| format == Format::Lines || *other != Format::Lines;
+            if of_stderr().is_some_and(|other| is_value(&other)) {
                 others.extend(stderr());
             }
-            undoubted(asked, format, metric, charts, others)
+            undoubted(asked, metric, charts, others)
         }
         // The user has said where the values are.
         Err(error) if is_file => Err(error.into()),
@@ -204,14 +210,16 @@ fn recognized(asked: Asked<'_>, run: RunOutput<'_>, source: MetricSource) -> Fou
             let unread = unread_in(run.results, None, &source);
             if let Some(format) = of_stderr().filter(|_| unread.is_empty()) {
                 let source = MetricSource::StandardError;
-                let (metric, charts) = read(asked, &format, run.stderr.into(), source.clone())?;
-                // Programs log counts and sizes there, in the same form.
-                let is_log = format == Format::Lines && metric.unit.is_none();
-                let others = match is_log && asked.charts != ChartChoice::Every {
-                    true => return doubtful(asked, run, stderr()),
-                    false => unread_in(run.stderr.into(), Some(&format), &source),
-                };
-                return undoubted(asked, format, metric, charts, others);
+                let found = read(asked, &format, run.stderr.into(), source.clone());
+                // Programs log times, counts and sizes there, as `connected in: 10 ms`. A line is
+                // a result only if its name was asked for.
+                let is_named = matches!(asked.charts, ChartChoice::Named(_));
+                if format == Format::Lines && !(is_named && found.is_ok()) {
+                    return doubtful(asked, run, stderr());
+                }
+                let (metric, charts) = found?;
+                let others = unread_in(run.stderr.into(), Some(&format), &source);
+                return undoubted(asked, metric, charts, others);
             }
             let mut unread = unread;
             if !is_file {
@@ -225,13 +233,12 @@ fn recognized(asked: Asked<'_>, run: RunOutput<'_>, source: MetricSource) -> Fou
 /// A metric that was read, unless these other values make it doubtful.
 fn undoubted(
     asked: Asked<'_>,
-    format: Format,
-    mut metric: Metric,
+    metric: Metric,
     charts: BTreeMap<String, Series>,
     others: Vec<Unread>,
 ) -> Found {
     let is_said = matches!(asked.charts, ChartChoice::Named(_));
-    if format != Format::Lines || is_said || others.is_empty() {
+    if is_said || others.is_empty() {
         return Ok((metric, charts));
     }
     match charts.keys().next() {
@@ -240,14 +247,20 @@ fn undoubted(
             unread: others,
         }
         .into()),
-        _ => {
-            metric.remarks.push(format!(
-                "not all of the output was read: {}",
-                shown(&others)
-            ));
-            Ok((metric, charts))
-        }
+        _ => Ok(remarked((metric, charts), &others)),
     }
+}
+
+/// A metric beside other values, which are said.
+fn remarked(
+    (mut metric, charts): (Metric, BTreeMap<String, Series>),
+    others: &[Unread],
+) -> (Metric, BTreeMap<String, Series>) {
+    if !others.is_empty() {
+        let remark = format!("not all of the output was read: {}", shown(others));
+        metric.remarks.push(remark);
+    }
+    (metric, charts)
 }
 
 /// The run's measures, unless something looks like a value.
@@ -294,7 +307,9 @@ fn read(asked: Asked<'_>, format: &Format, output: Output<'_>, source: MetricSou
     let reading = format.read_with_failures(output)?;
     let failure = match asked.charts {
         ChartChoice::Named(chart) => reading.failed.get_key_value(chart),
-        ChartChoice::Only => reading.failed.first_key_value(),
+        // Of several that have values, one has to be named first.
+        ChartChoice::Only if reading.charts.len() < 2 => reading.failed.first_key_value(),
+        ChartChoice::Only => None,
         ChartChoice::Every => None,
     };
     if let Some((chart, reason)) = failure {
@@ -306,6 +321,7 @@ fn read(asked: Asked<'_>, format: &Format, output: Output<'_>, source: MetricSou
     let mut remarks: Vec<String> = { reading.failed.iter() }
         .map(|(chart, reason)| format!("the measurement of `{chart}` failed: {reason}"))
         .collect();
+    remarks.extend(reading.remarks.iter().cloned());
     if matches!(format, Format::Regex(_)) {
         let several = reading.charts.iter().filter(|(_, it)| it.values.len() > 1);
         remarks.extend(several.map(|(chart, series)| {

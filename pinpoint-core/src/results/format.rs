@@ -8,11 +8,12 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    FormatError, JsonPointer, LinePattern, ReadError, Reading, catch2, catch2_console, chromium,
-    chromium_by_name, criterion, criterion_console, divan, go_benchmark, google_benchmark,
-    google_benchmark_console, hyperfine, hyperfine_console, is_criterion_result, jmh, json,
-    libtest, lines, not_a_number, pattern, pytest_benchmark, pytest_benchmark_console, recognise,
-    talos, text,
+    FormatError, JsonPointer, LinePattern, ReadError, Reading, asv, benchmark_dotnet,
+    benchmark_ips, benchmark_js, catch2, catch2_console, chromium, chromium_by_name, criterion,
+    criterion_console, divan, go_benchmark, google_benchmark, google_benchmark_console,
+    google_benchmark_csv, hyperfine, hyperfine_console, is_criterion_result, jmh, json, libtest,
+    lines, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
+    pytest_durations, recognise, talos, text, tinybench, vitest, ycsb,
 };
 use crate::Series;
 
@@ -131,12 +132,32 @@ pub enum Format {
     Libtest,
     /// `divan`: the tree that divan prints.
     Divan,
+    /// `vitest`: what `vitest bench` prints.
+    Vitest,
+    /// `pytest-durations`: the slowest tests that pytest lists, `--durations=0`.
+    PytestDurations,
+    /// `asv`: what airspeed velocity prints, `asv run` or `asv show`.
+    Asv,
+    /// `tinybench`: the table of tinybench, `console.table(bench.table())`.
+    Tinybench,
+    /// `benchmark-ips`: what Ruby's benchmark-ips prints.
+    BenchmarkIps,
+    /// `benchmark-js`: what Benchmark.js prints.
+    BenchmarkJs,
+    /// `benchmark-dotnet`: the summary of BenchmarkDotNet.
+    BenchmarkDotNet,
+    /// `perf-stat`: what `perf stat` prints.
+    PerfStat,
+    /// `gbench-csv`: Google Benchmark's `--benchmark_format=csv`.
+    GoogleBenchmarkCsv,
+    /// `ycsb`: what the Yahoo! Cloud Serving Benchmark prints.
+    Ycsb,
     /// `talos`: the `PERFHERDER_DATA` or `TALOSDATA` lines of a log of Mozilla's.
     Talos,
 }
 
 /// The formats that need only a name.
-pub(super) const NAMES: [(Format, &str); 20] = [
+pub(super) const NAMES: [(Format, &str); 30] = [
     (Format::Auto, "auto"),
     (Format::Time, "time"),
     (Format::Lines, "lines"),
@@ -156,6 +177,16 @@ pub(super) const NAMES: [(Format, &str); 20] = [
     (Format::Catch2Console, "catch2-console"),
     (Format::Libtest, "libtest"),
     (Format::Divan, "divan"),
+    (Format::Vitest, "vitest"),
+    (Format::PytestDurations, "pytest-durations"),
+    (Format::Asv, "asv"),
+    (Format::Tinybench, "tinybench"),
+    (Format::BenchmarkIps, "benchmark-ips"),
+    (Format::BenchmarkJs, "benchmark-js"),
+    (Format::BenchmarkDotNet, "benchmark-dotnet"),
+    (Format::PerfStat, "perf-stat"),
+    (Format::GoogleBenchmarkCsv, "gbench-csv"),
+    (Format::Ycsb, "ycsb"),
     (Format::Talos, "talos"),
 ];
 
@@ -224,6 +255,24 @@ impl Format {
             }
             (Self::Libtest, Output::File(content)) => libtest::read(&text::lines(content)),
             (Self::Divan, Output::File(content)) => divan::read(&text::lines(content)),
+            (Self::Vitest, Output::File(content)) => vitest::read(&text::lines(content)),
+            (Self::PytestDurations, Output::File(content)) => {
+                pytest_durations::read(&text::lines(content))
+            }
+            (Self::Asv, Output::File(content)) => asv::read(&text::lines(content)),
+            (Self::Tinybench, Output::File(content)) => tinybench::read(&text::lines(content)),
+            (Self::BenchmarkIps, Output::File(content)) => {
+                benchmark_ips::read(&text::lines(content))
+            }
+            (Self::BenchmarkJs, Output::File(content)) => benchmark_js::read(&text::lines(content)),
+            (Self::BenchmarkDotNet, Output::File(content)) => {
+                benchmark_dotnet::read(&text::lines(content))
+            }
+            (Self::PerfStat, Output::File(content)) => perf_stat::read(&text::lines(content)),
+            (Self::GoogleBenchmarkCsv, Output::File(content)) => {
+                google_benchmark_csv::read(&text::lines(content))
+            }
+            (Self::Ycsb, Output::File(content)) => ycsb::read(&text::lines(content)),
             (Self::Catch2, Output::File(content)) => catch2::read(&text::document(content)?),
             (Self::Json(pointer), Output::File(content)) => {
                 json::read(pointer, &document(content)?)
@@ -241,6 +290,29 @@ impl Format {
                 chromium_by_name::read(&document(content)?)
             }
         }
+    }
+
+    /// Is it what a tool prints, line by line? Everything that looks like a value in such an
+    /// output is the tool's own, or not read.
+    pub(super) fn is_printed_by_a_tool(&self) -> bool {
+        !matches!(
+            self,
+            Self::Auto
+                | Self::Time
+                | Self::Lines
+                | Self::Json(_)
+                | Self::Regex(_)
+                | Self::Hyperfine
+                | Self::Criterion
+                | Self::GoogleBenchmark
+                | Self::PytestBenchmark
+                | Self::Jmh
+                | Self::Catch2
+                | Self::Chromium
+                | Self::ChromiumByName
+                // One line in a log that is about everything else.
+                | Self::Talos
+        )
     }
 
     /// The format of an output, recognised by its beginning: an output that is truncated

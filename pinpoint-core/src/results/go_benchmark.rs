@@ -69,6 +69,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             continue;
         };
         interrupted = None;
+        charts.knows(index);
         let at = |part| Place::Text {
             line: index + 1,
             column: column_of(line, part),

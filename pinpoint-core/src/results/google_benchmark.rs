@@ -37,7 +37,7 @@ const BOOKKEEPING: [&str; 9] = [
 ];
 
 /// Counters that the library computes itself from the processed data.
-const RATES: [&str; 2] = ["bytes_per_second", "items_per_second"];
+pub(super) const RATES: [&str; 2] = ["bytes_per_second", "items_per_second"];
 
 struct Benchmark<'a> {
     name: Cow<'a, str>,

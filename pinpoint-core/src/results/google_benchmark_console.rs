@@ -34,15 +34,6 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let names: BTreeSet<&str> = rows()
         .filter_map(|(_, line)| Some(row(line)?.name))
         .collect();
-    let is_statistic = |name: &str| {
-        let of = STATISTICS
-            .iter()
-            .find_map(|statistic| name.strip_suffix(statistic));
-        of.is_some_and(|of| {
-            let has = |statistic: &str| names.contains(format!("{of}{statistic}").as_str());
-            names.contains(of) || STATISTICS.iter().all(|statistic| has(statistic))
-        })
-    };
     let mut charts = Charts::default();
     for (index, line) in rows() {
         if let Some((name, message)) = failure(line) {
@@ -53,7 +44,8 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         let Some(row) = row(line) else {
             continue;
         };
-        if is_statistic(row.name) {
+        charts.knows(index);
+        if is_statistic(row.name, |name| names.contains(name)) {
             continue;
         }
         for (chart, (number, unit)) in [
@@ -74,6 +66,12 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         }
     }
     charts.finish("a row of a single repetition in the table of Google Benchmark (the statistics of repetitions are no measurements: leave out --benchmark_report_aggregates_only)")
+}
+
+/// Is it the name of a statistic of repetitions, where there are these names?
+pub(super) fn is_statistic(name: &str, has: impl Fn(&str) -> bool) -> bool {
+    let of = { STATISTICS.iter().chain([&"_cv"]) }.find_map(|it| name.strip_suffix(it));
+    of.is_some_and(|of| has(of) || STATISTICS.iter().all(|it| has(&format!("{of}{it}"))))
 }
 
 pub(super) fn recognise(text: &str) -> bool {

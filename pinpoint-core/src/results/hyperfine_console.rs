@@ -33,7 +33,11 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         if line.trim_start().starts_with(IGNORED) {
             charts.fail(command, "hyperfine ignored that its command failed");
         }
-        match mean(line) {
+        let mean = mean(line);
+        if mean.is_some() {
+            charts.knows(index);
+        }
+        match mean {
             Some((Number::Finite(value), unit)) => {
                 let value = convert(value, unit, "s").unwrap_or(value);
                 charts.add_once(command, vec![value], Some("s"), Direction::Down, || {

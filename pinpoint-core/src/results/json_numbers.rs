@@ -1,8 +1,9 @@
 //! The numbers in a JSON document, with their places.
 
 use super::JsonPointer;
+use super::unread::quoted_number;
 
-/// A number, or the first of an array of numbers.
+/// A number, or the first of an array of numbers; or a text that is one.
 pub(super) struct JsonNumber<'a> {
     /// The line, counted from 1.
     pub(super) line: usize,
@@ -10,6 +11,8 @@ pub(super) struct JsonNumber<'a> {
     pub(super) text: &'a str,
     /// The number, or the array.
     pub(super) pointer: JsonPointer,
+    /// Where in `text` the content of a text begins.
+    pub(super) quoted: Option<usize>,
 }
 
 /// A value that is open.
@@ -52,6 +55,11 @@ pub(super) fn json_numbers(document: &str, most: usize) -> Vec<JsonNumber<'_>> {
                     // Of a document that is cut off it may have no end.
                     let text = serde_json::from_str(&document[start..at]).unwrap_or_default();
                     *name = Some(Name { start, text });
+                } else if document[start + 1..at]
+                    .strip_suffix('"')
+                    .is_some_and(|text| quoted_number(text).is_some())
+                {
+                    numbers.extend(json_number(&open, document, line, start, at));
                 }
             }
             b'-' | b'0'..=b'9' => {
@@ -59,30 +67,39 @@ pub(super) fn json_numbers(document: &str, most: usize) -> Vec<JsonNumber<'_>> {
                 let is_part =
                     |byte: &&u8| matches!(**byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
                 at += rest.iter().take_while(is_part).count();
-                // An array is named as a whole.
-                let in_array = matches!(open.last(), Some(Open::Array { .. }));
-                if let (true, Some(Open::Array { index: 1.. })) = (in_array, open.last()) {
-                    continue;
-                }
-                let path = if in_array {
-                    &open[..open.len() - 1]
-                } else {
-                    &open
-                };
-                let named = match path.last() {
-                    Some(Open::Object { name: Some(name) }) => name.start,
-                    _ => start,
-                };
-                numbers.push(JsonNumber {
-                    line,
-                    text: &document[named..at],
-                    pointer: JsonPointer::of(path.iter().map(token).collect()),
-                });
+                numbers.extend(json_number(&open, document, line, start, at));
             }
             _ => {}
         }
     }
     numbers
+}
+
+/// The number or the text from `start` to `end`, if it is not in an array after another.
+fn json_number<'a>(
+    open: &[Open],
+    document: &'a str,
+    line: usize,
+    start: usize,
+    end: usize,
+) -> Option<JsonNumber<'a>> {
+    // An array is named as a whole.
+    let path = match open.split_last() {
+        Some((Open::Array { index: 1.. }, _)) => return None,
+        Some((Open::Array { .. }, path)) => path,
+        _ => open,
+    };
+    let named = match path.last() {
+        Some(Open::Object { name: Some(name) }) => name.start,
+        _ => start,
+    };
+    let is_text = document.as_bytes().get(start) == Some(&b'"');
+    Some(JsonNumber {
+        line,
+        text: &document[named..end],
+        pointer: JsonPointer::of(path.iter().map(token).collect()),
+        quoted: is_text.then_some(start + 1 - named),
+    })
 }
 
 fn token(open: &Open) -> String {

@@ -23,6 +23,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         let line = shown(line);
         match result(line) {
             Some((name, Ended::Measured(value))) => {
+                charts.knows(index);
                 charts.add(name, vec![value], Some(UNIT), Direction::Down, || {
                     Place::Text {
                         line: index + 1,
@@ -31,6 +32,9 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
                 });
             }
             Some((name, Ended::Failed)) => charts.fail(name, "the test harness says `FAILED`"),
+            None if line.starts_with("test ") && line.contains(" ... bench:") => {
+                charts.doubts(index);
+            }
             None => {}
         }
     }
@@ -55,10 +59,10 @@ fn result(line: &str) -> Option<(&str, Ended)> {
         return Some((name, Ended::Failed));
     }
     let mut words = rest.strip_prefix("bench:")?.split_whitespace();
-    let value = words.next()?.replace(',', "");
+    let value = number::with_thousands(words.next()?)?;
     // The deviation ends with a parenthesis, so that a line that is cut off is noticed.
     let is_whole = words.next()? == UNIT && words.next()? == "(+/-" && words.next()?.ends_with(')');
-    match number::number(&value)? {
+    match value {
         Number::Finite(value) if is_whole => Some((name, Ended::Measured(value))),
         _ => None,
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::charts::Charts;
 use super::log_prefix::without_prefix;
-use super::number::{self, Number, Printed};
+use super::number::{self, Comma, Number, Printed};
 use super::reading::is_setting;
 use super::text::{column_of, shown};
 use super::{Place, ReadError, Reading};
@@ -16,6 +16,8 @@ use crate::unit::is_measure;
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
     let mut ambiguous = Vec::new();
+    let mut decimal_commas = Vec::new();
+    let mut has_thousands = false;
     for (index, line) in text.lines().enumerate() {
         let line = shown(line);
         let Some(Measurement {
@@ -33,6 +35,11 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         };
         match number {
             Value::Clear(Number::Finite(number)) => {
+                match number::comma(value) {
+                    Some(Comma::Decimal) => decimal_commas.push((name, value, place.clone())),
+                    Some(Comma::Thousands) => has_thousands = true,
+                    None => {}
+                }
                 let unit = unit.map(|unit| of_rate(name, unit));
                 charts.add(
                     name,
@@ -56,6 +63,16 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         if unit.is_some() || charts.has(name) {
             let reason = format!("{place} gives it as `{value}`, which can be read in two ways");
             charts.fail(name, reason);
+        }
+    }
+    if has_thousands {
+        for (name, value, place) in decimal_commas {
+            charts.fail(
+                name,
+                format!(
+                    "{place} gives it as `{value}` with a decimal comma, and other values have commas between thousands"
+                ),
+            );
         }
     }
     charts.finish("lines like `name: 12.5 ms`")
@@ -101,6 +118,14 @@ pub(super) fn measurement(line: &str) -> Option<Measurement<'_>> {
     }
     let mut words = rest.split_whitespace().peekable();
     let word = words.next()?;
+    if let Some(seconds) = number::duration(word) {
+        return words.next().is_none().then_some(Measurement {
+            name,
+            value: word,
+            number: Value::Clear(Number::Finite(seconds)),
+            unit: Some("s"),
+        });
+    }
     // The deviation may stand before the unit: `5 ± 1 ms`.
     let (value, unit) = match number::split_unit(word) {
         Some((value, unit)) if is_measure(unit) && number::number(word).is_none() => {

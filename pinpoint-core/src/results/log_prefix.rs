@@ -28,6 +28,7 @@ const NEXT: &str = r"^(?:
   | <<LEVEL>>:?
   | [-|]
   | \d+\s+<<LEVEL>>:?         # a process
+  | (?:\S+\s+)?[^\s\[:]+\[\d+\]:  # a program of a host, with its process
   | \S+\.[a-z]+:\d+:?         # a line of source
   | \S+:\d+\s+[-|]            # a line of a module
   | \S+\s+[-|]\s+<<LEVEL>>    # a logger before its level
@@ -35,9 +36,17 @@ const NEXT: &str = r"^(?:
 
 const STAMP: &str = r"(?:
     \d{4}[-/.]\d\d[-/.]\d\d(?:(?:T|\s+)\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?\s*(?:Z|UTC|[+-]\d\d:?\d\d)?
-  | \d{1,2}:\d\d:\d\d(?:[.,]\d+)?
+  | \d{1,2}[-/.]\d{1,2}[-/.]\d{4}(?:,?\s+\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s*[AP]M)?)?
+  | \d{1,2}[-/\s]<<MONTH>>[-/\s]\d{4}[:\s]+<<CLOCK>>
+  | (?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?\s+)?
+    <<MONTH>>\s+\d{1,2}(?:,?\s+\d{4})?,?\s+<<CLOCK>>(?:\s+[A-Z]{3,4})?(?:\s+\d{4}\b)?
+  | <<CLOCK>>
   | \d{9,}(?:\.\d+)?
 )";
+
+const MONTH: &str = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?";
+
+const CLOCK: &str = r"\d{1,2}:\d\d:\d\d(?:[.,]\d+)?(?:\s*[AP]M)?";
 
 /// A time stamp, a level or a process in brackets, perhaps with more.
 const BRACKET: &str = r"\[(?:
@@ -54,7 +63,10 @@ static PATTERNS: LazyLock<Option<[Regex; 2]>> = LazyLock::new(|| {
         let text = text
             .replace("<<BRACKET>>", BRACKET)
             .replace("<<STAMP>>", STAMP);
-        Regex::new(&format!("(?x){}", text.replace("<<LEVEL>>", LEVEL))).ok()
+        let text = (text.replace("<<LEVEL>>", LEVEL))
+            .replace("<<MONTH>>", MONTH)
+            .replace("<<CLOCK>>", CLOCK);
+        Regex::new(&format!("(?x){text}")).ok()
     };
     Some([pattern(START)?, pattern(NEXT)?])
 });
@@ -102,6 +114,21 @@ mod tests {
             "1764150000.123 time: 5 ms",
             "2026-11-26 time: 5 ms",
             "   12:00:01 time: 5 ms",
+            "[12:00:01] time: 5 ms",
+            "27/11/2026 12:00:01 time: 5 ms",
+            "27.11.2026 12:00:01,123 INFO time: 5 ms",
+            "11/27/2026 12:00:01 PM time: 5 ms",
+            "1/7/2026, 2:00:01 PM time: 5 ms",
+            "12:00:01 AM time: 5 ms",
+            "Nov 27 12:00:01 time: 5 ms",
+            "Nov 27, 2026 12:00:01 PM time: 5 ms",
+            "Fri Nov 27 12:00:01 2026 time: 5 ms",
+            "Fri Nov 27 12:00:01 UTC 2026 time: 5 ms",
+            "27 Nov 2026 12:00:01 time: 5 ms",
+            "[27/Nov/2026:12:00:01 +0000] time: 5 ms",
+            "Nov 27 12:00:01 host app[1]: time: 5 ms",
+            "2026-11-27T12:00:01.123456+01:00 host app[17]: time: 5 ms",
+            "2026-11-27T12:00:01Z app[17]: time: 5 ms",
         ] {
             assert_eq!(without_prefix(line), "time: 5 ms", "{line}");
         }

@@ -8,6 +8,10 @@
 //! Everything here is pure. Each format has a file of its own with one
 //! function, `read`; [`Format`] is the list of them.
 
+mod asv;
+mod benchmark_dotnet;
+mod benchmark_ips;
+mod benchmark_js;
 mod catch2;
 mod catch2_console;
 mod charts;
@@ -24,6 +28,7 @@ mod format;
 mod go_benchmark;
 mod google_benchmark;
 mod google_benchmark_console;
+mod google_benchmark_csv;
 mod hyperfine;
 mod hyperfine_console;
 mod jmh;
@@ -35,15 +40,21 @@ mod log_prefix;
 mod not_a_number;
 mod number;
 mod pattern;
+mod perf_stat;
 mod pytest_benchmark;
 mod pytest_benchmark_console;
+mod pytest_durations;
 mod reading;
 mod recognise;
 mod talos;
 #[cfg(test)]
 mod tests;
 mod text;
+mod tinybench;
+mod tool_lines;
 mod unread;
+mod vitest;
+mod ycsb;
 
 pub use compare::{
     Change, CompareOptions, CompareResultsError, ComparedChart, DifferentUnits, ResultsComparison,

@@ -26,6 +26,18 @@ pub(super) fn number(text: &str) -> Option<Number> {
     }
 }
 
+/// Reads a number of a tool that separates thousands with commas, and nothing else: `1,234.5`. In
+/// `1,23` a digit is missing, or it is the decimal comma of another language.
+pub(super) fn with_thousands(text: &str) -> Option<Number> {
+    if !text.contains(',') {
+        return number(text);
+    }
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let whole = unsigned.split('.').next().unwrap_or_default();
+    let is_sound = is_grouped(whole, ',') && !unsigned[whole.len()..].contains(',');
+    is_sound.then(|| number(&text.replace(',', ""))).flatten()
+}
+
 /// A number as it is printed for people.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Printed {
@@ -90,6 +102,78 @@ pub(super) fn printed(text: &str) -> Option<Printed> {
             Number::NotFinite => Some(Printed::Sure(Number::NotFinite)),
         },
     }
+}
+
+/// Does a number that can be read have a decimal comma, or commas between thousands?
+pub(super) fn comma(text: &str) -> Option<Comma> {
+    let comma = text.find(',')?;
+    Some(match printed(text)? {
+        Printed::DecimalOrList(_) => Comma::Decimal,
+        Printed::Sure(_) if text.find('.').is_some_and(|point| point < comma) => Comma::Decimal,
+        Printed::Sure(_) => Comma::Thousands,
+        Printed::Ambiguous => return None,
+    })
+}
+
+/// The meaning of the commas of a number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Comma {
+    Decimal,
+    Thousands,
+}
+
+/// The seconds of a duration in several units, the larger first: `1m30.5s`, `1h2m`.
+pub(super) fn duration(text: &str) -> Option<f64> {
+    const UNITS: [(&str, f64); 7] = [
+        ("d", 86400.0),
+        ("h", 3600.0),
+        ("m", 60.0),
+        ("s", 1.0),
+        ("ms", 1e-3),
+        ("us", 1e-6),
+        ("ns", 1e-9),
+    ];
+    let mut rest = text;
+    let mut seconds = 0.0;
+    let mut parts = 0;
+    let mut units = UNITS.iter();
+    while !rest.is_empty() {
+        let digits = rest.find(|it: char| !(it.is_ascii_digit() || it == '.'))?;
+        let (number, after) = rest.split_at(digits);
+        let letters = after
+            .find(|it: char| it.is_ascii_digit())
+            .unwrap_or(after.len());
+        let (unit, after) = after.split_at(letters);
+        let unit = match unit {
+            "min" => "m",
+            "µs" | "μs" => "us",
+            unit => unit,
+        };
+        // Each unit is smaller than the one before, and only the last has decimals.
+        let (_, scale) = units.find(|(name, _)| *name == unit)?;
+        if number.contains('.') && !after.is_empty() {
+            return None;
+        }
+        seconds += number.parse::<f64>().ok()? * scale;
+        parts += 1;
+        rest = after;
+    }
+    (parts > 1).then_some(seconds)
+}
+
+/// Is it hours, minutes and seconds, or the last two, as `00:01:23.45`?
+pub(super) fn is_clock(text: &str) -> bool {
+    let parts: Vec<&str> = text.split(':').collect();
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    let Some((seconds, before)) = parts.split_last() else {
+        return false;
+    };
+    let (seconds, decimals) = seconds.split_once(['.', ',']).unwrap_or((seconds, "0"));
+    (1..=2).contains(&before.len())
+        && before.iter().all(|part| is_digits(part) && part.len() <= 3)
+        && seconds.len() == 2
+        && is_digits(seconds)
+        && is_digits(decimals)
 }
 
 /// One to three digits, not beginning with 0, and then groups of three.
@@ -165,6 +249,58 @@ mod tests {
         ] {
             assert_eq!(printed(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn durations_of_several_units_are_read() {
+        for (text, seconds) in [
+            ("1m30.5s", Some(90.5)),
+            ("1h0m0s", Some(3600.0)),
+            ("0m0.25s", Some(0.25)),
+            ("2min5s", Some(125.0)),
+            ("1d2h", Some(93600.0)),
+            ("12.5s", None),
+            ("5m", None),
+            ("1.5m30s", None),
+            ("30s1m", None),
+            ("1m1m", None),
+            ("1m30", None),
+            ("m30s", None),
+            ("1x2s", None),
+            ("", None),
+        ] {
+            assert_eq!(duration(text), seconds, "{text}");
+        }
+        for (text, expected) in [
+            ("00:01:23.45", true),
+            ("1:23.45", true),
+            ("12:30:45", true),
+            ("12:5", false),
+            ("a:23", false),
+            ("1:2:3:04", false),
+            ("8080", false),
+            ("::", false),
+        ] {
+            assert_eq!(is_clock(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn commas_between_thousands_are_where_they_belong() {
+        for (text, value) in [
+            ("1,234,567.5", Some(1_234_567.5)),
+            ("-1,234", Some(-1234.0)),
+            ("12.5", Some(12.5)),
+            ("1,23", None),
+            ("1,234,56", None),
+            ("0,123", None),
+            ("1.5,000", None),
+            ("1,2345", None),
+        ] {
+            let expected = value.map(Number::Finite);
+            assert_eq!(with_thousands(text), expected, "{text}");
+        }
+        assert_eq!(with_thousands("NaN"), Some(Number::NotFinite));
     }
 
     #[test]

@@ -14,7 +14,7 @@
 use super::charts::Charts;
 use super::number::{self, Number};
 use super::text::{column_of, shown};
-use super::{Place, ReadError, Reading};
+use super::{Place, ReadError, Reading, pytest_durations};
 use crate::Direction;
 use crate::unit::convert;
 
@@ -36,9 +36,19 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         if line.trim().is_empty() {
             head = None;
         }
-        let Some((name, value)) = head.as_ref().and_then(|head| head.row(line)) else {
+        if pytest_durations::duration(line).is_some() {
+            charts.knows(index);
+        }
+        let Some(titles) = &head else {
             continue;
         };
+        let Some((name, value)) = titles.row(line) else {
+            if !line.trim().is_empty() && line.bytes().any(|byte| byte != b'-') {
+                charts.doubts(index);
+            }
+            continue;
+        };
+        charts.knows(index);
         match value {
             Number::Finite(value) => {
                 charts.add_once(name, vec![value], Some("s"), Direction::Down, || {
@@ -95,16 +105,16 @@ impl<'a> Head<'a> {
         let first = *cells.first()?;
         let is_cell = |word: &&str| {
             let mut parts = word.split(';');
-            parts.all(|part| number::number(&part.replace(',', "")).is_some())
+            parts.all(|part| number::with_thousands(part).is_some())
         };
         let name = line[..first.as_ptr() as usize - line.as_ptr() as usize].trim();
         if cells.len() < self.columns || name.is_empty() || !cells.iter().all(is_cell) {
             return None;
         }
-        let value = cells.get(self.value)?.replace(',', "");
+        let value = cells.get(self.value)?;
         Some((
             name,
-            match number::number(&value)? {
+            match number::with_thousands(value)? {
                 Number::Finite(value) => Number::Finite(convert(value, self.unit, "s")?),
                 Number::NotFinite => Number::NotFinite,
             },

@@ -15,6 +15,18 @@ pub struct Reading {
     /// words (`its command exited with 139`). None of them is in `charts`, whatever other values the
     /// output gives for it: half of its values would pass for all of them.
     pub failed: BTreeMap<String, String>,
+    /// What an answer has to say of the charts: a sentence each, without its period.
+    pub remarks: Vec<String>,
+    pub(super) lines: ReadLines,
+}
+
+/// The lines of a text that a reader looked at, by their indices from 0, in their order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct ReadLines {
+    /// Those that are the tool's own.
+    pub(super) known: Vec<usize>,
+    /// Those that stand in a result's place and do not look like one.
+    pub(super) garbled: Vec<usize>,
 }
 
 impl Reading {

@@ -11,9 +11,10 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{
-    Format, catch2, catch2_console, criterion_console, divan, go_benchmark,
-    google_benchmark_console, hyperfine_console, libtest, lines, not_a_number,
-    pytest_benchmark_console, talos, text,
+    Format, asv, benchmark_dotnet, benchmark_ips, benchmark_js, catch2, catch2_console,
+    criterion_console, divan, go_benchmark, google_benchmark_console, google_benchmark_csv,
+    hyperfine_console, libtest, lines, not_a_number, perf_stat, pytest_benchmark_console,
+    pytest_durations, talos, text, tinybench, vitest, ycsb,
 };
 
 pub(super) fn recognise(output: &[u8]) -> Option<Format> {
@@ -40,7 +41,7 @@ type Recognise = fn(&str) -> bool;
 
 /// Formats that are recognised by a line, in the order in which they are tried: the tables of tools
 /// have lines that others would take for theirs.
-const BY_LINES: [(Format, Recognise); 9] = [
+const BY_LINES: [(Format, Recognise); 19] = [
     (Format::GoBenchmark, go_benchmark::recognise),
     (Format::HyperfineConsole, hyperfine_console::recognise),
     (Format::CriterionConsole, criterion_console::recognise),
@@ -49,7 +50,17 @@ const BY_LINES: [(Format, Recognise); 9] = [
         Format::PytestBenchmarkConsole,
         pytest_benchmark_console::recognise,
     ),
+    (Format::PytestDurations, pytest_durations::recognise),
     (Format::Divan, divan::recognise),
+    (Format::Vitest, vitest::recognise),
+    (Format::Tinybench, tinybench::recognise),
+    (Format::BenchmarkDotNet, benchmark_dotnet::recognise),
+    (Format::BenchmarkIps, benchmark_ips::recognise),
+    (Format::BenchmarkJs, benchmark_js::recognise),
+    (Format::Asv, asv::recognise),
+    (Format::PerfStat, perf_stat::recognise),
+    (Format::Ycsb, ycsb::recognise),
+    (Format::GoogleBenchmarkCsv, google_benchmark_csv::recognise),
     (Format::Libtest, libtest::recognise),
     (
         Format::GoogleBenchmarkConsole,

@@ -52,6 +52,13 @@ pub(super) fn lines(output: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// The lines that have an end, with their indices: one without may be cut off within a number or
+/// a name.
+pub(super) fn whole_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.split_inclusive('\n').enumerate();
+    lines.filter_map(|(index, line)| Some((index, shown(line.strip_suffix('\n')?))))
+}
+
 /// What a terminal shows in the end of a line over which others were written.
 pub(super) fn shown(line: &str) -> &str {
     let line = line.trim_end_matches('\r');

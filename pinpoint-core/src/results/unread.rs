@@ -11,7 +11,9 @@ use super::json_numbers::json_numbers;
 use super::lines::{Value, measurement};
 use super::log_prefix::without_prefix;
 use super::number::{self, Number, Printed};
+use super::reading::{ReadLines, is_setting};
 use super::text::shown;
+use super::tool_lines::{begins_a_result, is_of_a_tool};
 use super::{Format, not_a_number, text};
 use crate::unit::is_measure;
 
@@ -47,6 +49,10 @@ pub enum ReadHint {
     Ambiguous,
     /// More than one number of the line may be meant.
     Several,
+    /// It is a duration of several parts.
+    Duration,
+    /// It begins as a tool's result does, and does not end as one.
+    Garbled,
     /// A JSON document ends too early.
     CutOff,
     /// A JSON document stands among other output.
@@ -70,6 +76,12 @@ impl fmt::Display for ReadHint {
             Self::Several => formatter.write_str(
                 "more than one of its numbers may be meant; the format `regex:PATTERN` reads the one that a pattern calls (?<value>…)",
             ),
+            Self::Duration => formatter.write_str(
+                "a duration of several parts is read only as `name: 1m30.5s`; have the benchmark print it so, or as one number with its unit",
+            ),
+            Self::Garbled => formatter.write_str(
+                "it begins as a result and does not end as one; check that the output is whole, and that nothing else is printed into that line",
+            ),
             Self::CutOff => formatter.write_str(
                 "the JSON document ends too early; have the benchmark write it to a file, and name that file",
             ),
@@ -84,9 +96,10 @@ impl fmt::Display for ReadHint {
 /// not read by `format`: the first five. `None` is for an output in which no format was
 /// recognised.
 ///
-/// Only [`Format::Lines`] leaves anything unread: other formats are recognised by what a tool
-/// writes, and take all that it means as results, or were chosen by somebody who knows
-/// the output. [`Format::Auto`] is the format that is recognised.
+/// Of [`Format::Lines`] and of what a tool prints these are the lines that are not read, without
+/// those that the tool writes about itself. Other formats leave nothing unread: they are whole
+/// documents, or were chosen by somebody who knows the output. [`Format::Auto`] is the format
+/// that is recognised.
 ///
 /// ```
 /// use pinpoint_core::results::unread_values;
@@ -105,24 +118,46 @@ pub fn unread_values(output: &[u8], format: Option<&Format>) -> Vec<UnreadValue>
         Some(Format::Auto) => Format::recognise(output).ok(),
         format => format.cloned(),
     };
-    let is_lines = match format {
-        None => false,
-        Some(Format::Lines) => true,
+    let (reads, lines) = match format {
+        None => (Reads::Nothing, ReadLines::default()),
+        Some(Format::Lines) => (Reads::Lines, ReadLines::default()),
+        Some(format) if format.is_printed_by_a_tool() => {
+            let reading = format.read_with_failures(output);
+            (Reads::Tool, reading.unwrap_or_default().lines)
+        }
         Some(_) => return Vec::new(),
     };
     let text = text::lines(output);
-    if !is_lines && let Some(unread) = in_document(&text) {
+    if reads == Reads::Nothing
+        && let Some(unread) = in_document(&text)
+    {
         return unread;
     }
     let unread = text.lines().enumerate().filter_map(|(index, line)| {
         let message = without_prefix(shown(line)).trim();
+        let hint = if lines.garbled.binary_search(&index).is_ok() {
+            ReadHint::Garbled
+        } else if lines.known.binary_search(&index).is_ok() {
+            return None;
+        } else {
+            in_line(line, message, reads)?
+        };
         Some(UnreadValue {
             line: index + 1,
             text: shortened(message),
-            hint: in_line(line, message, is_lines)?,
+            hint,
         })
     });
     unread.take(MOST).collect()
+}
+
+/// What is read of an output.
+#[derive(Clone, Copy, PartialEq)]
+enum Reads {
+    Nothing,
+    Lines,
+    /// What a tool prints.
+    Tool,
 }
 
 fn shortened(text: &str) -> String {
@@ -144,10 +179,15 @@ fn in_document(text: &str) -> Option<Vec<UnreadValue>> {
         Ok(_) => Some(
             json_numbers(&document, MOST)
                 .into_iter()
-                .map(|number| UnreadValue {
-                    line: skipped + number.line,
-                    text: shortened(number.text),
-                    hint: ReadHint::Format(Format::Json(number.pointer)),
+                .filter_map(|number| {
+                    Some(UnreadValue {
+                        line: skipped + number.line,
+                        text: shortened(number.text),
+                        hint: match number.quoted {
+                            None => ReadHint::Format(Format::Json(number.pointer)),
+                            Some(at) => in_quotes(number.text, at)?,
+                        },
+                    })
                 })
                 .collect(),
         ),
@@ -164,15 +204,24 @@ fn in_document(text: &str) -> Option<Vec<UnreadValue>> {
 }
 
 /// What would read the value of a line that looks like one and is not read.
-fn in_line(line: &str, message: &str, is_lines: bool) -> Option<ReadHint> {
-    if !message.contains(|letter: char| letter.is_ascii_digit()) {
+fn in_line(line: &str, message: &str, reads: Reads) -> Option<ReadHint> {
+    if !message.contains(|letter: char| letter.is_ascii_digit()) || is_of_a_tool(message) {
         return None;
     }
-    match measurement(shown(line)).map(|found| found.number) {
-        Some(Value::Clear(_)) if is_lines => return None,
-        Some(Value::Clear(_)) => return Some(ReadHint::Format(Format::Lines)),
-        Some(Value::Ambiguous) => return Some(ReadHint::Ambiguous),
-        None => {}
+    let found = measurement(shown(line));
+    let is_clear = (found.as_ref()).is_some_and(|found| matches!(found.number, Value::Clear(_)));
+    if !is_clear && begins_a_result(message) {
+        return Some(ReadHint::Garbled);
+    }
+    if let Some(found) = found {
+        // Beside what a tool prints, a count is no value.
+        let is_value = reads != Reads::Tool
+            || found.unit.is_some_and(is_measure) && !is_setting(found.name, found.unit);
+        return match found.number {
+            Value::Clear(_) if reads == Reads::Lines || !is_value => None,
+            Value::Clear(_) => Some(ReadHint::Format(Format::Lines)),
+            Value::Ambiguous => is_value.then_some(ReadHint::Ambiguous),
+        };
     }
     if message.starts_with('{') {
         let is_json = serde_json::from_str::<IgnoredAny>(message).is_ok();
@@ -181,7 +230,15 @@ fn in_line(line: &str, message: &str, is_lines: bool) -> Option<ReadHint> {
     if message.starts_with('"') {
         // A member of an indented document.
         let value = message.rsplit_once("\":")?.1.trim().trim_end_matches(',');
-        return number::number(value).map(|_| ReadHint::MixedDocument);
+        let quoted = (value.strip_prefix('"')).and_then(|value| value.strip_suffix('"'));
+        let is_value = match quoted {
+            Some(text) => quoted_number(text).is_some(),
+            None => number::number(value).is_some(),
+        };
+        return is_value.then_some(ReadHint::MixedDocument);
+    }
+    if let Some(hint) = in_row(message, reads) {
+        return Some(hint);
     }
     let words = words(message);
     let mut measured = 0;
@@ -192,6 +249,12 @@ fn in_line(line: &str, message: &str, is_lines: bool) -> Option<ReadHint> {
         if let Some(hint) = with_unit(message, word, next, before) {
             measured += 1;
             first = first.or(Some(hint));
+        } else if number::duration(word.text).is_some() || is_duration(message, word, before) {
+            measured += 1;
+            first = first.or(Some(ReadHint::Duration));
+        } else if reads != Reads::Tool && is_badly_grouped(word.text) {
+            measured += 1;
+            first = first.or(Some(ReadHint::Ambiguous));
         } else if is_figure(word.text) {
             measured += 1;
         }
@@ -199,7 +262,7 @@ fn in_line(line: &str, message: &str, is_lines: bool) -> Option<ReadHint> {
     if first.is_some() && measured > 1 {
         return Some(ReadHint::Several);
     }
-    if first.is_some() || is_lines {
+    if first.is_some() || reads != Reads::Nothing {
         return first;
     }
     let numbers: Vec<&Word> = (words.iter())
@@ -218,6 +281,114 @@ fn in_line(line: &str, message: &str, is_lines: bool) -> Option<ReadHint> {
     is_value
         .then(|| hint(message, first.start, first.text, false))
         .flatten()
+}
+
+/// The hint for a row with commas or semicolons between its cells, `sort,12.5`.
+fn in_row(message: &str, reads: Reads) -> Option<ReadHint> {
+    let separator = [';', ','].into_iter().find(|it| message.contains(*it))?;
+    let cells: Vec<&str> = message.split(separator).collect();
+    let name = *cells.first()?;
+    let number = |cell: &str| match number::printed(cell.trim()) {
+        Some(Printed::Sure(Number::Finite(_))) => true,
+        Some(_) => separator == ';',
+        None => false,
+    };
+    let is_decimal = |cell: &&str| number(cell) && cell.contains(['.', ',']);
+    let has_decimal = cells.iter().any(is_decimal);
+    // Prose has blanks after its commas.
+    let is_tight = cells.iter().all(|cell| cell.trim() == *cell);
+    let is_named = name.contains(char::is_alphabetic) && !name.contains(": ") && !number(name);
+    if !is_named || !(has_decimal || is_tight && reads == Reads::Nothing) {
+        return None;
+    }
+    match cells[..] {
+        [_, value] if number(value) => {
+            let value = value.trim();
+            let start = value.as_ptr() as usize - message.as_ptr() as usize;
+            hint(message, start, value, false)
+        }
+        [_, _] => None,
+        _ => {
+            let is_row = has_decimal && is_tight && !message.contains(char::is_whitespace);
+            is_row.then_some(ReadHint::Several)
+        }
+    }
+}
+
+/// The hint for a text in a JSON document that is a value, `"12.5 ms"`; `at` is its first
+/// character after the quote.
+fn in_quotes(text: &str, at: usize) -> Option<ReadHint> {
+    let inner = text.get(at..)?.strip_suffix('"')?;
+    let is_version = text.get(..at)?.to_lowercase().contains("version");
+    let (number, has_unit) = quoted_number(inner)?;
+    if number::duration(inner.trim()).is_some() {
+        return Some(ReadHint::Duration);
+    }
+    if is_version && !has_unit {
+        return None;
+    }
+    let start = number.as_ptr() as usize - text.as_ptr() as usize;
+    hint(text, start, number, has_unit)
+}
+
+/// The number that a text is, with a unit or with decimals, and whether it has a unit.
+pub(super) fn quoted_number(text: &str) -> Option<(&str, bool)> {
+    let mut words = text.split_whitespace();
+    let word = words.next()?;
+    let next = words.next();
+    if words.next().is_some() {
+        return None;
+    }
+    if number::duration(word).is_some() {
+        return next.is_none().then_some((word, true));
+    }
+    let (number, unit) = match (number::split_unit(word), next) {
+        (Some((number, unit)), None) if is_measure(unit) => (number, Some(unit)),
+        _ => (word, next),
+    };
+    number::printed(number)?;
+    match unit {
+        Some(unit) => is_measure(unit).then_some((number, true)),
+        None => number.contains(['.', ',']).then_some((number, false)),
+    }
+}
+
+/// Is a word a duration as a clock shows it, and not a time of day?
+fn is_duration(message: &str, word: &Word<'_>, before: Option<&str>) -> bool {
+    if !number::is_clock(word.text) {
+        return false;
+    }
+    let before = before.unwrap_or_default().to_lowercase();
+    let is_date = before.contains(['-', '/']) && before.contains(|it: char| it.is_ascii_digit());
+    if is_date || TIMES_OF_DAY.contains(&&*before) {
+        return false;
+    }
+    let start = message[..word.start].to_lowercase();
+    word.text.starts_with(['0']) && word.text.trim_start_matches('0').starts_with(':')
+        || word.text.contains(['.', ','])
+        || DURATIONS.iter().any(|name| start.contains(name))
+}
+
+/// Words before a time of day.
+const TIMES_OF_DAY: [&str; 9] = [
+    "at", "on", "started", "finished", "ended", "since", "until", "from", "date",
+];
+
+/// Words before a duration.
+const DURATIONS: [&str; 6] = ["elapsed", "took", "duration", "runtime", "total", "real"];
+
+/// Does a number begin with commas between thousands, and not go on so: `1,234,56`? It may be
+/// anything.
+fn is_badly_grouped(word: &str) -> bool {
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut groups = word.split(',');
+    let first = groups.next().unwrap_or_default();
+    let second = groups.next().unwrap_or_default();
+    let is_grouped = (1..=3).contains(&first.len()) && is_digits(first);
+    is_grouped
+        && second.len() >= 3
+        && second.bytes().take(3).all(|byte| byte.is_ascii_digit())
+        && number::printed(word).is_none()
 }
 
 /// A word without the punctuation around it.
@@ -294,7 +465,7 @@ fn hint(message: &str, start: usize, number: &str, has_unit: bool) -> Option<Rea
         Printed::Sure(_) | Printed::DecimalOrList(_) => {}
     }
     let unit = if has_unit {
-        r"\s*(?<unit>[^\s,;()\[\]]+)"
+        r#"\s*(?<unit>[^\s,;()\[\]"]+)"#
     } else {
         ""
     };
@@ -378,6 +549,14 @@ mod tests {
             ("[{\"a/b\": 2.5}]", 2.5),
             ("[2.5, 3]", 2.5),
             ("{\"a\": 2.5, \"b\": NaN}", 2.5),
+            ("sort,12.5", 12.5),
+            ("sort 1000,12", 12.0),
+            ("sort;12,5", 12.5),
+            ("sort, 12.5", 12.5),
+            ("{\"time\": \"12.5 ms\"}", 12.5),
+            ("{\"a\": {\n  \"time\" : \"12.5ms\"}}", 12.5),
+            ("{\"score\": \"12.5\"}", 12.5),
+            ("[\"12.5 ms\"]", 12.5),
         ] {
             let unread = unread_values(output.as_bytes(), None);
             let first = unread.first().unwrap_or_else(|| panic!("{output}"));
@@ -409,6 +588,25 @@ mod tests {
             ("sort 12 345 ops/s", ReadHint::Several),
             ("sort 950k ops/s", ReadHint::Several),
             ("took 1 min 30 s", ReadHint::Several),
+            ("took 1m30.5s", ReadHint::Duration),
+            ("real\t0m0.052s", ReadHint::Duration),
+            ("elapsed: 00:01:23.45", ReadHint::Duration),
+            ("sort: 12:01:23.45", ReadHint::Duration),
+            ("Total time 12:01:23", ReadHint::Duration),
+            (
+                "Elapsed (wall clock) time (h:mm:ss or m:ss): 0:00.05",
+                ReadHint::Duration,
+            ),
+            ("{\"time\": \"1m30.5s\"}", ReadHint::Duration),
+            (
+                "start\n{\n  \"a\": \"12.5 ms\",\n}",
+                ReadHint::MixedDocument,
+            ),
+            ("sort,12.5,13.5", ReadHint::Several),
+            ("count: 1,234,56", ReadHint::Ambiguous),
+            ("lat: 1,234,56N", ReadHint::Ambiguous),
+            ("lat: 1,234,56N ms", ReadHint::Several),
+            ("test sort ... bench:   1,2", ReadHint::Garbled),
             ("{\"a\": 1.5, \"b\": [2", ReadHint::CutOff),
             ("start\n{\"a\": 1.5}\nend", ReadHint::MixedDocument),
             ("start\n{\n  \"a\": 1.5,\n}", ReadHint::MixedDocument),
@@ -436,6 +634,17 @@ mod tests {
             "{\"a\": \"b\"}",
             "[info] starting",
             "\"quoted 5\"",
+            "{\"version\": \"1.5\", \"name\": \"5 apples\"}",
+            "started at 12:01:23.45",
+            "2026-11-27 00:01:23 is past",
+            "first, second and 3",
+            "Hello, 5",
+            "=== 3 passed in 0.52s ===",
+            "3 passed, 1 skipped in 0.52s",
+            "    Finished `release` profile [optimized] target(s) in 0.05s",
+            "    Finished bench [optimized] target(s) in 1m 02s",
+            "ok  \texample.org/sums\t1.234s",
+            "Intel(R) Xeon(R) CPU @ 2.20GHz",
         ] {
             assert_eq!(hints(output, None), [], "{output}");
         }
@@ -448,7 +657,9 @@ mod tests {
         let lines: Vec<usize> = listed.iter().map(|(line, _)| *line).collect();
         assert_eq!(lines, [3, 5], "{listed:?}");
         assert_eq!(hints(output, Some(&Format::Auto)), listed);
-        assert_eq!(hints(output, Some(&Format::GoBenchmark)), []);
+        let listed = hints(output, Some(&Format::GoBenchmark));
+        let lines: Vec<usize> = listed.iter().map(|(line, _)| *line).collect();
+        assert_eq!(lines, [2, 5]);
         assert_eq!(hints(output, Some(&Format::Time)), []);
     }
 

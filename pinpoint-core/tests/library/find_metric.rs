@@ -187,11 +187,11 @@ fn output_without_values_leaves_the_time_to_decide_and_that_is_said() {
 
 #[test]
 fn standard_error_is_read_where_standard_output_has_no_value() {
-    let stderr = Run {
-        stderr: "took: 3 ms\n",
+    let tool = Run {
+        stderr: "test a ... bench: 1,234 ns/iter (+/- 3)\n",
         ..of("done\n")
     };
-    stderr.is("took", "lines", MetricSource::StandardError);
+    tool.is("a", "libtest", MetricSource::StandardError);
     // Told the format, too.
     let told = Run {
         format: "regex:took (?<value>[0-9.]+)".parse().unwrap(),
@@ -209,12 +209,108 @@ fn standard_error_is_read_where_standard_output_has_no_value() {
         ..of("score: 30\n")
     };
     named.is("took", "lines", MetricSource::StandardError);
-    // A count without a unit may be anything that a program logs.
-    let log = Run {
-        stderr: "loaded: 1000\n",
+    let lines = Run {
+        format: Format::Lines,
+        stderr: "took: 3 ms\n",
+        ..of("done\n")
+    };
+    lines.is("took", "lines", MetricSource::StandardError);
+}
+
+/// A program logs anything there.
+#[test]
+fn a_line_on_standard_error_is_a_doubt_and_no_metric() {
+    for stderr in [
+        "loaded: 1000\n",
+        "took: 3 ms\n",
+        "connected in: 10 ms\n",
+        "\tElapsed (wall clock) time (h:mm:ss or m:ss): 0:00.05\n\tMaximum resident set size (kbytes): 1234\n",
+    ] {
+        for stdout in ["", "done\n"] {
+            let log = Run {
+                stderr,
+                ..of(stdout)
+            };
+            assert!(
+                matches!(log.doubt(), MetricDoubt::NotRead { .. }),
+                "{stderr}"
+            );
+            let every = Run {
+                charts: ChartChoice::Every,
+                ..log
+            };
+            assert!(matches!(every.doubt(), MetricDoubt::NotRead { .. }));
+        }
+    }
+    let said = Run {
+        stderr: "connected in: 10 ms\n",
+        charts: ChartChoice::Named("connected in"),
         ..of("")
     };
-    assert!(matches!(log.doubt(), MetricDoubt::NotRead { .. }));
+    said.is("connected in", "lines", MetricSource::StandardError);
+    let wall = Run {
+        charts: ChartChoice::Named("wall"),
+        ..said
+    };
+    wall.is("wall", "time", MetricSource::Measured);
+    // What a build writes about itself is neither.
+    let build = Run {
+        stderr: "   Compiling a v0.1.0\n    Finished `release` profile [optimized] target(s) in 0.05s\n     Running `target/release/a`\n",
+        ..of("")
+    };
+    build.is("wall", "time", MetricSource::Measured);
+    // Nor is a log a doubt about what a tool measured.
+    let tool = Run {
+        stderr: "connected in: 10 ms\n",
+        ..of("test a ... bench: 1,234 ns/iter (+/- 3)\n")
+    };
+    tool.is("a", "libtest", MetricSource::StandardOutput);
+}
+
+#[test]
+fn what_stands_beside_the_results_of_a_tool_is_a_doubt_or_a_remark() {
+    const CRITERION: &str =
+        "sort   time:   [1.5 ms 2.5 ms 3.5 ms]\ntest x ... bench:   1,23N ns/iter\n";
+    let MetricDoubt::OtherValues { chart, unread } = of(CRITERION).doubt() else {
+        panic!("there are others");
+    };
+    assert_eq!((&*chart, unread.len()), ("sort", 1));
+    let named = Run {
+        charts: ChartChoice::Named("sort"),
+        ..of(CRITERION)
+    };
+    let metric = named.is("sort", "criterion-console", MetricSource::StandardOutput);
+    assert_eq!(metric.remarks, [""; 0]);
+    let told = Run {
+        format: Format::CriterionConsole,
+        ..of(CRITERION)
+    };
+    let metric = told.is("sort", "criterion-console", MetricSource::StandardOutput);
+    assert!(
+        metric.remarks[0].contains("line 2: test x"),
+        "{:?}",
+        metric.remarks
+    );
+    let other_tool = Run {
+        stderr: "Performance counter stats for 'a':\n\n  1.5 msec task-clock\n",
+        ..of("sort   time:   [1.5 ms 2.5 ms 3.5 ms]\n")
+    };
+    assert!(matches!(
+        other_tool.doubt(),
+        MetricDoubt::OtherValues { .. }
+    ));
+}
+
+#[test]
+fn a_list_of_the_slowest_tests_is_remarked() {
+    let slowest =
+        of("=== slowest 1 durations ===\n0.51s call     a.py::b\n=== 3 passed in 0.9s ===\n");
+    let metric = slowest.is(
+        "a.py::b call",
+        "pytest-durations",
+        MetricSource::StandardOutput,
+    );
+    assert!(metric.remarks[0].contains("slowest tests only"));
 }
 
 #[test]

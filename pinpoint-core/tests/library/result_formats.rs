@@ -9,7 +9,7 @@ use pinpoint_core::{Aggregate, Direction, Series};
 use proptest::prelude::*;
 
 /// The files, each with its format.
-const FILES: [(&str, &str); 19] = [
+const FILES: [(&str, &str); 32] = [
     ("hyperfine.json", "hyperfine"),
     ("google-benchmark-1.7.json", "gbench"),
     ("google-benchmark-1.9.json", "gbench"),
@@ -29,6 +29,19 @@ const FILES: [(&str, &str); 19] = [
     ("catch2-2.13.txt", "catch2-console"),
     ("libtest.txt", "libtest"),
     ("divan.txt", "divan"),
+    ("vitest-1.txt", "vitest"),
+    ("vitest-4.txt", "vitest"),
+    ("pytest-durations.txt", "pytest-durations"),
+    ("asv-run.txt", "asv"),
+    ("asv-show.txt", "asv"),
+    ("tinybench-2.txt", "tinybench"),
+    ("tinybench-6.txt", "tinybench"),
+    ("benchmark-ips.txt", "benchmark-ips"),
+    ("benchmark-js.txt", "benchmark-js"),
+    ("benchmark-dotnet.txt", "benchmark-dotnet"),
+    ("perf-stat.txt", "perf-stat"),
+    ("google-benchmark-1.7.csv", "gbench-csv"),
+    ("ycsb.txt", "ycsb"),
 ];
 
 fn folder() -> PathBuf {
@@ -506,6 +519,238 @@ mod whole {
         );
     }
 
+    #[test]
+    fn consoles_of_javascript() {
+        let rate = Some("ops/s");
+        expect(
+            "vitest-4.txt",
+            &[
+                ("src/sort.bench.js > alone", 1, 12_837_023.32, rate, Up),
+                (
+                    "src/sort.bench.js > sort > nested > tiny",
+                    1,
+                    3_303_886.30,
+                    rate,
+                    Up,
+                ),
+                ("src/sort.bench.js > sort > normal", 1, 5739.63, rate, Up),
+                (
+                    "src/sort.bench.js > sort > reverse then",
+                    1,
+                    5212.65,
+                    rate,
+                    Up,
+                ),
+            ],
+        );
+        expect(
+            "vitest-1.txt",
+            &[
+                (
+                    "src/other.bench.js > sort > normal",
+                    1,
+                    1_037_947.51,
+                    rate,
+                    Up,
+                ),
+                ("src/sort.bench.js > alone", 1, 8_483_637.62, rate, Up),
+                (
+                    "src/sort.bench.js > sort > nested > tiny",
+                    1,
+                    3_243_647.66,
+                    rate,
+                    Up,
+                ),
+                ("src/sort.bench.js > sort > normal", 1, 1358.64, rate, Up),
+                (
+                    "src/sort.bench.js > sort > reverse then",
+                    1,
+                    3059.08,
+                    rate,
+                    Up,
+                ),
+            ],
+        );
+        let time = Some("ns");
+        expect(
+            "tinybench-2.txt",
+            &[
+                ("sort 1000", 1, 293_367.96187683346, time, Down),
+                ("tiny", 1, 312.9994021722936, time, Down),
+            ],
+        );
+        expect(
+            "tinybench-6.txt",
+            &[
+                ("sort 1000", 1, 152_424.0, time, Down),
+                ("tiny", 1, 220.0, time, Down),
+            ],
+        );
+        let rate = Some("ops/sec");
+        expect(
+            "benchmark-js.txt",
+            &[
+                ("RegExp#test", 1, 29_894_041.0, rate, Up),
+                ("String#indexOf x 2", 1, 826_463_020.0, rate, Up),
+                ("sort", 1, 11.84, rate, Up),
+            ],
+        );
+    }
+
+    #[test]
+    fn consoles_of_python() {
+        let time = Some("s");
+        expect(
+            "pytest-durations.txt",
+            &[
+                (
+                    "test_other.py::TestDeep::test_name call",
+                    1,
+                    0.01,
+                    time,
+                    Down,
+                ),
+                ("test_other.py::test_join[1000] call", 1, 0.05, time, Down),
+                ("test_other.py::test_sum call", 1, 0.05, time, Down),
+                ("test_other.py::test_sum setup", 1, 0.03, time, Down),
+                ("test_other.py::test_sum teardown", 1, 0.02, time, Down),
+                (
+                    "test_sums.py::TestDeep::test_name call",
+                    1,
+                    0.01,
+                    time,
+                    Down,
+                ),
+                ("test_sums.py::test_join[1000] call", 1, 0.05, time, Down),
+                ("test_sums.py::test_sum call", 1, 0.05, time, Down),
+                ("test_sums.py::test_sum setup", 1, 0.03, time, Down),
+                ("test_sums.py::test_sum teardown", 1, 0.02, time, Down),
+            ],
+        );
+        let memory = Some("bytes");
+        for name in ["asv-run.txt", "asv-show.txt"] {
+            expect(
+                name,
+                &[
+                    ("sums.One.time_one(1)", 1, 590e-9, time, Down),
+                    ("sums.One.time_one(2)", 1, 332e-9, time, Down),
+                    ("sums.Plain.mem_list", 1, 2100.0, memory, Down),
+                    ("sums.Plain.time_join", 1, 13.7e-6, time, Down),
+                    ("sums.Plain.track_size", 1, 4200.0, None, Unknown),
+                    ("sums.Suite.peakmem_sum(10, list)", 1, 24.7e6, memory, Down),
+                    ("sums.Suite.peakmem_sum(10, tuple)", 1, 24.6e6, memory, Down),
+                    (
+                        "sums.Suite.peakmem_sum(1000, list)",
+                        1,
+                        24.6e6,
+                        memory,
+                        Down,
+                    ),
+                    (
+                        "sums.Suite.peakmem_sum(1000, tuple)",
+                        1,
+                        24.7e6,
+                        memory,
+                        Down,
+                    ),
+                    ("sums.Suite.time_sum(10, list)", 1, 882e-9, time, Down),
+                    ("sums.Suite.time_sum(10, tuple)", 1, 671e-9, time, Down),
+                    ("sums.Suite.time_sum(1000, list)", 1, 11e-6, time, Down),
+                ],
+            );
+        }
+    }
+
+    #[test]
+    fn other_consoles() {
+        let rate = Some("i/s");
+        expect(
+            "benchmark-ips.txt",
+            &[
+                (
+                    "a name that is longer than its column",
+                    1,
+                    13_725_000.0,
+                    rate,
+                    Up,
+                ),
+                ("join", 1, 24_203.0, rate, Up),
+                ("slow", 1, 11.362, rate, Up),
+            ],
+        );
+        expect(
+            "benchmark-dotnet.txt",
+            &[
+                ("Join [N=1000]", 1, 51_224.1, Some("ns"), Down),
+                ("Join [N=1000] Allocated", 1, 82_176.0, Some("B"), Down),
+                ("Join [N=10]", 1, 512.24, Some("ns"), Down),
+                ("Join [N=10] Allocated", 1, 992.0, Some("B"), Down),
+                ("Sum [N=1000]", 1, 1234.56, Some("ns"), Down),
+                ("Sum [N=1000] Allocated", 1, 0.0, Some("B"), Down),
+                ("Sum [N=10]", 1, 12.35, Some("ns"), Down),
+                ("Sum [N=10] Allocated", 1, 0.0, Some("B"), Down),
+            ],
+        );
+        expect(
+            "perf-stat.txt",
+            &[
+                ("context-switches", 1, 1.0, None, Down),
+                ("cpu-migrations", 1, 0.0, None, Down),
+                ("elapsed", 1, 0.052257335, Some("s"), Down),
+                ("page-faults", 1, 71.0, None, Down),
+                ("sys", 1, 0.0, Some("s"), Down),
+                ("task-clock", 1, 1.13, Some("ms"), Down),
+                ("user", 1, 0.002256, Some("s"), Down),
+            ],
+        );
+        expect(
+            "google-benchmark-1.7.csv",
+            &[
+                ("Micro/real_time", 1, 0.00397488, Some("us"), Down),
+                ("Micro/real_time cpu_time", 1, 0.000391271, Some("us"), Down),
+                ("Sum/100", 1, 338.423, Some("ns"), Down),
+                ("Sum/100 bytes_per_second", 1, 6.07544e9, None, Up),
+                ("Sum/100 cpu_time", 1, 65.8389, Some("ns"), Down),
+                ("Sum/100 digits", 1, 2.5, None, Unknown),
+                ("Sum/1000", 1, 1632.87, Some("ns"), Down),
+                ("Sum/1000 bytes_per_second", 1, 8.64771e9, None, Up),
+                ("Sum/1000 cpu_time", 1, 462.55, Some("ns"), Down),
+                ("Sum/1000 digits", 1, 2.5, None, Unknown),
+            ],
+        );
+        expect(
+            "ycsb.txt",
+            &[
+                ("OVERALL RunTime", 1, 20_961.0, Some("ms"), Down),
+                (
+                    "OVERALL Throughput",
+                    1,
+                    477.0764753590955,
+                    Some("ops/sec"),
+                    Up,
+                ),
+                ("READ 95thPercentileLatency", 1, 1665.0, Some("us"), Down),
+                ("READ 99thPercentileLatency", 1, 1796.0, Some("us"), Down),
+                (
+                    "READ AverageLatency",
+                    1,
+                    995.1311154598826,
+                    Some("us"),
+                    Down,
+                ),
+                ("READ MaxLatency", 1, 19_471.0, Some("us"), Down),
+                ("READ MinLatency", 1, 196.0, Some("us"), Down),
+                (
+                    "UPDATE AverageLatency",
+                    1,
+                    4261.576687116564,
+                    Some("us"),
+                    Down,
+                ),
+            ],
+        );
+    }
+
     /// Each tool says in its own way what failed.
     #[test]
     fn failures_are_named() {
@@ -531,6 +776,73 @@ mod whole {
             (
                 "pytest-benchmark.txt",
                 vec![("test_bad", "pytest says that it failed")],
+            ),
+            (
+                "pytest-durations.txt",
+                ["other", "sums"]
+                    .into_iter()
+                    .flat_map(|file| {
+                        ["call", "setup", "teardown"]
+                            .map(|part| format!("test_{file}.py::test_bad {part}"))
+                    })
+                    .map(|chart| (&*chart.leak(), "pytest says that it failed"))
+                    .collect(),
+            ),
+            (
+                "vitest-1.txt",
+                vec![(
+                    "src/other.bench.js > sort > broken",
+                    "Vitest has no samples of it",
+                )],
+            ),
+            (
+                "tinybench-6.txt",
+                vec![("broken", "tinybench says `no data`")],
+            ),
+            (
+                "asv-run.txt",
+                vec![
+                    ("sums.Plain.time_bad", "asv says `failed`"),
+                    ("sums.Plain.track_nan", "asv says `n/a`"),
+                    ("sums.Suite.time_sum(1000, tuple)", "asv says `failed`"),
+                ],
+            ),
+            (
+                "asv-show.txt",
+                vec![
+                    ("sums.Plain.time_bad", "asv says `failed`"),
+                    ("sums.Plain.track_nan", "asv says `n/a`"),
+                    ("sums.Suite.time_sum(1000, tuple)", "asv says `failed`"),
+                ],
+            ),
+            (
+                "benchmark-dotnet.txt",
+                vec![
+                    ("Broken [N=1000]", "BenchmarkDotNet says `NA`"),
+                    ("Broken [N=1000] Allocated", "BenchmarkDotNet says `NA`"),
+                    ("Broken [N=10]", "BenchmarkDotNet says `NA`"),
+                    ("Broken [N=10] Allocated", "BenchmarkDotNet says `NA`"),
+                ],
+            ),
+            (
+                "perf-stat.txt",
+                vec![
+                    ("branch-misses", "perf says `<not supported>`"),
+                    ("branches", "perf says `<not supported>`"),
+                    ("cycles", "perf says `<not supported>`"),
+                    ("instructions", "perf says `<not supported>`"),
+                ],
+            ),
+            (
+                "google-benchmark-1.7.csv",
+                vec![
+                    ("Broken", "Google Benchmark says `no data`"),
+                    ("Broken cpu_time", "Google Benchmark says `no data`"),
+                ],
+            ),
+            (
+                "ycsb.txt",
+                vec![("CLEANUP AverageLatency", "its value is not a number")],
             ),
         ] {
             let reading = Format::Auto.read_with_failures(file(file_name).as_bytes());
@@ -581,6 +893,105 @@ mod recognised {
             Format::recognise(&criterion()).expect("it is recognised"),
             Format::Criterion
         );
+    }
+
+    /// The lines that a tool writes about itself are no reason to doubt what it measured.
+    #[test]
+    fn nothing_of_a_tool_is_left_unread() {
+        for (name, expected) in FILES {
+            let unread = unread_values(file(name).as_bytes(), Some(&format(expected)));
+            assert_eq!(unread, [], "{name}");
+        }
+    }
+
+    #[test]
+    fn colors_and_ends_of_lines_do_not_matter() {
+        for (name, expected) in FILES.iter().filter(|(name, _)| name.ends_with(".txt")) {
+            let output = file(name);
+            let plain = format(expected).read_with_failures(output.as_bytes());
+            let plain = plain.expect("it is sound");
+            let colored = output.replace('\n', "\u{1b}[0m\n\u{1b}[32m");
+            for output in [output.replace('\n', "\r\n"), colored] {
+                let found = Format::recognise(output.as_bytes()).expect("it is recognised");
+                assert_eq!(found, format(expected), "{name}");
+                let reading = found.read_with_failures(output.as_bytes());
+                assert_eq!(reading.expect("it is sound"), plain, "{name}");
+            }
+        }
+    }
+
+    /// What a log or another tool has between the results, and results that are damaged.
+    #[test]
+    fn what_is_not_read_beside_results_is_listed() {
+        const CRITERION: &str = "sort                    time:   [1.5 ms 2.5 ms 3.5 ms]\n";
+        for (format_name, output, line) in [
+            (
+                "criterion-console",
+                format!("{CRITERION}test x ... bench:   1,23N ns/iter (+/- 3)\n"),
+                2,
+            ),
+            (
+                "criterion-console",
+                format!("{CRITERION}test x ... bench:   1,2"),
+                2,
+            ),
+            (
+                "criterion-console",
+                format!("{CRITERION}a    time:   [1.5 ms 2.5 m\n"),
+                2,
+            ),
+            (
+                "criterion-console",
+                format!("loaded in 12.5 ms\n{CRITERION}"),
+                1,
+            ),
+            (
+                "libtest",
+                "test a ... bench: 1,234 ns/iter (+/- 3)\ntest b ... bench: 1,23 ns/iter (+/- 3)\n".into(),
+                2,
+            ),
+            (
+                "gobench",
+                "BenchmarkA-2 10 3 ns/op\n    a_test.go:5: loaded 5 MB\nok  \tsums\t1.2s\n".into(),
+                2,
+            ),
+            (
+                "pytest-benchmark-console",
+                "Name (time in ms)      Mean\n----\ntest_a     1,500.5 (1.0)\ntest_b     1,5N0.5 (1.0)\n----\n".into(),
+                4,
+            ),
+            (
+                "vitest",
+                format!("{}   · x  1.0  2.0\n", file("vitest-1.txt")),
+                32,
+            ),
+            (
+                "asv",
+                "[50.00%] ··· a.time_b    1.5±0.1ms\n[75.00%] ··· a.time_c    ok\n[75.00%] ··· === ====\n             n\n             --- ----\n             1   1.x\n             === ====\n".into(),
+                6,
+            ),
+            (
+                "benchmark-js",
+                "a x 5 ops/sec ±1% (9 runs sampled)\nb x 1,23 ops/sec ±1% (9 runs sampled)\n".into(),
+                2,
+            ),
+            (
+                "tinybench",
+                "│ Task name │ Latency avg (ns) │\n│ 'a' │ '5 ± 1%' │\n│ 'b' │ '5 ± 1\n".into(),
+                3,
+            ),
+            (
+                "perf-stat",
+                " Performance counter stats for 'a':\n\n 1.5 msec task-clock\n 1,23 msec cpu-clock\n".into(),
+                4,
+            ),
+        ] {
+            let found = Format::recognise(output.as_bytes()).expect("it is recognised");
+            assert_eq!(found, format(format_name), "{output}");
+            let unread = unread_values(output.as_bytes(), Some(&found));
+            let lines: Vec<usize> = unread.iter().map(|unread| unread.line).collect();
+            assert_eq!(lines, [line], "{output}: {unread:?}");
+        }
     }
 
     #[test]
@@ -768,6 +1179,55 @@ mod damaged {
                 vec![("b - should panic", 1_234_567.0)],
             ),
             (
+                "vitest",
+                " ✓ a.ts (2) 5.1s\n   · b c  NaN  0.1 0.1 0.1 0.1 0.1 0.1 0.1 ±NaN% 0\n   · d  1,234.5  0.1 0.1 0.1 0.1 0.1 0.1 0.1 ±1% 9 [1.02x] ⇑\n     d  1,000.5  0.1 0.1 0.1 0.1 0.1 0.1 0.1 ±1% 9 (baseline)\n",
+                vec![("a.ts > d", 1234.5)],
+            ),
+            (
+                "pytest-durations",
+                "========== slowest 2 durations ==========\n12.50s call     a.py::b[1 2]\n0.10s teardown a.py::b[1 2]\n0.10s of it\n",
+                vec![("a.py::b[1 2] call", 12.5), ("a.py::b[1 2] teardown", 0.1)],
+            ),
+            (
+                "asv",
+                "[50.00%] ··· b.time_x     12.3±0.4ms\n[50.00%] ··· b.time_y(1)     5ms\n[50.00%] ··· Running (b.time_x--).\n[60.00%] ··· three.time_three    ok\n[60.00%] ··· === ======= =====\n             --  kind / flag \n             --- -------------\n              n  a / 1   b / 2\n             === ======= =====\n              1   2.00μs 3.5m \n             === ======= =====\n\n[70.00%] ··· b.track_count     1.5k\n",
+                vec![
+                    ("b.time_x", 0.0123),
+                    ("b.track_count", 1500.0),
+                    ("three.time_three(1, a, 1)", 2e-6),
+                    ("three.time_three(1, b, 2)", 210.0),
+                ],
+            ),
+            (
+                "benchmark-ips",
+                "Calculating ---\n  a  1.5k (± 1.1%) i/s  (666.7 μs/i) -  15.0k in   5.000000s\n  b  NaN (± NaN%) i/s -  15.0k in   5.000000s\n",
+                vec![("a", 1500.0)],
+            ),
+            (
+                "benchmark-js",
+                "  a x 1,234 ops/sec ±1.2% (90 runs sampled)\nb x NaN ops/sec ±NaN% (0 runs sampled)\nc x 0 ops/sec ±0.00% (0 runs sampled)\n",
+                vec![("a", 1234.0)],
+            ),
+            (
+                "benchmark-dotnet",
+                " Method | Mean |\n------- |-----:|\n **A** | **1,234.5 us** |\n B | NA |\n",
+                vec![("A", 1_234_500.0)],
+            ),
+            (
+                "perf-stat",
+                " Performance counter stats for 'a':\n\n     1,234,567      cycles:u     #    3.1 GHz   ( +- 0.1% )  (79.9%)\n   <not counted>      branches\n  12.34 Joules power/energy-pkg/\n\n    0.5 +- 0.1 seconds time elapsed  ( +- 4.04% )\n",
+                vec![
+                    ("cycles:u", 1_234_567.0),
+                    ("elapsed", 0.5),
+                    ("power/energy-pkg/", 12.34),
+                ],
+            ),
+            (
+                "gbench-csv",
+                "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,items_per_second,label,error_occurred,error_message\n\"a\",1,2.5,nan,us,,3,,,\n\"a\",1,3.5,nan,us,,3,,,\n\"a_mean\",2,3,3,us,,3,,,\n\"a_cv\",2,3,3,us,,3,,,\n",
+                vec![("a", 2.5), ("a items_per_second", 3.0)],
+            ),
+            (
                 "divan",
                 "Timer precision: 20 ns\nexample     fastest       │ slowest       │ median        │ mean          │ samples │ iters\n├─ deep                  │               │               │               │         │\n│  ├─ a  b  1 ns          │ 3 ns          │ 2 µs          │ 2 ns          │ 100     │ 51200\n│  │       5 GB/s        │ 5 GB/s       │ 5 GB/s       │ 5 GB/s       │         │\n╰─ c        (ignored)     │               │               │               │         │\n",
                 vec![("example/deep/a  b", 2000.0)],
@@ -784,6 +1244,69 @@ mod damaged {
                 .collect();
             assert_eq!(charts, expected, "{format}");
         }
+    }
+
+    /// Two benchmarks of one name are no two values of one.
+    #[test]
+    fn a_name_that_stands_twice_is_an_error() {
+        let vitest = " ✓ a.ts\n   · b  2.0  0.1 0.1 0.1 0.1 0.1 0.1 0.1 ±1% 9\n";
+        for (format, output) in [
+            (
+                "vitest",
+                format!("{vitest}{}", vitest.replace("2.0", "3.0")),
+            ),
+            (
+                "tinybench",
+                "│ Task name │ Latency avg (ns) │\n│ 'a' │ '5 ± 1%' │\n│ 'a' │ '6 ± 1%' │\n".into(),
+            ),
+            (
+                "benchmark-js",
+                "a x 5 ops/sec ±1% (9 runs sampled)\n".repeat(2),
+            ),
+            (
+                "benchmark-ips",
+                "  a  1.5k (± 1.1%) i/s -  15.0k in   5.0s\n".repeat(2),
+            ),
+            ("asv", "[50.00%] ··· b.time_x     12.3±0.4ms\n".repeat(2)),
+            ("ycsb", "[READ], AverageLatency(us), 5\n".repeat(2)),
+            (
+                "benchmark-dotnet",
+                "| Method | Mean |\n| A | 5 ns |\n| A | 6 ns |\n".into(),
+            ),
+            (
+                "perf-stat",
+                "Performance counter stats for 'a':\n 5 cycles\n 5 cycles\n".into(),
+            ),
+        ] {
+            let error = fault(format, &output);
+            assert!(
+                matches!(error, ReadError::DuplicateChart { .. }),
+                "{format}: {error}"
+            );
+        }
+        // That of another file or suite is another one, and the same table twice is one.
+        let output = format!("{vitest}{vitest}{}", vitest.replace("a.ts", "a.ts > c"));
+        let charts = read("vitest", &output).expect("it is sound");
+        let names: Vec<&str> = charts.keys().map(String::as_str).collect();
+        assert_eq!(names, ["a.ts > b", "a.ts > c > b"]);
+    }
+
+    /// A test that is not among the slowest has no value, and why is said.
+    #[test]
+    fn a_list_of_the_slowest_tests_says_that_it_is_one() {
+        let row = "0.10s call     a.py::b\n";
+        for (title, count) in [
+            ("===== slowest 2 durations =====\n", 1),
+            ("===== slowest durations =====\n", 0),
+        ] {
+            let output = format!("{title}{row}");
+            let reading = Format::PytestDurations.read_with_failures(output.as_bytes());
+            assert_eq!(reading.expect("it is sound").remarks.len(), count);
+        }
+        let output =
+            format!("{row}\n(4 durations < 0.005s hidden.  Use -vv to show these durations.)\n");
+        let reading = Format::PytestDurations.read_with_failures(output.as_bytes());
+        assert!(reading.expect("it is sound").remarks[0].contains("slowest tests only"));
     }
 
     #[test]

@@ -1,0 +1,95 @@
+//! Lines that tools write about themselves, among which are times and sizes that nobody means as
+//! results.
+
+use std::sync::LazyLock;
+
+use regex::RegexSet;
+
+/// What such lines, without the blanks around them, look like.
+const OWN: [&str; 42] = [
+    // Cargo and Rust's test harness.
+    r"^Finished .*target\(s\) in \S+( \S+)?$",
+    r"^Downloaded \d+ crates? \(.*\) in \S+",
+    r"^test result: ",
+    // Criterion.rs.
+    r"^change:",
+    r"^(time|thrpt):\s+\[[-+−]?[\d.]+% ",
+    r"^thrpt:\s+\[",
+    r"^Found \d+ outliers? among \d+ measurements",
+    r"^\d+ \([\d.]+%\) (low|high) (mild|severe)$",
+    r"^Benchmarking .*: (Warming up|Collecting|Analyzing|Profiling)",
+    r"^Warning: (Unable to complete \d+ samples|It is not recommended)",
+    r"^(slope|mean|median)\s+\[",
+    // Go.
+    r"^(ok|FAIL|\?)\s+\S+\s+(\(cached\)|[\d.]+s)",
+    r"^--- (PASS|FAIL|SKIP|BENCH): \S+( \([\d.]+s\))?$",
+    r"^(cpu|coverage): ",
+    // pytest and unittest.
+    r"^=+ .*\bin [\d.]+s( \([\d:]+\))? =+$",
+    r"^(\d+ (passed|failed|skipped|deselected|xfailed|xpassed|errors?|warnings?|rerun)(, )?)+ in [\d.]+s",
+    r"^\(\d+ durations < [\d.]+s hidden",
+    r"^Ran \d+ tests? in [\d.]+s$",
+    // hyperfine.
+    r"^Range \(",
+    r"^Warning: (The first benchmarking run|Statistical outliers|Command took less than|Ignoring non-zero)",
+    // Google Benchmark.
+    r"^Run on \(\d+ X ",
+    r"^L\d (Data|Instruction|Unified) \d",
+    r"^Load Average: ",
+    r"^\S+_(cv|RMS|BigO)\s",
+    // divan.
+    r"^Timer precision: ",
+    // Vitest.
+    r"^(Duration|Start at|Transform)\s+[\d.:]+",
+    r"^[✓❯×↓√] .* \d+m?s$",
+    // asv.
+    r"^started: .*, duration: ",
+    // BenchmarkDotNet.
+    r"^// ",
+    r"^(Overhead|Workload|Idle|Main)\w+\s+\d+: \d+ op, ",
+    r"^Mean = .*, StdErr = ",
+    r"^(Min|IQR|ConfidenceInterval|Skewness|Runtime) ?= ",
+    r"^\[.* ; .*[)\]] \|",
+    r"^(Run time|Global total time|Total time): \d\d:\d\d:\d\d ",
+    r"^1 (s|ms|us|μs|ns)\s+: 1 ",
+    r"^Frequency[:=]\d",
+    r"^Time Elapsed \d\d:",
+    // YCSB.
+    r"^\d+ sec: \d+ operations; ",
+    // What machines are called.
+    r"@ ?[\d.]+ ?GHz",
+    r"CPU [\d.]+GHz",
+    // CMake and npm.
+    r"^-- (Configuring|Generating) done",
+    r"^(added|changed|audited) \d+ packages?.* in \d+m?s$",
+];
+
+/// What begins as a result of a tool does.
+const BEGUN: [&str; 3] = [
+    r"^test .+ \.\.\. bench:",
+    r"\stime:\s+\[",
+    r"^Benchmark[A-Z_0-9]\S*\s+\d+\s+\S",
+];
+
+static OWN_LINES: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(OWN).ok());
+static BEGUN_LINES: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(BEGUN).ok());
+
+/// Does a line look like what a tool writes about itself, and not about what it measures?
+pub(super) fn is_of_a_tool(line: &str) -> bool {
+    (OWN_LINES.as_ref()).is_some_and(|own| own.is_match(line.trim()))
+}
+
+/// Does a line begin as a result of a tool? One that is not read is garbled, or another tool's.
+pub(super) fn begins_a_result(line: &str) -> bool {
+    (BEGUN_LINES.as_ref()).is_some_and(|begun| begun.is_match(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_patterns_are_sound() {
+        assert!(OWN_LINES.is_some() && BEGUN_LINES.is_some());
+    }
+}
