@@ -33,6 +33,9 @@ const LOADERS: [&str; 8] = [
     "RUBYLIB",
 ];
 
+/// Variables by which Cargo keeps what it builds, which a work tree would else keep apart.
+const TARGETS: [&str; 2] = ["CARGO_BUILD_TARGET_DIR", "CARGO_TARGET_DIR"];
+
 /// Variables that say where somebody is, and lead nowhere.
 const PLACES: [&str; 3] = ["HOME", "OLDPWD", "PWD"];
 
@@ -66,6 +69,17 @@ pub enum OutsideRead {
         .path.display()
     )]
     Sources {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// Cargo keeps the builds of all commits in one directory.
+    #[error(
+        "{variable} is {}, so that the builds of all commits replace each other there: a commit would be run with the program of another; unset it, or have the build and the command set it to a directory of the work tree",
+        .path.display()
+    )]
+    Target {
+        /// The variable.
+        variable: String,
         /// The directory.
         path: PathBuf,
     },
@@ -125,6 +139,7 @@ impl Surroundings {
     /// When the program or the sources are those of a checkout.
     pub(super) fn check(&self) -> Result<Vec<PathBuf>, OutsideRead> {
         self.check_program()?;
+        self.check_target()?;
         let build = self.build.iter().flat_map(|script| paths_in(script));
         let build: Vec<PathBuf> = build.collect();
         let command = self.command.iter().flat_map(|part| paths_in(part));
@@ -204,6 +219,24 @@ impl Surroundings {
                 path,
             }),
             _ => Ok(()),
+        }
+    }
+
+    fn check_target(&self) -> Result<(), OutsideRead> {
+        let has_packages = |tree: &PathBuf| tree.join("Cargo.toml").is_file();
+        let is_set = |name: &str| {
+            let words = self.build.iter().chain(&self.command);
+            words.into_iter().any(|text| text.contains(name))
+        };
+        let shared = self.variables.iter().find(|(name, value)| {
+            TARGETS.contains(&&**name) && Path::new(value).is_absolute() && !is_set(name)
+        });
+        match shared.filter(|_| self.trees.iter().any(has_packages)) {
+            Some((variable, path)) => Err(OutsideRead::Target {
+                variable: variable.clone(),
+                path: path.into(),
+            }),
+            None => Ok(()),
         }
     }
 
@@ -394,6 +427,42 @@ mod tests {
                 .iter()
                 .map(|name| self.root.join("checkout").join(name));
             self.surroundings.judge(&files.collect())
+        }
+    }
+
+    #[test]
+    fn a_shared_target_directory_is_refused_in_a_cargo_project() {
+        let mut world = World::new();
+        let target = world.path("target");
+        world.set("CARGO_TARGET_DIR", target.clone());
+        assert!(world.surroundings.check().is_ok());
+        fs::write(world.root.join("checkout/Cargo.toml"), "").unwrap();
+        let error = world.surroundings.check().unwrap_err().to_string();
+        assert!(error.starts_with(&format!("CARGO_TARGET_DIR is {target}, ")), "{error}");
+        world.surroundings.build = Some("CARGO_TARGET_DIR=target cargo build".into());
+        assert!(world.surroundings.check().is_ok());
+        world.surroundings.build = None;
+        world.set("CARGO_TARGET_DIR", "target".into());
+        assert!(world.surroundings.check().is_ok());
+    }
+
+    #[test]
+    fn a_blank_in_the_path_of_a_checkout_hides_no_name() {
+        let mut world = World::new();
+        let tree = world.root.join("my checkout");
+        fs::create_dir(&tree).unwrap();
+        let script = tree.join("bench.sh");
+        fs::write(&script, "").unwrap();
+        world.surroundings.trees = vec![tree];
+        let opened = BTreeSet::from([script.clone()]);
+        assert!(world.surroundings.judge(&opened).is_err());
+        for command in [
+            vec!["sh".into(), script.display().to_string()],
+            vec!["sh".into(), "-c".into(), format!("nice '{}' -v", script.display())],
+        ] {
+            world.surroundings.command = command;
+            assert!(world.surroundings.judge(&opened).is_ok());
+            assert_eq!(world.surroundings.check().unwrap(), [script.clone()]);
         }
     }
 
