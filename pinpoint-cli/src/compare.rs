@@ -124,10 +124,6 @@ fn read_file(path: &Path, arguments: &Compare, side: &mut Side) -> Result<(), Cl
     let mut reading = arguments
         .format
         .read_with_failures(results.output())
-        .and_then(|reading| match reading.charts.is_empty() {
-            true => arguments.format.read(results.output()).map(|_| reading),
-            false => Ok(reading),
-        })
         .map_err(|source| CliError::Results {
             path: path.to_owned(),
             source: Box::new(source),

@@ -129,6 +129,12 @@ impl Charts {
         self.series.contains_key(chart)
     }
 
+    /// Does any chart have values, and none that failed?
+    pub(super) fn has_any(&self) -> bool {
+        let mut names = self.series.keys();
+        names.any(|name| !self.failed.contains_key(name))
+    }
+
     /// Keeps the first fault.
     pub(super) fn refuse(&mut self, fault: ReadError) {
         self.fault.get_or_insert(fault);

@@ -18,6 +18,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut ambiguous = Vec::new();
     let mut decimal_commas = Vec::new();
     let mut has_thousands = false;
+    let mut not_finite = None;
     for (index, line) in text.lines().enumerate() {
         let line = shown(line);
         let Some(Measurement {
@@ -50,7 +51,8 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
                 );
             }
             Value::Clear(Number::NotFinite) => {
-                return Err(ReadError::NotFinite {
+                charts.fail(name, format!("{place} holds `{value}`"));
+                not_finite.get_or_insert(ReadError::NotFinite {
                     place,
                     found: format!("`{value}`"),
                 });
@@ -74,6 +76,10 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
                 ),
             );
         }
+    }
+    // The only measurement failed.
+    if let Some(error) = not_finite.filter(|_| !charts.has_any()) {
+        return Err(error);
     }
     charts.finish("lines like `name: 12.5 ms`")
 }

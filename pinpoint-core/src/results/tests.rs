@@ -133,7 +133,7 @@ mod lines {
     fn a_value_that_is_no_amount_is_an_error_with_its_place() {
         for value in ["nan", "-NaN", "inf", "-Infinity", "1e999", "-1e999"] {
             for format in ["lines", "auto"] {
-                match error(format, format!("a: 1\nµ b:  {value} ms\n")) {
+                match error(format, format!("hello\nµ b:  {value} ms\n")) {
                     ReadError::NotFinite { place, found } => {
                         assert_eq!(place, text_place(2, 7));
                         assert_eq!(found, format!("`{value}`"));

@@ -398,3 +398,24 @@ fn a_name_that_is_missing_in_the_next_run_is_a_doubt() {
     assert_eq!(MetricDoubt::of_name(&every, charts("v1")), None);
     assert!(MetricDoubt::of_name(&every, charts("v2")).is_some());
 }
+
+#[test]
+fn a_number_that_is_none_fails_its_own_chart_alone() {
+    let output = "time: 12.5 ms\nloss: nan\n";
+    let named = Run {
+        charts: ChartChoice::Named("time"),
+        ..of(output)
+    };
+    named.is("time", "lines", MetricSource::StandardOutput);
+    // With nothing named, the other one may be meant.
+    assert!(of(output).find().is_err());
+    let failed = Run {
+        charts: ChartChoice::Named("loss"),
+        ..of(output)
+    };
+    let error = failed.find().unwrap_err().to_string();
+    assert!(error.contains("line 2, column 7 holds `nan`"), "{error}");
+    let only = of("loss: nan\n").find().unwrap_err();
+    let is_not_finite = matches!(only, FindMetricError::Output(ReadError::NotFinite { .. }));
+    assert!(is_not_finite, "{only}");
+}
