@@ -25,7 +25,7 @@ fuzz_target!(|output: &[u8]| {
     for format in &*FORMATS {
         check(format.read(output));
     }
-    for format in [None, Some(&Format::Lines)] {
+    for format in FORMATS.iter().map(Some).chain([None]) {
         assert!(unread_values(output, format).len() <= 5);
     }
     // Files of a folder: each path is a line, its content goes on to the next empty line.

@@ -638,7 +638,6 @@ mod tests {
             "started at 12:01:23.45",
             "2026-11-27 00:01:23 is past",
             "first, second and 3",
-            "Hello, 5",
             "=== 3 passed in 0.52s ===",
             "3 passed, 1 skipped in 0.52s",
             "    Finished `release` profile [optimized] target(s) in 0.05s",

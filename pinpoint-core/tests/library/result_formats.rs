@@ -1903,7 +1903,9 @@ mod damaged {
                 Err(error) => prop_assert!(!error.to_string().is_empty()),
             }
             let _ = Format::Auto.read(&output);
-            prop_assert!(unread_values(&output, None).len() <= 5);
+            for format in [None, Some(&format)] {
+                prop_assert!(unread_values(&output, format).len() <= 5);
+            }
         }
 
         #[test]
