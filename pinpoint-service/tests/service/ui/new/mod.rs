@@ -547,3 +547,25 @@ async fn a_search_is_estimated_and_makes_no_job() {
     assert!(noise.contains("class=\"error\""), "{noise}");
     assert!(get(&world, "/?size=25").await.ok().contains("0 jobs"));
 }
+
+#[tokio::test]
+async fn what_an_address_fills_in_is_kept_for_the_other_kinds() {
+    let world = world().await;
+    let address = format!(
+        "/new?kind=bisection&name=slow%20page&benchmark=parsing&bot=lab&good={}&bad={}",
+        good(),
+        bad()
+    );
+    let page = get(&world, &address).await.ok();
+    for (name, filled) in [("name", "slow page"), ("benchmark", "parsing"), ("bot", "lab")] {
+        assert_eq!(value(&page, name), filled);
+    }
+    let link = page.split("<a ").find(|tag| tag.contains(r#"data-kind="try""#));
+    let link = link.unwrap().split("href=\"").nth(1).unwrap();
+    let link = link.split('"').next().unwrap().replace("&amp;", "&");
+    let other = get(&world, &link).await.ok();
+    assert_eq!(value(&other, "kind"), "try");
+    for (name, filled) in [("name", "slow page"), ("benchmark", "parsing"), ("bot", "lab")] {
+        assert_eq!(value(&other, name), filled, "{link}");
+    }
+}
