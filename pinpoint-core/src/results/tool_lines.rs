@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::RegexSet;
 
 /// What such lines, without the blanks around them, look like.
-const OWN: [&str; 42] = [
+const OWN: [&str; 43] = [
     // Cargo and Rust's test harness.
     r"^Finished .*target\(s\) in \S+( \S+)?$",
     r"^Downloaded \d+ crates? \(.*\) in \S+",
@@ -52,10 +52,11 @@ const OWN: [&str; 42] = [
     r"^\[.* ; .*[)\]] \|",
     r"^(Run time|Global total time|Total time): \d\d:\d\d:\d\d ",
     r"^1 (s|ms|us|μs|ns)\s+: 1 ",
+    r"^(Error\s+: Half of|Allocated\s+: Allocated) ",
     r"^Frequency[:=]\d",
     r"^Time Elapsed \d\d:",
     // YCSB.
-    r"^\d+ sec: \d+ operations; ",
+    r"\b\d+ sec: \d+ operations; ",
     // What machines are called.
     r"@ ?[\d.]+ ?GHz",
     r"CPU [\d.]+GHz",
