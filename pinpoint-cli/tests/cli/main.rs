@@ -56,6 +56,8 @@ mod rolls;
 mod same;
 mod screen;
 mod signed_jobs;
+#[cfg(all(feature = "postgres", feature = "temporal"))]
+mod soak;
 mod stop;
 #[cfg(feature = "postgres")]
 mod stores;
@@ -65,8 +67,6 @@ mod temporal;
 mod temporal_faults;
 #[cfg(feature = "temporal")]
 mod temporal_server;
-#[cfg(all(feature = "postgres", feature = "temporal"))]
-mod temporal_soak;
 #[cfg(feature = "temporal")]
 mod temporal_standstill;
 #[cfg(feature = "otlp")]
