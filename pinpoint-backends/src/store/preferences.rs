@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use super::audit::Change;
 use super::journal::parsed;
-use super::{JobStore, StoreError};
+use super::{AuditEntry, JobStore, StoreError};
 
 /// The longest preferences that are kept, in bytes of JSON.
 pub const MOST_PREFERENCES_BYTES: usize = 16 << 10;
@@ -37,14 +38,29 @@ impl JobStore {
         &self,
         user: &str,
         preferences: &Map<String, Value>,
+        entry: Option<&AuditEntry>,
     ) -> Result<(), StoreError> {
         let document = Value::Object(preferences.clone()).to_string();
         if document.len() > MOST_PREFERENCES_BYTES {
             return Err(StoreError::PreferencesTooLong);
         }
-        let sql = "INSERT INTO preferences (username, document) VALUES ($1, $2) \
-                   ON CONFLICT (username) DO UPDATE SET document = excluded.document";
-        let values = [user.into(), document.into()];
-        self.database.execute(sql, values).await.map(drop)
+        let mut change = Change::new(&self.database, entry);
+        loop {
+            match try_set(&change, user, &document).await {
+                Err(error) if change.again(&error).await => {}
+                done => return done,
+            }
+        }
     }
+}
+
+async fn try_set(change: &Change<'_>, user: &str, document: &str) -> Result<(), StoreError> {
+    let Some(mut transaction) = change.begin().await? else {
+        return Ok(());
+    };
+    let sql = "INSERT INTO preferences (username, document) VALUES ($1, $2) \
+               ON CONFLICT (username) DO UPDATE SET document = excluded.document";
+    let values = [user.into(), document.into()];
+    transaction.execute(sql, values).await?;
+    change.commit(transaction).await
 }

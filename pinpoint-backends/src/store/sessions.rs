@@ -5,11 +5,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
+use super::audit::Change;
 use super::database::{Access, Transaction, Value};
 use super::journal::parsed;
 use super::leases::milliseconds;
 use super::secret::sha256;
-use super::{JobStore, Secret, StoreError};
+use super::{AuditEntry, JobStore, Secret, StoreError};
 
 /// The sessions that a user has at once: the oldest ends when there would be more.
 pub const MOST_SESSIONS: u32 = 20;
@@ -35,7 +36,8 @@ pub struct Session {
 
 impl JobStore {
     /// Begins a session of this length and returns its secret, which the store does not
-    /// keep. Beyond [`MOST_SESSIONS`] the user's oldest ends.
+    /// keep. One that the same browser had before ends; beyond [`MOST_SESSIONS`] the user's
+    /// oldest does.
     ///
     /// # Errors
     ///
@@ -46,27 +48,43 @@ impl JobStore {
         user: &str,
         groups: &[String],
         length: Duration,
+        before: Option<&str>,
+        entry: Option<&AuditEntry>,
     ) -> Result<Secret, StoreError> {
         let secret = Secret::new("")?;
+        let before = before.map(|before| sha256(before.as_bytes()));
         let values = [
             sha256(secret.as_str().as_bytes()).into(),
             user.into(),
             Json::from(groups).to_string().into(),
             milliseconds(length).into(),
         ];
-        let mut tries = self.database.tries(None);
+        let mut change = Change::new(&self.database, entry);
         loop {
-            match self.try_begin_session(user, values.clone()).await {
-                Err(error) if tries.again(&error).await => {}
+            let tried = self.try_begin_session(&change, user, values.clone(), before.clone());
+            match tried.await {
+                Err(error) if change.again(&error).await => {}
                 done => return done.map(|()| secret),
             }
         }
     }
 
     /// Doing it twice is doing it once.
-    async fn try_begin_session(&self, user: &str, values: [Value; 4]) -> Result<(), StoreError> {
+    async fn try_begin_session(
+        &self,
+        change: &Change<'_>,
+        user: &str,
+        values: [Value; 4],
+        before: Option<Vec<u8>>,
+    ) -> Result<(), StoreError> {
         let now = self.database.dialect().now();
-        let mut transaction = self.database.begin(Access::Write).await?;
+        let Some(mut transaction) = change.begin().await? else {
+            return Ok(());
+        };
+        if let Some(before) = before {
+            let sql = "DELETE FROM sessions WHERE hash = $1";
+            transaction.execute(sql, [before.into()]).await?;
+        }
         self.remove_expired(&mut transaction, "sessions").await?;
         let sql = format!(
             "INSERT INTO sessions (hash, username, user_groups, created, expires) \
@@ -78,7 +96,7 @@ impl JobStore {
              ORDER BY created DESC, hash LIMIT {REMOVED_AT_ONCE} OFFSET {MOST_SESSIONS})"
         );
         transaction.execute(&sql, [user.into()]).await?;
-        transaction.commit().await
+        change.commit(transaction).await
     }
 
     /// The session of a secret, unless it has ended.
@@ -110,16 +128,25 @@ impl JobStore {
         }))
     }
 
-    /// Ends the session of a secret, if there is one.
+    /// Ends the session of a secret, if there is one; without one, nothing is written.
     ///
     /// # Errors
     ///
     /// When the store can't be written.
     #[tracing::instrument(name = "store::end_session", level = "debug", skip_all)]
-    pub async fn end_session(&self, secret: &str) -> Result<(), StoreError> {
-        let sql = "DELETE FROM sessions WHERE hash = $1";
-        let values = [sha256(secret.as_bytes()).into()];
-        self.database.execute(sql, values).await.map(drop)
+    pub async fn end_session(
+        &self,
+        secret: &str,
+        entry: Option<&AuditEntry>,
+    ) -> Result<(), StoreError> {
+        let hash = sha256(secret.as_bytes());
+        let mut change = Change::new(&self.database, entry);
+        loop {
+            match try_end_session(&change, &hash).await {
+                Err(error) if change.again(&error).await => {}
+                done => return done,
+            }
+        }
     }
 
     /// Keeps what a sign-in has to know at its end, for ten minutes, and returns the
@@ -194,5 +221,16 @@ impl JobStore {
             dialect.skip_locked()
         );
         transaction.execute(&sql, []).await.map(drop)
+    }
+}
+
+async fn try_end_session(change: &Change<'_>, hash: &[u8]) -> Result<(), StoreError> {
+    let Some(mut transaction) = change.begin().await? else {
+        return Ok(());
+    };
+    let sql = "DELETE FROM sessions WHERE hash = $1";
+    match transaction.execute(sql, [hash.to_vec().into()]).await? {
+        0 => transaction.commit().await,
+        _ => change.commit(transaction).await,
     }
 }

@@ -32,12 +32,12 @@ async fn preferences_are_kept_as_they_were_written(fixture: Fixture) {
     assert!(store.preferences("ada").await.unwrap().is_empty());
     let object = |value: serde_json::Value| value.as_object().unwrap().clone();
     let first = object(json!({ "theme": "dark", "of a later version": [1.5, null, "\u{0}"] }));
-    store.set_preferences("ada", &first).await.unwrap();
+    store.set_preferences("ada", &first, None).await.unwrap();
     assert_eq!(store.preferences("ada").await.unwrap(), first);
     // A field that this program does not know is kept by one that changes another.
     let mut second = store.preferences("ada").await.unwrap();
     second.insert("theme".into(), "light".into());
-    store.set_preferences("ada", &second).await.unwrap();
+    store.set_preferences("ada", &second, None).await.unwrap();
     let kept = store.preferences("ada").await.unwrap();
     assert_eq!(kept["theme"], "light");
     assert_eq!(kept["of a later version"], first["of a later version"]);
@@ -46,9 +46,9 @@ async fn preferences_are_kept_as_they_were_written(fixture: Fixture) {
     let of_length =
         |length: usize| object(json!({ "a": "x".repeat(length - r#"{"a":""}"#.len()) }));
     let longest = of_length(MOST_PREFERENCES_BYTES);
-    store.set_preferences("ada", &longest).await.unwrap();
+    store.set_preferences("ada", &longest, None).await.unwrap();
     let refused = store
-        .set_preferences("ada", &of_length(MOST_PREFERENCES_BYTES + 1))
+        .set_preferences("ada", &of_length(MOST_PREFERENCES_BYTES + 1), None)
         .await;
     assert!(matches!(refused, Err(StoreError::PreferencesTooLong)));
     assert_eq!(store.preferences("ada").await.unwrap(), longest);
@@ -138,27 +138,40 @@ async fn a_use_of_a_token_is_noted_once_a_minute(fixture: Fixture) {
 async fn a_session_lasts_until_its_end(fixture: Fixture) {
     let store = &fixture.store;
     let groups = ["perf".to_owned(), "a,b \"c\"".to_owned()];
-    let secret = store.begin_session("ada", &groups, HOUR).await.unwrap();
-    let other = store.begin_session("ada", &[], HOUR).await.unwrap();
+    let secret = store
+        .begin_session("ada", &groups, HOUR, None, None)
+        .await
+        .unwrap();
+    let other = store
+        .begin_session("ada", &[], HOUR, None, None)
+        .await
+        .unwrap();
     let session = store.find_session(secret.as_str()).await.unwrap().unwrap();
     assert_eq!((&*session.user, &session.groups[..]), ("ada", &groups[..]));
     assert!(session.expires - session.created >= 3_600_000);
     for wrong in ["", "x", &secret.as_str()[1..]] {
         assert_eq!(store.find_session(wrong).await.unwrap(), None);
     }
-    store.end_session(secret.as_str()).await.unwrap();
-    store.end_session(secret.as_str()).await.unwrap();
+    store.end_session(secret.as_str(), None).await.unwrap();
+    store.end_session(secret.as_str(), None).await.unwrap();
     assert_eq!(store.find_session(secret.as_str()).await.unwrap(), None);
     let found = store.find_session(other.as_str()).await.unwrap();
     assert_eq!(found.unwrap().groups, [""; 0]);
-    let over = store.begin_session("ada", &[], Duration::ZERO).await;
+    let over = store
+        .begin_session("ada", &[], Duration::ZERO, None, None)
+        .await;
     let over = over.unwrap();
     assert_eq!(store.find_session(over.as_str()).await.unwrap(), None);
 }
 
 async fn a_user_has_so_many_sessions(fixture: Fixture) {
     let store = &fixture.store;
-    let begin = async |user: &str| store.begin_session(user, &[], HOUR).await.unwrap();
+    let begin = async |user: &str| {
+        store
+            .begin_session(user, &[], HOUR, None, None)
+            .await
+            .unwrap()
+    };
     let others = begin("bob").await;
     let oldest = begin("ada").await;
     // As if they had begun one after the other.
@@ -182,14 +195,20 @@ async fn what_is_over_is_removed(fixture: Fixture) {
     let value = json!({});
     for number in 0..3 {
         let user = number.to_string();
-        store.begin_session(&user, &[], HOUR).await.unwrap();
+        store
+            .begin_session(&user, &[], HOUR, None, None)
+            .await
+            .unwrap();
         store.begin_sign_in(&value).await.unwrap();
     }
     for table in ["sessions", "sign_ins"] {
         let sql = format!("UPDATE {table} SET expires = expires - 3600001");
         fixture.behind_its_back(&sql).await;
     }
-    store.begin_session("ada", &[], HOUR).await.unwrap();
+    store
+        .begin_session("ada", &[], HOUR, None, None)
+        .await
+        .unwrap();
     store.begin_sign_in(&value).await.unwrap();
     let left = "SELECT 'session', username FROM sessions UNION ALL SELECT 'sign-in', value \
                 FROM sign_ins ORDER BY 1";

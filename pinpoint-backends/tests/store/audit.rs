@@ -3,7 +3,7 @@
 
 use pinpoint_backends::store::{
     AuditCheck, AuditEntry, AuditFault, AuditFilter, AuditRow, CancelRequest, Creation,
-    IdempotencyKey, JobId, JobStore, NewToken, StoreError,
+    IdempotencyKey, JobId, JobStore, NewToken, StoreError, Total,
 };
 use pinpoint_core::{JobState, Record};
 use serde_json::json;
@@ -18,6 +18,7 @@ on_both! {
     many_writers_keep_one_chain,
     every_change_of_a_stored_row_is_found,
     a_change_and_its_entry_are_one,
+    no_change_lasts_whose_entry_fails,
     a_job_that_has_ended_is_resumed_with_an_entry,
 }
 
@@ -280,6 +281,87 @@ async fn a_change_and_its_entry_are_one(fixture: Fixture) {
     let unknown = store.request_cancel(&id, &request, Some(&canceled)).await;
     assert!(matches!(unknown, Err(StoreError::Unknown { .. })));
     assert_eq!(told(store).await, expected);
+}
+
+/// The log can't be written after each change was made and before it lasts.
+async fn no_change_lasts_whose_entry_fails(fixture: Fixture) {
+    let store = &fixture.store;
+    let (running, ended) = (fixture.job().await, fixture.job().await);
+    let request = CancelRequest::default();
+    store.request_cancel(&ended, &request, None).await.unwrap();
+    for state in [JobState::Running, JobState::Canceled] {
+        store.set_state(&ended, state, None, None).await.unwrap();
+    }
+    let token = |name: &str| NewToken {
+        name: name.into(),
+        ..NewToken::default()
+    };
+    store.create_token(&token("kept"), None).await.unwrap();
+    let hour = std::time::Duration::from_secs(3600);
+    let session = store.begin_session("ada", &[], hour, None, None).await;
+    let session = session.unwrap();
+    let jobs = async || {
+        let (running, ended) = (store.get(running.as_str()), store.get(ended.as_str()));
+        (running.await.unwrap(), ended.await.unwrap())
+    };
+    let before = (jobs().await, store.tokens().await.unwrap());
+
+    let away = "ALTER TABLE audit RENAME TO audit_away";
+    fixture.behind_its_back(away).await;
+    let told = &entry("ada", "change");
+    let creation = Creation {
+        entry: Some(told),
+        ..Creation::default()
+    };
+    let theme = json!({ "theme": "dark" }).as_object().unwrap().clone();
+    let old = session.as_str();
+    let failures = [
+        (store.create_with(&new_job("another"), &creation).await).map(drop),
+        store
+            .request_cancel(&running, &request, Some(told))
+            .await
+            .map(drop),
+        store.pause(&running, Some(told)).await,
+        store.resume(&ended, None, Some(told)).await,
+        store
+            .create_token(&token("new"), Some(told))
+            .await
+            .map(drop),
+        store.revoke_token("kept", Some(told)).await,
+        store.set_preferences("ada", &theme, Some(told)).await,
+        (store
+            .begin_session("ada", &[], hour, Some(old), Some(told))
+            .await)
+            .map(drop),
+        store.end_session(old, Some(told)).await,
+    ];
+    for (number, failed) in failures.iter().enumerate() {
+        assert!(failed.is_err(), "change {number}");
+    }
+    let back = "ALTER TABLE audit_away RENAME TO audit";
+    fixture.behind_its_back(back).await;
+    assert_eq!((jobs().await, store.tokens().await.unwrap()), before);
+    assert!(!store.cancel_requested(&running).await.unwrap());
+    assert!(!store.is_paused(&running).await.unwrap());
+    assert!(store.preferences("ada").await.unwrap().is_empty());
+    assert!(store.find_session(old).await.unwrap().is_some());
+    let total = store.count(&Default::default()).await.unwrap();
+    assert_eq!(total, Total::Exactly(2));
+
+    // With its entry, each lasts.
+    let next = store
+        .begin_session("ada", &[], hour, Some(old), Some(told))
+        .await;
+    assert!(store.find_session(old).await.unwrap().is_none());
+    let next = next.unwrap();
+    store.end_session(next.as_str(), Some(told)).await.unwrap();
+    // Nothing is left to end, and so nothing to tell.
+    store.end_session(next.as_str(), Some(told)).await.unwrap();
+    store
+        .set_preferences("ada", &theme, Some(told))
+        .await
+        .unwrap();
+    assert_eq!(self::told(store).await.len(), 3);
 }
 
 async fn a_job_that_has_ended_is_resumed_with_an_entry(fixture: Fixture) {

@@ -204,23 +204,17 @@ pub(crate) async fn finish(State(service): State<Service>, parts: Parts) -> Resp
         }
         let code = query.take("code").ok_or_else(strange)?;
         let person = oidc.person(&under_way, &code).await?;
-        // The row of the log first: no session is without one.
         let context = parts.extensions.get::<Context>();
         let mut entry = context.ok_or_else(errors::no_context)?.entry(Code::Ok);
         entry.user.clone_from(&person.user);
-        service.store.audit(&entry).await.map_err(errors::store)?;
-        if let Some(old) = cookies::read(&parts.headers, SESSION) {
-            service
-                .store
-                .end_session(old)
-                .await
-                .map_err(errors::store)?;
-        }
-        let session = service
-            .store
-            .begin_session(&person.user, &person.groups, oidc.session)
-            .await
-            .map_err(errors::store)?;
+        let begun = service.store.begin_session(
+            &person.user,
+            &person.groups,
+            oidc.session,
+            cookies::read(&parts.headers, SESSION),
+            Some(&entry),
+        );
+        let session = begun.await.map_err(errors::store)?;
         let cookie = cookies::set(SESSION, session.as_str(), oidc.session);
         Ok(redirect(under_way.leads_to(&person.user), cookie))
     };
@@ -237,15 +231,10 @@ pub(crate) async fn end(State(service): State<Service>, parts: Parts) -> Respons
         };
         let context = parts.extensions.get::<Context>();
         let context = context.ok_or_else(errors::no_context)?;
-        if context.caller.is_some() {
-            let entry = context.entry(Code::Ok);
-            service.store.audit(&entry).await.map_err(errors::store)?;
-        }
-        service
-            .store
-            .end_session(session)
-            .await
-            .map_err(errors::store)
+        // Of a session that has ended by itself nobody is known.
+        let entry = (context.caller.as_ref()).map(|_| context.entry(Code::Ok));
+        let ended = service.store.end_session(session, entry.as_ref());
+        ended.await.map_err(errors::store)
     };
     let ended = ended.await;
     answer(ended.map(|()| {

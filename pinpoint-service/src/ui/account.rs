@@ -188,13 +188,9 @@ pub(super) async fn prefer(
             return Err(errors::field(THEME, problem).into());
         }
     };
-    let kept = service
-        .store
-        .set_preferences(view.user(), &preferences)
-        .await;
-    kept.map_err(errors::store)?;
-    let noted = service.store.audit(&view.preferred(THEME)).await;
-    noted.map_err(errors::store)?;
+    let entry = view.preferred(THEME);
+    let kept = (service.store).set_preferences(view.user(), &preferences, Some(&entry));
+    kept.await.map_err(errors::store)?;
     Ok(Redirect::to("/account").into_response())
 }
 

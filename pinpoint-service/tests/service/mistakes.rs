@@ -155,7 +155,10 @@ async fn a_view_that_is_too_long_is_refused_and_keeps_nobody_out() {
     let preferences = json!({ "jobs": kept });
     let preferences = preferences.as_object().unwrap();
     let store = &world.store;
-    store.set_preferences("ada", preferences).await.unwrap();
+    store
+        .set_preferences("ada", preferences, None)
+        .await
+        .unwrap();
     let answer = world.get("/").await;
     assert_eq!(answer.status.as_u16(), 303);
 }

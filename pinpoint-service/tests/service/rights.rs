@@ -50,7 +50,11 @@ async fn as_role(
         }
         Way::Session => {
             let length = Duration::from_secs(60);
-            let session = world.store.begin_session(&user, &[], length).await.unwrap();
+            let session = world
+                .store
+                .begin_session(&user, &[], length, None, None)
+                .await
+                .unwrap();
             let cookie = format!("__Host-pinpoint={}", session.as_str());
             // As a script sends it: a form has its own test.
             request

@@ -129,10 +129,9 @@ pub(super) async fn keep(
     counted(&service, &view, &shown).await?;
     let mut preferences = view.preferences().clone();
     preferences.insert(VIEW.into(), shown.query().into());
-    let kept = service.store.set_preferences(view.user(), &preferences);
+    let entry = view.preferred(VIEW);
+    let kept = (service.store).set_preferences(view.user(), &preferences, Some(&entry));
     kept.await.map_err(errors::store)?;
-    let noted = service.store.audit(&view.preferred(VIEW)).await;
-    noted.map_err(errors::store)?;
     Ok(Redirect::to(&shown.address()).into_response())
 }
 

@@ -444,7 +444,7 @@ async fn a_sign_in_leads_nowhere_else_and_a_session_ends_by_itself() {
     }
     let ended = world
         .store
-        .begin_session(ADA, &[], Duration::ZERO)
+        .begin_session(ADA, &[], Duration::ZERO, None, None)
         .await
         .unwrap();
     browser

@@ -18,7 +18,11 @@ impl<'a> Person<'a> {
     /// Somebody who has signed in, at a service where people do that with a browser.
     pub(crate) async fn new(world: &'a World, user: &str) -> Self {
         let length = Duration::from_secs(600);
-        let session = world.store.begin_session(user, &[], length).await.unwrap();
+        let session = world
+            .store
+            .begin_session(user, &[], length, None, None)
+            .await
+            .unwrap();
         let session = session.as_str().to_owned();
         Self { world, session }
     }
