@@ -32,6 +32,8 @@ mod listed;
 pub mod local;
 #[cfg(feature = "luci")]
 pub mod luci;
+#[cfg(feature = "local")]
+mod memory;
 mod state_dir;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod store;
@@ -42,6 +44,8 @@ pub mod temporal;
 #[cfg(all(feature = "local", any(feature = "sqlite", feature = "postgres")))]
 pub mod worker;
 
+#[cfg(feature = "local")]
+pub use memory::give_memory_back;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub use state_dir::owner;
 pub use state_dir::{STATE_MARK, create_state_dir, job_dir};

@@ -1,12 +1,13 @@
-//! A service whose clients take nothing of their answers: how much memory it needs, whether it
+//! A service whose clients take nothing of their answers, or send slowly: how much memory it needs, whether it
 //! serves others meanwhile, and what it gives back.
 //!
 //!     cargo build --release -p pinpoint-service
 //!     cargo run -p pinpoint-service --example unread -- target/release/pinpoint-service
 //!
 //! A thousand connections, unless another number follows, ask for a report of 6 MiB and for
-//! events: over HTTP/1 and HTTP/2, and take nothing or a byte a second. More than a thousand files
-//! are open here: see `ulimit -n`.
+//! events: over HTTP/1 and HTTP/2, and take nothing or a byte a second. One of eight sends a
+//! request instead: most of a MiB at once, over HTTP/2 several, and then a byte a second. More
+//! than a thousand files are open here: see `ulimit -n`.
 
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 #![allow(clippy::disallowed_methods, reason = "it waits on its own thread")]
@@ -84,6 +85,8 @@ async fn main() -> Result<(), Failure> {
         open.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
             let _ = match number % 4 {
+                _ if number % 16 == 4 => send_slowly(address).await,
+                _ if number % 16 == 11 => send_slowly_over_http_2(address).await,
                 0 => take_nothing(address, &path).await,
                 1 => drip(address, &path).await,
                 _ => take_nothing_over_http_2(address, &path).await,
@@ -179,6 +182,43 @@ async fn take_nothing(address: SocketAddr, path: &str) -> Result<(), Failure> {
         tokio::time::sleep(Duration::from_secs(1)).await;
         stream.write_all(b"\r\n").await?;
     }
+}
+
+/// The bytes of a request that is sent slowly.
+const LENGTH: usize = 1 << 20;
+
+/// Sends most of a request, and then a byte a second.
+async fn send_slowly(address: SocketAddr) -> Result<(), Failure> {
+    let mut stream = TcpStream::connect(address).await?;
+    let head = format!(
+        "POST /api/v2/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Content-Length: {LENGTH}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(&vec![b' '; LENGTH - 1_000]).await?;
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        stream.write_all(b" ").await?;
+    }
+}
+
+/// Sends most of several requests, and then nothing.
+async fn send_slowly_over_http_2(address: SocketAddr) -> Result<(), Failure> {
+    let stream = TcpStream::connect(address).await?;
+    let (mut requests, connection) = h2::client::handshake(stream).await?;
+    let connection = tokio::spawn(connection);
+    let mut sent = Vec::new();
+    for _ in 0..REQUESTS {
+        requests = requests.ready().await?;
+        let request = Request::post(format!("http://{address}/api/v2/jobs"))
+            .header("content-type", "application/json")
+            .body(())?;
+        let (answer, mut body) = requests.send_request(request, false)?;
+        body.send_data(Bytes::from(vec![b' '; LENGTH - 1_000]), false)?;
+        sent.push((answer, body));
+    }
+    connection.await??;
+    Ok(())
 }
 
 /// Reads a byte a second.

@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arriving;
 mod browsers;
 mod caller;
 mod commits;
@@ -176,7 +177,8 @@ pub async fn router(service: Service) -> Router {
     .layer(from_fn_with_state(service.clone(), identify))
     .layer(from_fn_with_state(service.clone(), ui::as_pages))
     .layer(from_fn(ui::compressed))
-    .layer(from_fn_with_state(limits, sending::counted))
+    .layer(from_fn_with_state(limits.clone(), sending::counted))
+    .layer(from_fn_with_state(limits, arriving::counted))
     .layer(from_fn(requests::watch))
 }
 

@@ -18,6 +18,7 @@ use tonic::metadata::MetadataMap;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
+use crate::arriving::Inbox;
 use crate::config::{LimitsConfig, Most};
 use crate::connections::Connections;
 use crate::metrics::METRICS;
@@ -49,6 +50,7 @@ pub struct Limits {
     refusals: Mutex<Rates<String>>,
     /// Open streams by user; users without one are left out.
     streams: Mutex<HashMap<String, u32>>,
+    inbox: Inbox,
     outbox: Outbox,
     connections: Arc<Connections>,
 }
@@ -57,9 +59,10 @@ impl Limits {
     /// These limits, with nothing used.
     pub fn new(config: LimitsConfig) -> Self {
         let number = |most: Most| most.get().map(|most| most.get() as usize);
-        let most_bytes = number(config.answers_mib).map_or(usize::MAX, |mib| mib << 20);
+        let bytes = |most: Most| number(most).map_or(usize::MAX, |mib| mib << 20);
         Self {
-            outbox: Outbox::new(most_bytes, config.sending),
+            inbox: Inbox::new(bytes(config.requests_mib)),
+            outbox: Outbox::new(bytes(config.answers_mib), config.sending),
             connections: Connections::new(number(config.connections), config.sending),
             config,
             addresses: Mutex::default(),
@@ -77,9 +80,19 @@ impl Limits {
         self.config.deadline
     }
 
+    /// The requests that are arriving.
+    pub(crate) fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
     /// The answers that are being sent.
     pub(crate) fn outbox(&self) -> &Outbox {
         &self.outbox
+    }
+
+    /// The bytes of requests that have arrived, of those whose answers have not begun.
+    pub fn arrived_bytes(&self) -> usize {
+        self.inbox.held()
     }
 
     /// The bytes of answers that wait for clients to take them.
@@ -267,6 +280,13 @@ pub(crate) fn answers_reached() -> Status {
     let message = "too many answers wait for clients to take them; read those that you have asked \
                    for, and try again in a second";
     reached("answers_mib", "all", message, Duration::from_secs(1))
+}
+
+/// A request for which there is no room, or that took too long for others to have any.
+pub(crate) fn requests_reached() -> Status {
+    let message = "too many requests are arriving, and this one took too long, or came last; send \
+                   it again in a second";
+    reached("requests_mib", "all", message, Duration::from_secs(1))
 }
 
 /// The refusal by a limit, which says when to try again.

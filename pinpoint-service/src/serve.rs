@@ -13,7 +13,7 @@ use axum_server::tls_rustls::RustlsConfig;
 use pinpoint_backends::local::{Mirrors, Provisions, RepositoryPattern, default_machine_dir};
 use pinpoint_backends::store::{JobStore, Patience, SCHEMA_VERSION, version_at, version_in};
 use pinpoint_backends::worker::{LEASE, WorkerEvent, WorkerOptions};
-use pinpoint_backends::{create_state_dir, owner, worker};
+use pinpoint_backends::{create_state_dir, give_memory_back, owner, worker};
 use pinpoint_core::bots::{Bots, ConfigFile};
 use pinpoint_service::config::{Config, LimitsConfig, Most, Preset};
 use pinpoint_service::{
@@ -103,6 +103,7 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
         presets: config.presets.as_slice().into(),
         caches: Arc::default(),
     };
+    tokio::spawn(give_back());
     // A job is taken only by a process that can also be asked for it.
     let listener = bind(config.listen)?;
     let measured = match config.metrics {
@@ -143,6 +144,18 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
             // Its run may take longer than the requests.
             Ok(worker.await??)
         }
+    }
+}
+
+/// The time between two looks for memory that is free.
+const GIVE_BACK: Duration = Duration::from_secs(30);
+
+/// Gives the memory that requests no longer need back to the system.
+async fn give_back() {
+    loop {
+        tokio::time::sleep(GIVE_BACK).await;
+        // The next time will do.
+        let _ = tokio::task::spawn_blocking(give_memory_back).await;
     }
 }
 

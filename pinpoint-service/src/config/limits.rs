@@ -79,6 +79,9 @@ pub struct LimitsConfig {
     /// The longest that a client may take for 16 KiB of an answer, or for the rest of it.
     #[serde(with = "super::seconds")]
     pub sending: Duration,
+    /// MiB of requests that have arrived before the rest of them, or before their answers, of
+    /// all clients together.
+    pub requests_mib: Most,
     /// MiB of answers that wait for clients to take them, of all clients together.
     pub answers_mib: Most,
     /// Connections that are open at once. Where one more comes, the one that was silent the
@@ -132,6 +135,7 @@ impl Default for LimitsConfig {
             jobs_under_way: Most::of(20),
             runs_a_day: Most::of(50_000),
             streams: Most::of(20),
+            requests_mib: Most::of(16),
             answers_mib: Most::of(48),
             connections: Most::of(4096),
             ..Self::none()
@@ -152,6 +156,7 @@ impl LimitsConfig {
             deadline: Duration::from_secs(60),
             headers: Duration::from_secs(10),
             sending: Duration::from_secs(30),
+            requests_mib: Most::NONE,
             answers_mib: Most::NONE,
             connections: Most::NONE,
             users: BTreeMap::new(),

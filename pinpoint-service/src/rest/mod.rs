@@ -11,7 +11,7 @@ mod report;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::rejection::RawPathParamsRejection;
 use axum::extract::{RawPathParams, Request};
 use axum::response::{IntoResponse, Response};
@@ -30,10 +30,10 @@ use self::message::{FieldProblem, Fields, MessageError};
 pub(crate) use self::problem::Problem;
 pub(crate) use self::report::HTML;
 use crate::Service;
+use crate::arriving;
 use crate::caller::Context;
 use crate::descriptors::method_of;
 use crate::grpc::errors;
-use crate::limits::MOST_BODY_BYTES;
 use crate::operations::{Access, CREATE_JOB, GET_REPORT, OPERATIONS};
 
 /// A method, and the way to it.
@@ -155,9 +155,7 @@ async fn read(
     body: Body,
 ) -> Result<(DynamicMessage, Vec<FieldProblem>), Problem> {
     let mut fields = Fields::new(call.method.input());
-    let body = to_bytes(body, MOST_BODY_BYTES)
-        .await
-        .map_err(|_| Problem::too_large())?;
+    let body = arriving::whole(body).await?;
     let query = parts.uri.query().unwrap_or_default().as_bytes();
     let mut form: &[u8] = &[];
     if !body.is_empty() {

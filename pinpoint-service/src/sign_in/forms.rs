@@ -1,7 +1,7 @@
 //! Forms of this service's own pages: each carries a token that no page of another site can
 //! know.
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
@@ -12,7 +12,7 @@ use ring::hmac;
 use tonic::Status;
 use uuid::Uuid;
 
-use crate::limits::MOST_BODY_BYTES;
+use crate::arriving;
 use crate::rest::Problem;
 
 /// The field of a form with the token.
@@ -71,9 +71,8 @@ pub(crate) async fn check(session: &str, request: Request) -> Result<Request, Re
         return Err(refused());
     }
     let (mut parts, body) = request.into_parts();
-    let body = to_bytes(body, MOST_BODY_BYTES)
-        .await
-        .map_err(|_| Problem::too_large().into_response())?;
+    let body = arriving::whole(body).await;
+    let body = body.map_err(IntoResponse::into_response)?;
     let mut tokens = Vec::new();
     let rest: Vec<_> = body
         .split(|byte| *byte == b'&')
@@ -106,6 +105,10 @@ fn of_earlier_session() -> Response {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::to_bytes;
+
+    use crate::limits::MOST_BODY_BYTES;
+
     use super::*;
 
     async fn checked(kind: &str, body: &str) -> Result<Request, Response> {

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::body::to_bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use http::Extensions;
 use http::header::CONTENT_TYPE;
@@ -16,9 +15,9 @@ use uuid::Uuid;
 
 use super::unsent;
 use crate::Service;
+use crate::arriving;
 use crate::caller::Context;
 use crate::grpc::errors;
-use crate::limits::MOST_BODY_BYTES;
 use crate::operations::Right;
 use crate::query::Query;
 use crate::rest::Problem;
@@ -180,8 +179,7 @@ impl<S: Sync> FromRequest<S> for Form {
             let problem = "this address takes a form from a web page; programs use /api/v2";
             return Err(Status::invalid_argument(problem).into());
         }
-        let body = to_bytes(request.into_body(), MOST_BODY_BYTES).await;
-        let body = body.map_err(|_| Problem::too_large())?;
+        let body = arriving::whole(request.into_body()).await?;
         Ok(Self(Query::read(&body)?))
     }
 }

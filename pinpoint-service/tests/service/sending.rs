@@ -1,4 +1,4 @@
-//! Clients that take nothing of their answers, or next to nothing.
+//! Clients that take nothing of their answers, or next to nothing, and such that send slowly.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -225,6 +225,64 @@ async fn an_answer_that_is_read_slowly_but_steadily_arrives() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert!(read > 1 << 20, "{read}");
+}
+
+/// A request with so many bytes of JSON, of which some are sent.
+async fn send(served: &Served, bytes: usize, sent: usize) -> TcpStream {
+    let mut stream = served.connect().await;
+    let head = format!(
+        "POST /api/v2/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Connection: close\r\nContent-Length: {bytes}\r\n\r\n"
+    );
+    let body = format!("{{\"name\":\"{}\"}}", "x".repeat(bytes - 11));
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(&body.as_bytes()[..sent]).await.unwrap();
+    stream
+}
+
+/// The first line of an answer.
+async fn status(mut stream: TcpStream) -> String {
+    let mut answer = Vec::new();
+    let read = stream.read_to_end(&mut answer);
+    // It may be closed before all was sent.
+    let _ = tokio::time::timeout(HANGS, read).await.unwrap();
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    answer.lines().next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_that_arrive_slowly_hold_so_many_bytes_and_make_room() {
+    const PART: usize = 300 << 10;
+    let most = LimitsConfig {
+        requests_mib: Most::of(1),
+        ..limits(Duration::from_secs(30))
+    };
+    let served = Served::new(most).await;
+    let mut slow = Vec::new();
+    for number in 1..=3 {
+        slow.push(send(&served, 900 << 10, PART).await);
+        let arrives = async {
+            while served.limits().arrived_bytes() < number * PART {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(HANGS, arrives).await.unwrap();
+    }
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let whole = status(send(&served, PART, PART).await).await;
+    assert!(whole.starts_with("HTTP/1.1 400"), "{whole}");
+    let first = status(slow.remove(0)).await;
+    assert!(first.starts_with("HTTP/1.1 429"), "{first}");
+    // The others still have theirs.
+    assert_eq!(served.limits().arrived_bytes(), 2 * PART);
+    served.is_served().await;
+    drop(slow);
+    let leaves = async {
+        while served.limits().arrived_bytes() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(HANGS, leaves).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
