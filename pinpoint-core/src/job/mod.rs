@@ -9,6 +9,7 @@
 //! An outcome speaks of positions. A [`JobResult`] says the same with the names of
 //! commits, and names the commit to blame.
 
+mod lost_pairs;
 mod machine;
 mod metric;
 mod naming;

@@ -12,7 +12,7 @@ use super::result::{
     BisectionResult, Confirmation, CulpritFinderResult, JobResult, NamedChart, NamedCulprit,
     PairwiseResult, RESULT_VERSION,
 };
-use super::{JobMachine, JobOutcome, JobSpec, MeasuredMetric, unvarying};
+use super::{JobMachine, JobOutcome, JobSpec, MeasuredMetric, lost_pairs, unvarying};
 use crate::{
     ChartComparison, CheckedCulprit, CombinedCommit, Commit, CommitNames, Comparison,
     CulpritFinderOutcome, DependencyChange, Engine, Followed, Located, Metric, OUTCOME_VERSION,
@@ -281,6 +281,8 @@ impl Naming<'_> {
             outcome.charts.iter().filter(|chart| fits(chart)).count()
         };
         let unit = |chart: &str| self.metric.as_ref()?.charts.get(chart)?.unit.clone();
+        let mut warnings = self.warnings()?;
+        warnings.extend(lost_pairs::remarks(outcome.pairs, &outcome.charts));
         Ok(PairwiseResult {
             version: RESULT_VERSION,
             job_id: self.engine.job().id.clone(),
@@ -308,7 +310,7 @@ impl Naming<'_> {
             stopped_early: outcome.stopped_early,
             runs: outcome.runs,
             builds: outcome.builds,
-            warnings: self.warnings()?,
+            warnings,
             duration_s: self.duration_s,
         })
     }
