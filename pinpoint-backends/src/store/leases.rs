@@ -266,6 +266,17 @@ impl JobStore {
         transaction.commit().await
     }
 
+    /// Counts no worker as one that has died over a job.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    pub(crate) async fn forgive(&self, lease: &Lease) -> Result<(), StoreError> {
+        let sql = "UPDATE jobs SET deaths = 0 WHERE number = $1 AND lease = $2 AND deaths > 0";
+        let values: [Value; 2] = [lease.job.into(), lease.token.into()];
+        self.database.execute(sql, values).await.map(drop)
+    }
+
     /// The number of pending jobs of the same bot that are taken before this one, of those
     /// with a signature by one of these keys where workers take signed jobs only; none where
     /// this one needs no worker, as of [`JobStore::take`].

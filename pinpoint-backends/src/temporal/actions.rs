@@ -375,18 +375,35 @@ impl Actions {
         self.jobs.check_store(&end.store)?;
         let job = self.jobs.read(&end.job).await?;
         let has_ended = !matches!(job.state, JobState::Pending | JobState::Running);
-        if has_ended || (end.paused && job.paused) {
+        let is_left = end.paused && job.paused && job.state == JobState::Pending;
+        if has_ended || is_left {
             // By the same activity, whose worker died after that.
             self.jobs.release(&job.id).await?;
             return Ok(job.state);
         }
         let refusal = end.refused.as_deref();
         if end.paused {
-            let reason = refusal.unwrap_or_default();
-            let lease = self.jobs.lease(&job.id).await?;
-            let paused = self.jobs.store().pause_leased(&lease, reason).await;
+            let (store, lease) = (self.jobs.store(), self.jobs.lease(&job.id).await?);
+            let (paused, reason) = match refusal {
+                Some(reason) => {
+                    let paused = store.pause_leased(&lease, reason).await;
+                    (paused, format!("paused: {reason}"))
+                }
+                // Meanwhile it may have been resumed, and is taken again then.
+                None => {
+                    let left = store.set_leased_state(&lease, JobState::Pending, None, None);
+                    let left = match left.await {
+                        // Another attempt of this activity was first.
+                        Err(StoreError::Transition {
+                            from: JobState::Pending,
+                            ..
+                        }) => Ok(()),
+                        left => left,
+                    };
+                    (left, "paused".into())
+                }
+            };
             paused.map_err(from_store)?;
-            let reason = format!("paused: {reason}");
             return self.let_go(&job, JobState::Pending, Err(reason)).await;
         }
         let result = match (self.open(&job.id).await, refusal) {

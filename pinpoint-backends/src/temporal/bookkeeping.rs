@@ -12,7 +12,7 @@ use super::failures::{from_store, refused};
 use super::jobs_here::JobsHere;
 use super::messages::{Begun, JobInput, Note, Noted, essential_of, size};
 use crate::job::{machine_of, message};
-use crate::store::{Job, PAUSED};
+use crate::store::{Job, PAUSED, StoreError};
 
 /// The most records that one answer has, and the bytes of their text.
 const RECORDS: u32 = 500;
@@ -39,7 +39,14 @@ impl Bookkeeping {
                 .jobs
                 .store()
                 .set_leased_state(&lease, JobState::Running, None, None);
-            running.await.map_err(from_store)?;
+            match running.await {
+                // Another attempt of this activity was first.
+                Err(StoreError::Transition {
+                    from: JobState::Running,
+                    ..
+                }) => {}
+                running => running.map_err(from_store)?,
+            }
         }
         let machines = self.jobs.machines_of(&input.bot).await;
         let machines = machines.map_err(from_store)?;

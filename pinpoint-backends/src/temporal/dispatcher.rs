@@ -22,12 +22,12 @@ use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use pinpoint_core::job::{JobState, ResultSource};
 use temporalio_client::errors::{
-    WorkflowGetResultError, WorkflowInteractionError, WorkflowStartError,
+    WorkflowGetResultError, WorkflowInteractionError, WorkflowStartError, WorkflowUpdateError,
 };
 use temporalio_client::tonic::Code;
 use temporalio_client::{
     Client, WorkflowDescribeOptions, WorkflowExecuteUpdateOptions, WorkflowExecutionDescription,
-    WorkflowExecutionStatus, WorkflowGetResultOptions, WorkflowIdConflictPolicy,
+    WorkflowExecutionStatus, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy,
     WorkflowIdReusePolicy, WorkflowStartOptions,
 };
 use temporalio_common::error::IncomingError;
@@ -213,6 +213,9 @@ impl Dispatcher<'_> {
             && !self.stopping.load(Ordering::Relaxed)
             && let Some((job, lease)) = store.take(&filter, self.jobs.owner(), self.lease).await?
         {
+            // Nobody has died over it: the lease ended while the store or the server was away, or
+            // was released since the server does not answer. Who dies over a run is counted there.
+            store.forgive(&lease).await?;
             // A workflow that is there does not know that the job was taken anew.
             let there = WorkflowIdConflictPolicy::TerminateExisting;
             match self.start(&job, &lease, there).await {
@@ -294,7 +297,7 @@ impl Dispatcher<'_> {
         {
             Ok(()) => self.jobs.store().cancel_handed_on(id).await?,
             // It ends by itself, or is looked after.
-            Err(temporalio_client::errors::WorkflowUpdateError::NotFound(_)) => {}
+            Err(WorkflowUpdateError::NotFound(_)) => {}
             Err(error) => return Err(unavailable(error)),
         }
         Ok(())
@@ -324,7 +327,10 @@ impl Dispatcher<'_> {
             ) => {
                 let reason = described.and_then(|it| not_taken(it.raw(), self.deployment));
                 self.note(lease, reason.as_deref()).await;
-                Ok(())
+                match self.jobs.store().is_paused(id).await? {
+                    true => self.let_go(&handle).await,
+                    false => Ok(()),
+                }
             }
             // One that completed was about to when the job was resumed.
             None | Some(WorkflowExecutionStatus::Completed) => self.start_again(lease).await,
@@ -344,6 +350,17 @@ impl Dispatcher<'_> {
                 tell(TemporalEvent::Ended(id, state));
                 Ok(())
             }
+        }
+    }
+
+    /// Lets a workflow end whose job was paused in the store.
+    async fn let_go(&self, handle: &WorkflowHandle<Client, JobWorkflow>) -> Result<(), JobError> {
+        let options = WorkflowExecuteUpdateOptions::default();
+        let asked = handle.execute_update(JobWorkflow::let_go, (), options);
+        match tokio::time::timeout(self.limits.heartbeat, asked).await {
+            // One that does not answer is asked again.
+            Ok(Ok(()) | Err(WorkflowUpdateError::NotFound(_))) | Err(_) => Ok(()),
+            Ok(Err(error)) => Err(unavailable(error)),
         }
     }
 

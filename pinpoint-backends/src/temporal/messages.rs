@@ -164,7 +164,8 @@ pub(crate) struct End {
     pub(crate) store: String,
     /// Why it can't go on.
     pub(crate) refused: Option<String>,
-    /// No machine can carry it out for now: it is paused, and has not failed.
+    /// No machine can carry it out for now, or, without a reason, somebody has paused it: it has
+    /// not failed.
     #[serde(default)]
     pub(crate) paused: bool,
 }

@@ -60,6 +60,8 @@ pub(crate) struct JobWorkflow {
     progress: WorkflowProgress,
     cancel: Option<CancelRequest>,
     paused: bool,
+    /// The job is paused in the store, as jobs without Temporal are.
+    let_go: bool,
 }
 
 #[workflow_methods]
@@ -96,6 +98,13 @@ impl JobWorkflow {
     #[update(name = "pause")]
     pub(crate) fn pause(&mut self, _: &mut SyncWorkflowContext<Self>) {
         self.paused = true;
+    }
+
+    /// Ends, once what is under way has, and leaves the job in the store as it is: it is paused
+    /// there.
+    #[update(name = "let_go")]
+    pub(crate) fn let_go(&mut self, _: &mut SyncWorkflowContext<Self>) {
+        self.let_go = true;
     }
 
     /// Goes on after a pause.
@@ -154,6 +163,8 @@ struct Driver {
     refused: Option<String>,
     /// No machine can go on for now.
     is_unable: bool,
+    /// The job is left in the store.
+    lets_go: bool,
     runs: u64,
     builds: u64,
 }
@@ -186,6 +197,7 @@ impl Driver {
             pause_noted,
             refused: None,
             is_unable: false,
+            lets_go: false,
             runs: 0,
             builds: 0,
         };
@@ -257,11 +269,16 @@ impl Driver {
             if self.is_unable {
                 break;
             }
+            let lets_go = self.ctx.state(|state| state.let_go) && !canceled;
             if self.refused.is_none() {
-                self.start_what_may(paused || continues)?;
+                self.start_what_may(paused || continues || lets_go)?;
             }
             if self.in_flight.is_empty() {
                 if self.refused.is_some() {
+                    break;
+                }
+                if lets_go {
+                    self.lets_go = true;
                     break;
                 }
                 if continues && self.early.is_empty() {
@@ -294,7 +311,7 @@ impl Driver {
             job: self.input.job.clone(),
             store: self.input.store.clone(),
             refused: self.refused.clone(),
-            paused: self.is_unable,
+            paused: self.is_unable || self.lets_go,
         };
         let options = ActivityOptions::with_start_to_close_timeout(self.input.limits.build)
             .heartbeat_timeout(self.input.limits.heartbeat)
@@ -322,14 +339,15 @@ impl Driver {
     /// Resolves once there is something new to look at.
     fn asked(&self) -> Local<()> {
         let ctx = self.ctx.clone();
-        let (paused, cancel_noted) = (ctx.state(|state| state.paused), self.cancel_noted);
+        let (paused, let_go) = ctx.state(|state| (state.paused, state.let_go));
+        let cancel_noted = self.cancel_noted;
         Box::pin(async move {
             if cancel_noted {
                 // Nothing is left to ask for.
                 return std::future::pending().await;
             }
             let changed = ctx.wait_condition(|state: &JobWorkflow| {
-                state.cancel.is_some() || state.paused != paused
+                state.cancel.is_some() || (state.paused, state.let_go) != (paused, let_go)
             });
             // An error means that Temporal itself was asked to end the workflow.
             let _ = changed.await;

@@ -135,6 +135,23 @@ impl Pool {
         })
     }
 
+    /// A number in the store.
+    pub(crate) fn number(&self, sql: &str) -> i64 {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let file = self.world.state_dir().join("pinpoint.db");
+            let file = SqliteConnectOptions::new().filename(file);
+            let mut store = file.connect().await.unwrap();
+            let sql = AssertSqlSafe(sql.to_owned());
+            let number = sqlx::query_scalar(sql).fetch_one(&mut store).await.unwrap();
+            store.close().await.unwrap();
+            number
+        })
+    }
+
     /// The number of runs whose outputs a machine gets that makes a report, and did nothing
     /// else.
     pub(crate) fn outputs(&self, job: &str) -> usize {

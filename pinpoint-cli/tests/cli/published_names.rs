@@ -58,12 +58,16 @@ impl Scene {
     }
 
     fn worker(&self) -> Running {
+        self.worker_there().start()
+    }
+
+    fn worker_there(&self) -> Pinpoint {
         let worker = ["worker", "--bot", "lab", "--temporal", "--published-names"];
         let queue = ["--published-queue", QUEUE];
         let namespace = ["--temporal-namespace", &self.namespace];
         let address = ["--temporal-address", &SHARED.address];
         let worker = self.pinpoint(&worker).and(&queue).and(&namespace);
-        worker.and(&address).start()
+        worker.and(&address)
     }
 
     /// Asks the other SDK.
@@ -262,6 +266,34 @@ fn a_published_workflow_refuses_what_is_no_request_and_can_be_canceled() {
     });
     scene.ask(json!({ "do": "cancel", "id": "slow" }));
     let answer = scene.ask(json!({ "do": "result", "id": "slow" }));
+    assert_eq!(answer["type"], "CancelledError", "{answer}");
+    assert_eq!(scene.jobs()[0]["state"], "canceled");
+    drop(worker);
+}
+
+#[test]
+fn a_worker_of_another_store_does_not_follow_a_published_job() {
+    let scene = Scene::new(World::with_step(3, 2));
+    let worker = scene.worker();
+    let slow = json!({ "Request": scene.request("slow") });
+    scene.begin("perf.bisect", "theirs", slow);
+    until("the job to run", || {
+        let jobs = scene.jobs();
+        jobs.first().is_some_and(|job| job["state"] == "running")
+    });
+    // It hands on what it follows.
+    worker.signal(libc::SIGTERM);
+    worker.wait();
+    let other_state = scene.world.path("other");
+    let stranger = scene.worker_there().env("XDG_STATE_HOME", other_state);
+    let stranger = stranger.start();
+    until("the worker to refuse it", || {
+        stranger.stderr().contains("which it leaves to others")
+    });
+    drop(stranger);
+    let worker = scene.worker();
+    scene.ask(json!({ "do": "cancel", "id": "theirs" }));
+    let answer = scene.ask(json!({ "do": "result", "id": "theirs" }));
     assert_eq!(answer["type"], "CancelledError", "{answer}");
     assert_eq!(scene.jobs()[0]["state"], "canceled");
     drop(worker);

@@ -63,7 +63,7 @@ fn every_job_ends_right(kinds: &[Away]) {
     let mut server = (kinds.contains(&Away::Server)).then(|| Server::start(Some(&file)));
     let build = [Noise::BUILD, IN_ANY_ORDER].concat();
     // Jobs last for several absences.
-    let script = &format!("sleep 0.8; {}", Noise::script(14));
+    let script = &format!("sleep 0.5; {}", Noise::script(14));
     let reference = [&build[..], &["--output", "json"]].concat();
     let reference = pool.at("desk", pool.world.bisect(&reference, script));
     let expected = comparable_document(reference.ends_with(0).document());

@@ -4,9 +4,10 @@
 use std::fs;
 
 use libc::SIGKILL;
+use pinpoint_backends::store::JobStore;
 
-use crate::pool::{Pool, stop};
-use crate::temporal::{Scene, finds_its_culprit, worker_on};
+use crate::pool::{Gate, Pool, stop};
+use crate::temporal::{Scene, finds_its_culprit, has_ended_cleanly, worker_on};
 use crate::temporal_server::{OWN, SHARED, Server};
 use crate::world::{BENCHMARK, Pinpoint, World, until};
 
@@ -125,6 +126,66 @@ fn what_a_machine_cannot_do_is_done_by_another_and_pauses_the_job_where_none_can
     finds_its_culprit(&pool, &job);
     stop(broken);
     stop(sound);
+}
+
+#[test]
+fn a_job_that_is_taken_again_and_again_while_the_server_is_away_does_not_fail() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let file = pool.world.path("temporal.db");
+    let mut server = Server::start(Some(&file));
+    let gate = Gate::closed(&pool.world);
+    let worker = worker_on(&pool, &server, OWN, "rack-1").start();
+    let job = pool.detach(&[], &gate.script());
+    gate.wait();
+    server.kill();
+    // As when the store was away, too.
+    let taken = || pool.number("SELECT lease FROM jobs");
+    let before = taken();
+    pool.alter("UPDATE jobs SET lease_expires = 0, deaths = 3");
+    until("the job to be taken", || taken() >= before + 4);
+    assert_ne!(pool.show(&job)["state"], "failed");
+    server.begin(Some(&file));
+    gate.open();
+    finds_its_culprit(&pool, &job);
+    stop(worker);
+}
+
+/// As the service does it.
+fn pause(pool: &Pool, job: &str) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let store = JobStore::open(&pool.world.state_dir()).await.unwrap();
+        let job = store.get(job).await.unwrap().id;
+        store.pause(&job, None).await.unwrap();
+        store.close().await;
+    });
+}
+
+#[test]
+fn a_job_that_is_paused_in_the_store_is_let_go_after_the_run_under_way() {
+    let pool = Pool::new(World::with_step(16, 9));
+    let scene = Scene::new(&pool);
+    let (worker, job, gate) = scene.in_a_run();
+    let before = pool.world.recorded_runs(&job);
+    pause(&pool, &job);
+    until("the worker to hear of it", || {
+        let events = ["workflow", "show", "--workflow-id", &job];
+        scene.temporal(&events).to_string().contains("let_go")
+    });
+    assert_eq!(pool.show(&job)["state"], "running");
+    gate.open();
+    until("the job to be let go", || {
+        pool.show(&job)["state"] == "pending"
+    });
+    has_ended_cleanly(&pool, &job);
+    waits_until_told(&pool, &job, "it is paused");
+    // What was under way counts.
+    assert!(pool.world.recorded_runs(&job).is_superset(&before));
+    assert!(pool.world.recorded_runs(&job).len() > before.len());
+    let resume = ["jobs", "resume", &job, "--detach"];
+    pool.on("desk", &resume).ends_with(0);
+    finds_its_culprit(&pool, &job);
+    stop(worker);
 }
 
 #[test]

@@ -46,6 +46,43 @@ pub(crate) struct Order {
     pub(super) bits: [u64; 2],
 }
 
+/// A job that was made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "MadeForm", into = "MadeForm")]
+pub(crate) struct Made {
+    pub(super) job: String,
+    /// The identity of the store that has it; empty in workflows of earlier versions.
+    store: String,
+}
+
+/// Earlier versions have the id alone.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum MadeForm {
+    Id(String),
+    InStore { job: String, store: String },
+}
+
+impl From<MadeForm> for Made {
+    fn from(form: MadeForm) -> Self {
+        let (job, store) = match form {
+            MadeForm::Id(job) => (job, String::new()),
+            MadeForm::InStore { job, store } => (job, store),
+        };
+        Self { job, store }
+    }
+}
+
+impl From<Made> for MadeForm {
+    fn from(made: Made) -> Self {
+        let Made { job, store } = made;
+        match store.is_empty() {
+            true => Self::Id(job),
+            false => Self::InStore { job, store },
+        }
+    }
+}
+
 /// How a job has ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Followed {
@@ -73,13 +110,13 @@ pub(crate) struct Following {
 
 #[activities]
 impl Following {
-    /// Makes the job that is asked for, once, and returns its id.
+    /// Makes the job that is asked for, once.
     #[activity(name = "pinpoint.published.request")]
     pub(crate) async fn request(
         self: Arc<Self>,
         ctx: ActivityContext,
         order: Order,
-    ) -> Result<String, ActivityError> {
+    ) -> Result<Made, ActivityError> {
         let invalid = |error: &dyn std::error::Error| {
             ActivityError::from(lasting_failure(INVALID, &error.to_string()))
         };
@@ -98,7 +135,8 @@ impl Following {
             let id = JobId::at(order.time + later, order.bits);
             let created = self.jobs.store().create_once(&id, &job).await;
             if created.map_err(from_store)? {
-                return Ok(id.to_string());
+                let (job, store) = (id.to_string(), self.jobs.identity().to_owned());
+                return Ok(Made { job, store });
             }
         }
         Err(again("there is no time left"))
@@ -109,8 +147,10 @@ impl Following {
     pub(crate) async fn follow(
         self: Arc<Self>,
         ctx: ActivityContext,
-        job: String,
+        made: Made,
     ) -> Result<Followed, ActivityError> {
+        self.jobs.check_store(&made.store)?;
+        let job = made.job;
         let beat = async {
             loop {
                 // Nothing can always be written.
@@ -131,9 +171,10 @@ impl Following {
     pub(crate) async fn cancel(
         self: Arc<Self>,
         _: ActivityContext,
-        job: String,
+        made: Made,
     ) -> Result<JobState, ActivityError> {
-        self.canceled(&job).await
+        self.jobs.check_store(&made.store)?;
+        self.canceled(&made.job).await
     }
 }
 
@@ -213,4 +254,20 @@ fn followed(job: &Job) -> Result<Followed, ActivityError> {
     };
     let message = message_of(&result).map_err(|error| unreadable(&error))?;
     Ok(Followed::Completed { message })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_made_job_is_read_as_earlier_versions_wrote_it() {
+        for form in [json!("j"), json!({ "job": "j", "store": "s" })] {
+            let made: Made = serde_json::from_value(form.clone()).unwrap();
+            assert_eq!(made.job, "j");
+            assert_eq!(serde_json::to_value(made).unwrap(), form);
+        }
+    }
 }

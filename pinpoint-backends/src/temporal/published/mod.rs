@@ -38,7 +38,7 @@ use temporalio_sdk::{
 use super::failures::{REFUSED, lasting_failure, reason_of, type_of};
 use super::jobs_here::JobsHere;
 use super::{TemporalError, at_a_time};
-use activities::{Followed, Following, Order};
+use activities::{Followed, Following, Made, Order};
 use answers::Answer;
 use parameters::{Name, Parameters, parameters_in};
 
@@ -155,7 +155,8 @@ async fn carried_out<W>(
         bits: [ctx.random(), ctx.random()],
     };
     let made = ctx.execute_activity(Following::request, order, short("makes the job"));
-    let job: String = made.await.map_err(failed)?;
+    let made: Made = made.await.map_err(failed)?;
+    let job = &made.job;
     ctx.set_current_details(format!("job {job}"));
 
     let options = ActivityOptions::with_start_to_close_timeout(LONG)
@@ -163,12 +164,12 @@ async fn carried_out<W>(
         .cancellation_token(WorkflowCancellationToken::new())
         .summary(format!("follows job {job}"))
         .build();
-    let follow = Box::pin(ctx.execute_activity(Following::follow, job.clone(), options));
+    let follow = Box::pin(ctx.execute_activity(Following::follow, made.clone(), options));
     let followed: Followed = match select(follow, Box::pin(ctx.cancelled())).await {
         Either::Left((followed, _)) => followed,
         Either::Right((_, follow)) => {
             let cancel =
-                ctx.execute_activity(Following::cancel, job.clone(), short("cancels the job"));
+                ctx.execute_activity(Following::cancel, made.clone(), short("cancels the job"));
             cancel.await.map_err(failed)?;
             follow.await
         }
