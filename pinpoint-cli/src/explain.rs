@@ -32,7 +32,7 @@ use self::job::About;
 use crate::arguments::{Display, Explain, Output};
 use crate::error::{CliError, FOUND, NO_DIFFERENCE, UNDECIDED, with_advice};
 use crate::explanation_text;
-use crate::output::{errln, is_shown, print, print_bytes, print_json};
+use crate::output::{errln, is_shown, print, print_bytes, print_result_json};
 use crate::reading::Reading;
 use crate::storage::Storage;
 use crate::text::FOUND as WARNING;
@@ -368,10 +368,7 @@ impl Answer {
             report::write_text(&self.report(display)?, file)?;
         }
         match display.output {
-            // Every key is a string: this can't fail.
-            Output::Json => {
-                print_json(serde_json::to_string_pretty(&self.as_document()).unwrap_or_default());
-            }
+            Output::Json => print_result_json(&self.as_document()),
             Output::Text => self.show(),
         }
         Ok(self.exit_code())

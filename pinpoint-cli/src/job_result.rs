@@ -4,7 +4,7 @@ use pinpoint_core::job::JobResult;
 
 use crate::arguments::{Display, Output};
 use crate::error::{exit_code_of_pairwise, exit_code_of_search};
-use crate::output::{print, print_json};
+use crate::output::{print, print_result_json};
 use crate::{culprit_summary, pairwise_summary, summary};
 
 pub(crate) fn exit_code(result: &JobResult) -> u8 {
@@ -18,7 +18,7 @@ pub(crate) fn exit_code(result: &JobResult) -> u8 {
 /// Prints the result on standard output.
 pub(crate) fn print_result(result: &JobResult, display: &Display) {
     match display.output {
-        Output::Json => print_json(serde_json::to_string_pretty(result).unwrap_or_default()),
+        Output::Json => print_result_json(result),
         Output::Text => {
             let summary = match result {
                 JobResult::Bisection(result) => summary::of(result, display),

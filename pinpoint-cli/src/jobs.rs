@@ -26,7 +26,7 @@ use crate::job_list;
 use crate::jobs::keeping::Which;
 use crate::jobs::trust::Asked;
 use crate::new_job::say_handed_over;
-use crate::output::{self, errln, outln, print_json};
+use crate::output::{self, errln, outln, print_json, print_short_json};
 use crate::report;
 use crate::storage::{Storage, job_command, resume_command};
 use crate::{explain, luci, wait, worker_list};
@@ -39,9 +39,13 @@ const PATIENCE: Duration = Duration::from_secs(75);
 const SOON: Duration = Duration::from_secs(2);
 
 pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError> {
+    if let Jobs::Wait { jobs, timeout } = command {
+        return wait::wait(&jobs, timeout, &display).await;
+    }
     let storage = Storage::open(&display).await?;
     let store = &storage.jobs;
     match command {
+        Jobs::Wait { .. } => unreachable!("it waits for the store, too"),
         Jobs::List {
             select,
             count: true,
@@ -84,7 +88,6 @@ pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError>
             let means = (provisions, tokens);
             resume(&storage, &job, report, yes, means, &display).await
         }
-        Jobs::Wait { jobs, timeout } => wait::wait(&storage, &jobs, timeout, &display).await,
         Jobs::Report { job, file } => {
             let job = store.get(&job).await?;
             write_report(&storage, &job, file, &display).await
@@ -192,7 +195,7 @@ async fn show(storage: &Storage, job: &Job, display: &Display) -> Result<u8, Cli
             Ok(None) => {}
             Err(error) => document["explanation"] = json!({ "error": with_advice(&error) }),
         }
-        print_json(document);
+        print_short_json(&document);
         return Ok(FOUND);
     }
     output::print(format_args!("{}", job_list::about(job, is_interrupted)));
@@ -252,7 +255,7 @@ async fn resume(
     {
         // It was finished, perhaps just before its process was killed.
         if let Some(file) = &file {
-            report::write(storage, &job.id, file).await?;
+            explain::job::write_report(storage, job, file, display).await?;
         }
         let code = explain::job::end(storage, &job.id, &result, display).await?;
         if !job.imported {
@@ -330,7 +333,7 @@ async fn write_report(
 ) -> Result<u8, CliError> {
     let file = file.unwrap_or_else(|| format!("pinpoint-{}.html", job.id).into());
     let file = report::destination(&file)?;
-    report::write(storage, &job.id, &file).await?;
+    explain::job::write_report(storage, job, &file, display).await?;
     match display.output {
         Output::Json => print_json(json!({ "job_id": job.id, "report": file })),
         Output::Text => outln!("{}", file.display()),

@@ -9,7 +9,10 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use indicatif::ProgressBar;
+use pinpoint_report::quantity::without_noise;
 use pinpoint_report::text::is_unseen;
+use serde::Serialize;
+use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 
 use crate::text::Text;
 
@@ -63,6 +66,79 @@ pub(crate) fn print_error_text(text: &Text) {
 /// Lines on standard error are printed above this view from here on, if there is one.
 pub(crate) fn keep_above(view: Option<ProgressBar>) {
     *LIVE.lock().unwrap_or_else(PoisonError::into_inner) = view;
+}
+
+/// Prints a result as JSON for people and tools, as [`print_json`] does.
+pub(crate) fn print_result_json(result: &impl Serialize) {
+    print_json(sound(result, PrettyFormatter::new()));
+}
+
+/// The same on one line.
+pub(crate) fn print_short_json(result: &impl Serialize) {
+    print_json(sound(result, CompactFormatter));
+}
+
+/// A document whose numbers have no noise of binary arithmetic. Every key is a string: this can't
+/// fail.
+fn sound(result: &impl Serialize, formatter: impl Formatter) -> String {
+    let mut text = Vec::new();
+    let formatter = Sound(formatter);
+    let mut serializer = serde_json::Serializer::with_formatter(&mut text, formatter);
+    let _ = result.serialize(&mut serializer);
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// Writes as another does, but for the noise of numbers.
+struct Sound<F>(F);
+
+impl<F: Formatter> Formatter for Sound<F> {
+    fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        self.0.write_f64(writer, without_noise(value))
+    }
+
+    fn begin_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_array(writer)
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_array(writer)
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.0.begin_array_value(writer, first)
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_array_value(writer)
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object(writer)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object(writer)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.0.begin_object_key(writer, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(writer)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object_value(writer)
+    }
 }
 
 /// Prints a JSON document on standard output, with a line break.
@@ -196,6 +272,19 @@ fn visible_json(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn results_are_written_as_json_without_noise() {
+        let result = serde_json::json!({ "a": [0.1 + 0.2, 1], "b": {}, "c": [], "d": null });
+        assert_eq!(
+            sound(&result, CompactFormatter),
+            result.to_string().replace("0.30000000000000004", "0.3")
+        );
+        assert_eq!(
+            sound(&result, PrettyFormatter::new()),
+            format!("{result:#}").replace("0.30000000000000004", "0.3")
+        );
+    }
 
     /// A disk with room for this many bytes, or a reader that leaves after them.
     struct Limited(usize, ErrorKind, Vec<u8>);

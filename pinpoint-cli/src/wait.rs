@@ -9,12 +9,13 @@ use pinpoint_core::job::{JobResult, RESULT_VERSION};
 use pinpoint_core::{DriveEvent, Engine, JobMachine, JobState, Journal};
 use pinpoint_report::results::stored;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::arguments::{Display, Output};
 use crate::error::{CliError, FOUND, TIMED_OUT, options_of, with_advice, without_result};
 use crate::explain;
 use crate::job_result::{exit_code, print_result};
-use crate::output::{errln, print_json};
+use crate::output::{errln, print_result_json};
 use crate::reporter::Reporter;
 use crate::stop::Interrupt;
 use crate::storage::Storage;
@@ -43,17 +44,48 @@ pub(crate) async fn follow_one(
     }
 }
 
-/// `pinpoint jobs wait`.
+/// `pinpoint jobs wait`. A store that does not answer is waited for from the beginning.
 pub(crate) async fn wait(
-    storage: &Storage,
     jobs: &[String],
     timeout: Option<Duration>,
     display: &Display,
 ) -> Result<u8, CliError> {
+    let interrupt = Interrupt::listen().map_err(|_| CliError::Interrupted)?;
+    let until = timeout.map(|timeout| Instant::now() + timeout);
+    let found = tokio::select! {
+        found = find(jobs, display) => Some(found?),
+        () = interrupt.clone().interrupted() => {
+            return Err(CliError::Left { job: jobs[0].clone() });
+        }
+        () = reached(until) => None,
+    };
+    let Some((storage, ids)) = found else {
+        errln!("the store has not answered yet; the jobs go on without this command");
+        return Ok(TIMED_OUT);
+    };
+    follow_all(&storage, &ids, until, interrupt, display).await
+}
+
+/// The store, and the jobs there, once it answers.
+async fn find(jobs: &[String], display: &Display) -> Result<(Storage, Vec<JobId>), CliError> {
+    let mut asks = Asks::new(display.quiet);
+    let storage = asks.until_answered(async || Storage::open(display).await);
+    let storage = storage.await?;
     let mut ids = Vec::new();
     for job in jobs {
-        ids.push(storage.jobs.get(job).await?.id);
+        let get = async || Ok(storage.jobs.get(job).await?);
+        ids.push(asks.until_answered(get).await?.id);
     }
+    Ok((storage, ids))
+}
+
+async fn follow_all(
+    storage: &Storage,
+    ids: &[JobId],
+    until: Option<Instant>,
+    interrupt: Interrupt,
+    display: &Display,
+) -> Result<u8, CliError> {
     let first = ids[0].clone();
     // The live view has room for one job.
     let each = Display {
@@ -67,14 +99,13 @@ pub(crate) async fn wait(
         }
         Ok::<_, CliError>(job)
     }));
-    let interrupt = Interrupt::listen().map_err(|_| CliError::Interrupted)?;
     let jobs = tokio::select! {
         jobs = all => jobs,
         () = interrupt.interrupted() => return Err(left(&first)),
-        () = after(timeout) => {
+        () = reached(until) => {
             errln!("not ended yet; the rest goes on without this command");
             if display.output == Output::Json {
-                match print_states(storage, &ids, display).await {
+                match print_states(storage, ids, display).await {
                     // Nothing is known of them then, and none has failed.
                     Err(error) if error.is_away() => errln!("{}", with_advice(&error)),
                     printed => printed?,
@@ -96,7 +127,7 @@ pub(crate) async fn wait(
         code = worse(code, own);
     }
     if display.output == Output::Json {
-        print_json(format_args!("{:#}", json!({ "jobs": documents })));
+        print_result_json(&json!({ "jobs": documents }));
     }
     Ok(code)
 }
@@ -160,7 +191,7 @@ async fn print_states(storage: &Storage, ids: &[JobId], display: &Display) -> Re
         Ok([document]) => document,
         Err(documents) => json!({ "jobs": documents }),
     };
-    print_json(format_args!("{printed:#}"));
+    print_result_json(&printed);
     Ok(())
 }
 
@@ -172,9 +203,9 @@ fn worse(one: u8, other: u8) -> u8 {
     WORST_FIRST.iter().find(is_one_of).copied().unwrap_or(one)
 }
 
-async fn after(timeout: Option<Duration>) {
-    match timeout {
-        Some(timeout) => tokio::time::sleep(timeout).await,
+async fn reached(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
         None => std::future::pending().await,
     }
 }

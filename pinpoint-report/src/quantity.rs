@@ -8,6 +8,37 @@ use crate::text::plain;
 /// The longest unit that is shown whole.
 const LONGEST_UNIT: usize = 24;
 
+/// The significant digits that binary arithmetic leaves alone, and the most of them that a number
+/// has which was meant to be short.
+const SOUND_DIGITS: usize = 13;
+const SHORT: usize = 9;
+
+/// The number without the noise that binary arithmetic leaves at the end of a short one:
+/// 0.946 for 0.9460000000000005. Others stay as they are.
+///
+/// ```
+/// use pinpoint_report::quantity::without_noise;
+///
+/// assert_eq!(without_noise(0.1 + 0.2), 0.3);
+/// assert_eq!(without_noise(1.0 / 3.0), 1.0 / 3.0);
+/// ```
+pub fn without_noise(number: f64) -> f64 {
+    let digits = |number: f64| {
+        let text = format!("{number:e}");
+        let mantissa = text.split('e').next().unwrap_or_default();
+        mantissa.bytes().filter(u8::is_ascii_digit).count()
+    };
+    if !number.is_finite() || digits(number) <= SOUND_DIGITS {
+        return number;
+    }
+    let rounded = format!("{number:.*e}", SOUND_DIGITS - 1);
+    let rounded: f64 = rounded.parse().unwrap_or(number);
+    match digits(rounded) <= SHORT {
+        true => rounded,
+        false => number,
+    }
+}
+
 /// A value with its unit, in the prefix that suits it: `12.34 ms`, `1.2 GiB`.
 pub fn quantity(value: f64, unit: Option<&str>) -> String {
     let (scale, unit) = scale(value, unit);
@@ -169,6 +200,25 @@ pub fn date(milliseconds: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn noise_is_left_out_and_nothing_else() {
+        for (number, expected) in [
+            (0.946_000_000_000_000_5, 0.946),
+            (-4.999_999_999_999_998, -5.0),
+            (3.0e-7 - 1.0e-7, 2.0e-7),
+            (12_345.678_9, 12_345.678_9),
+            (1.234_567_890_123_456_7, 1.234_567_890_123_456_7),
+            (9_007_199_254_740_993.0, 9_007_199_254_740_993.0),
+            (0.0, 0.0),
+            (f64::MIN_POSITIVE, f64::MIN_POSITIVE),
+            (f64::MAX, f64::MAX),
+        ] {
+            assert_eq!(without_noise(number), expected, "{number}");
+        }
+        assert!(without_noise(f64::NAN).is_nan());
+        assert_eq!(without_noise(f64::INFINITY), f64::INFINITY);
+    }
 
     #[test]
     fn four_digits_in_the_prefix_that_suits() {

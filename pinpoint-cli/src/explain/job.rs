@@ -7,7 +7,7 @@ use pinpoint_backends::job::{CommandLine, Explained, JobConfig, explain_job};
 use pinpoint_backends::local::{
     LocalConfig, Profiler, Profiling, Provisions, choose_profiler, profiler_facts,
 };
-use pinpoint_backends::store::{Job, JobId};
+use pinpoint_backends::store::{Job, JobFilter, JobId, Order, Place};
 use pinpoint_core::job::{BisectionResult, JobResult};
 use pinpoint_core::profile::{Wait, Window};
 use pinpoint_core::{CombinedCommit, JobState, PairwiseStatus};
@@ -27,7 +27,7 @@ use crate::job_result::{exit_code, print_result};
 use crate::jobs::trust::{self, Asked};
 use crate::luci;
 use crate::new_job::{Names, store_job, values_of};
-use crate::output::{errln, outln, print_json};
+use crate::output::{errln, outln, print_result_json};
 use crate::report;
 use crate::storage::{Storage, resume_command};
 use crate::text::{ERROR, FOUND as WARNING};
@@ -474,6 +474,70 @@ pub(crate) async fn document(
     Ok(answer.map(|answer| answer.document()))
 }
 
+/// Writes the report on a job as it is now, with the latest explanation of its result.
+pub(crate) async fn write_report(
+    storage: &Storage,
+    job: &Job,
+    file: &Path,
+    display: &Display,
+) -> Result<(), CliError> {
+    let explanation = latest_of(storage, job).await?;
+    let answer = match &explanation {
+        Some((explanation, result)) => of_stored(storage, explanation, result, display).await,
+        None => Ok(None),
+    };
+    match (answer, explanation) {
+        (Ok(Some(answer)), _) => {
+            answer
+                .write_into(job.id.as_str(), file, None, display)
+                .await
+        }
+        (Err(error), Some((explanation, _))) => {
+            errln!(
+                "{WARNING}warning:{WARNING:#} the report lacks explanation {}: {}",
+                explanation.id,
+                with_advice(&error)
+            );
+            report::write(storage, &job.id, file).await
+        }
+        _ => report::write(storage, &job.id, file).await,
+    }
+}
+
+/// The jobs that are looked at together.
+const PAGE: u32 = 100;
+
+/// The latest explanation of a job that has a result, or the job itself if it is one.
+async fn latest_of(storage: &Storage, job: &Job) -> Result<Option<(Job, JobResult)>, CliError> {
+    let explains = |job: &Job| JobConfig::of(job).ok()?.explains;
+    if explains(job).is_some() {
+        return Ok(stored(job).map(|result| (job.clone(), result)));
+    }
+    let filter = JobFilter {
+        kinds: vec!["pairwise".into()],
+        state: Some(JobState::Completed),
+        since: Some(job.created),
+        ..JobFilter::default()
+    };
+    let mut place = Place::First;
+    loop {
+        let page = storage.jobs.list(&filter, Order::default(), &place, PAGE);
+        let page = page.await?;
+        for other in &page.jobs {
+            let other = storage.jobs.get(other.id.as_str()).await?;
+            if explains(&other).is_some_and(|it| it.job == job.id.as_str())
+                && let Some(result) = stored(&other)
+            {
+                return Ok(Some((other, result)));
+            }
+        }
+        match page.jobs.last() {
+            Some(last) if page.more => place = Place::After(last.id.clone().into()),
+            _ => return Ok(None),
+        }
+    }
+}
+
 /// Prints the result of a search, explains it, and returns the exit code of the search, if
 /// nobody interrupts the explanation.
 ///
@@ -515,7 +579,7 @@ pub(crate) async fn end_explained(
                     json!({ "error": with_advice(&error) })
                 }
             };
-            print_json(format_args!("{document:#}"));
+            print_result_json(&document);
         }
     }
     Ok(code)

@@ -30,6 +30,9 @@ use crate::text::FOUND as WARNING;
 /// Why a pair has no profiles whose runs left some.
 const REMOVED: &str = "whose profiles are not on this machine, or were removed by `pinpoint clean`";
 
+/// A remark on an answer that outlives its profiles.
+const GONE: &str = "the profiles are not on this machine, or were removed by `pinpoint clean`; this is the answer as it was made";
+
 /// The default of `--keep-profiles`.
 pub(super) const KEEP: u64 = 1 << 30;
 
@@ -41,7 +44,10 @@ pub(super) async fn made_or_kept(
     display: &Display,
 ) -> Result<Answer, CliError> {
     let directory = storage.job_dir(&job.id);
-    if let Some(answer) = kept::read(&directory)? {
+    if let Some(mut answer) = kept::read(&directory)? {
+        if answer.files.iter().flatten().any(|file| !file.exists()) {
+            answer.warnings.push(GONE.into());
+        }
         return Ok(answer);
     }
     let given = Explained {

@@ -160,8 +160,25 @@ fn a_culprit_is_explained_at_once_and_later() {
     let frames = exported["shared"]["frames"].as_array().unwrap().iter();
     let hash = frames.into_iter().find(|frame| frame["name"] == "hash");
     assert_eq!(hash.unwrap()["file"], "bench.c");
-    // Without its profiles, the answer is as it was made.
+    // A report that is made later has the answer, too.
+    let later = reports.path().join("later.html");
+    let has_answer = |of: &str, note: Option<&str>| {
+        let make = ["jobs", "report", of, later.to_str().unwrap()];
+        world.pinpoint(&make).ends_with(0);
+        let report = fs::read_to_string(&later).unwrap();
+        let (_, section) = report.split_once("<section id=\"explanation\">").unwrap();
+        for part in ["of it in hash", "in the diff"].into_iter().chain(note) {
+            assert!(section.contains(part), "{part}: {section}");
+        }
+    };
+    let search = found["job_id"].as_str().unwrap();
+    has_answer(search, None);
+    has_answer(id, None);
+    // Without its profiles, the answer is as it was made, and says so.
     world.pinpoint(&["clean"]).ends_with(0);
+    has_answer(search, Some("this is the answer as it was made"));
+    let shown = world.pinpoint(&["jobs", "show", id]).ends_with(0);
+    shown.tells("this is the answer as it was made");
     for command in [["jobs", "show"], ["jobs", "wait"], ["jobs", "resume"]] {
         let shown = world.pinpoint(&[&command[..], &[id]].concat()).ends_with(0);
         shown.says("of it in hash").says("in the diff");

@@ -469,6 +469,27 @@ fn a_bisection_over_connections_that_are_reset_every_two_seconds_finds_the_culpr
     assert!(connections > 3, "{connections}");
 }
 
+#[test]
+fn a_wait_that_begins_while_the_store_is_away_waits_for_it() {
+    let server = Server::start(false);
+    let world = World::with_step(4, 2);
+    let on = |pinpoint: Pinpoint| pinpoint.env("PINPOINT_STORE", server.url("postgres"));
+    on(world.bisect(&[], BENCHMARK)).ends_with(0);
+    let listed = on(world.pinpoint(&["jobs", "list", "--output", "json"])).ends_with(0);
+    let job = listed.document()["jobs"][0]["id"].clone();
+    let job = job.as_str().unwrap();
+    server.kill();
+    let brief = ["jobs", "wait", job, "--timeout", "1s"];
+    let brief = on(world.pinpoint(&brief)).ends_with(124);
+    brief.says_nothing().tells("the store has not answered yet");
+    let waiting = on(world.pinpoint(&["jobs", "wait", job])).start();
+    until("the reason", || waiting.stderr().contains("waiting for it"));
+    server.restart();
+    let ended = waiting.ends_with(0);
+    ended.tells("the store answers again");
+    ended.says(&format!("culprit {}", world.commits[2]));
+}
+
 /// Takes half a minute: `cargo test --workspace --test cli silent -- --ignored`.
 #[test]
 #[ignore = "waits for twenty seconds"]

@@ -20,6 +20,9 @@ pub(super) fn section(explanation: &Explanation) -> Markup {
         .functions
         .get(..MOST)
         .unwrap_or(&explanation.functions);
+    let differ = (functions.iter().enumerate()).filter(|(_, function)| !is_equal(function));
+    let differ: Vec<_> = differ.collect();
+    let equal = functions.len() - differ.len();
     html! {
         section #functions {
             h2 { "Functions" }
@@ -34,8 +37,11 @@ pub(super) fn section(explanation: &Explanation) -> Markup {
             div.wide {
                 table {
                     thead { (head(explanation)) }
-                    tbody { @for (row, function) in functions.iter().enumerate() { (line(row, function, explanation)) } }
+                    tbody { @for (row, function) in differ { (line(row, function, explanation)) } }
                 }
+            }
+            @if equal > 0 {
+                p.note { (count(equal as u64, "function")) " without a difference, with or without callees." }
             }
             (rest(explanation))
             @for sentence in words::moved(explanation) { p { "Moved: " (Foreign(&sentence)) "." } }
@@ -128,6 +134,17 @@ fn path(explanation: &Explanation) -> Markup {
             @if let Some(rest) = words::spread(explanation) { p.note { "Of the whole difference, " (rest) "." } }
         }
     }
+}
+
+/// Is there no difference, with callees or without?
+fn is_equal(function: &FunctionChange) -> bool {
+    let is_zero = |change: &Change| {
+        let interval = change.interval;
+        words::shown(change) == 0.0 && interval.is_none_or(|it| it.low == 0.0 && it.high == 0.0)
+    };
+    matches!(function.verdict, Verdict::Uncertain)
+        && is_zero(&function.own)
+        && is_zero(&function.total)
 }
 
 /// What the columns are.

@@ -12,6 +12,7 @@ use std::io::Write;
 use std::sync::LazyLock;
 
 use pinpoint_core::api::Timestamp;
+use pinpoint_report::quantity::without_noise;
 use prost::Message;
 use prost::encoding::{WireType, decode_key, decode_varint};
 use prost_reflect::FieldDescriptor;
@@ -280,7 +281,10 @@ impl Types {
                 number if number.is_nan() => json.write_all(b"\"NaN\""),
                 f64::INFINITY => json.write_all(b"\"Infinity\""),
                 f64::NEG_INFINITY => json.write_all(b"\"-Infinity\""),
-                number => return serde_json::to_writer(json, &number).map_err(|_| Unwritable),
+                number => {
+                    let number = without_noise(number);
+                    return serde_json::to_writer(json, &number).map_err(|_| Unwritable);
+                }
             },
             (Kind::Enum(names), _) => match names.get(&(number as i32)) {
                 Some(name) => write!(json, "\"{name}\""),

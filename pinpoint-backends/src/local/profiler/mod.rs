@@ -111,8 +111,11 @@ impl Profiler {
             Self::Perf | Self::PerfDwarf | Self::Samply | Self::Go => {
                 Some("what processors spend on the program, without its waiting")
             }
-            Self::Node | Self::Python | Self::Chrome => Some(
+            Self::Node | Self::Chrome => Some(
                 "time by the clock in which a thread is not idle, with the wait for a processor",
+            ),
+            Self::Python => Some(
+                "time by the clock in which a thread is not idle, with the wait for a processor: 2 ms for each sample, of which py-spy is to take 500 a second; a machine on which it takes fewer shows less time",
             ),
             Self::Callgrind => Some("instructions, without the kernel's"),
             Self::Command(_) | Self::Files(_) => None,

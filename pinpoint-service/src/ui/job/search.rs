@@ -8,7 +8,7 @@ use pinpoint_core::{
     Bisection, CombinedCommit, CommitNames, JobState, Machine, OpenRange, Position, Posterior,
 };
 use pinpoint_report::picture::{Bar, PictureError, bars, by_commit, posterior};
-use pinpoint_report::quantity::{count, duration, probability};
+use pinpoint_report::quantity::{count, duration, probability, without_noise};
 use pinpoint_report::words::reason;
 use pinpoint_report::{Foreign, commit_name, findings, measured};
 
@@ -84,7 +84,7 @@ pub(super) fn section(moment: &Moment, asked: &Asked) -> Result<Markup, PictureE
 
 /// A probability, with all of its digits for programs.
 fn exactly(value: f64) -> Markup {
-    html! { data value=(value) { (probability(value)) } }
+    html! { data value=(without_noise(value)) { (probability(value)) } }
 }
 
 /// The rows of a table of so many that are shown, and the ways to the others: each commit has a
