@@ -25,7 +25,7 @@ const OWN: [&str; 43] = [
     r"^--- (PASS|FAIL|SKIP|BENCH): \S+( \([\d.]+s\))?$",
     r"^(cpu|coverage): ",
     // pytest and unittest.
-    r"^=+ .*\bin [\d.]+s( \([\d:]+\))? =+$",
+    r"^=+ .* in [\d.]+s( \([\d:]+\))? =+$",
     r"^(\d+ (passed|failed|skipped|deselected|xfailed|xpassed|errors?|warnings?|rerun)(, )?)+ in [\d.]+s",
     r"^\(\d+ durations < [\d.]+s hidden",
     r"^Ran \d+ tests? in [\d.]+s$",
@@ -56,7 +56,7 @@ const OWN: [&str; 43] = [
     r"^Frequency[:=]\d",
     r"^Time Elapsed \d\d:",
     // YCSB.
-    r"\b\d+ sec: \d+ operations; ",
+    r"(^|\s)\d+ sec: \d+ operations; ",
     // What machines are called.
     r"@ ?[\d.]+ ?GHz",
     r"CPU [\d.]+GHz",
