@@ -6,10 +6,10 @@
 //!    · normal        5,739.63  0.1316  1.0061  0.1742  0.2269  0.3080  0.3248  1.0061  ±2.87%      575
 //! ```
 //!
-//! One chart for each benchmark, named by its file and its suites, `src/sort.bench.ts > sort > large
-//! > normal`, of `hz` in ops/s: the times have four decimals, which are few for a fast function. A
-//! benchmark without samples has failed. A table may be printed twice. Checked with Vitest 1.6, 3.2
-//! and 4.1.
+//! One chart for each benchmark, named by its file and its suites, `src/sort.bench.ts > sort >
+//! large > normal`, of `hz` in ops/s: the times have four decimals, which are few for a fast
+//! function. A benchmark without samples has failed. A table may be printed twice. Checked with
+//! Vitest 1.6, 3.2 and 4.1.
 
 use std::collections::BTreeMap;
 
