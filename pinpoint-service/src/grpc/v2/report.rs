@@ -21,9 +21,10 @@ impl Service {
         &self,
         request: GetReportRequest,
     ) -> Result<GetReportResponse, Status> {
+        // A job may be long: no request waits with one.
+        let turn = REPORTS.acquire().await;
         let job = self.job(&request.job_id, &[]).await?;
         let file_name = format!("pinpoint-{}.html", job.id);
-        let turn = REPORTS.acquire().await;
         let (store, runtime) = (self.store.clone(), Handle::current());
         let made = tokio::task::spawn_blocking(move || {
             let made = runtime.block_on(report(&store, None, job));
