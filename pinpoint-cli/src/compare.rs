@@ -142,7 +142,10 @@ fn read_file(path: &Path, arguments: &Compare, side: &mut Side) -> Result<(), Cl
         side.warnings.push(warning);
     }
     if let more @ 1.. = reading.failed.len().saturating_sub(MAX_FAILED_NAMES) {
-        let warning = format!("{path} has no value of {}", count(more as u64, "more chart"));
+        let warning = format!(
+            "{path} has no value of {}",
+            count(more as u64, "more chart")
+        );
         side.warnings.push(warning);
     }
     if arguments.chart.is_empty()

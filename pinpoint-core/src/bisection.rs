@@ -336,7 +336,11 @@ impl Bisection {
             && culprits.is_empty()
             && candidates.is_empty()
             && self.hides_large_change(posterior.as_ref());
-        let stopped = if is_too_noisy { Stopped::TooNoisy } else { stopped };
+        let stopped = if is_too_noisy {
+            Stopped::TooNoisy
+        } else {
+            stopped
+        };
         let status = match &stopped {
             Stopped::Failed { .. } => Status::Failed,
             Stopped::Canceled => Status::Canceled,

@@ -121,7 +121,9 @@ impl Surroundings {
         let mut libraries = HashSet::new();
         for (name, value) in &self.variables {
             if LOADERS.contains(&&**name) {
-                let inside = paths_in(value).into_iter().filter(|path| self.tree_of(path).is_some());
+                let inside = paths_in(value)
+                    .into_iter()
+                    .filter(|path| self.tree_of(path).is_some());
                 libraries.extend(inside.filter_map(|path| match path.is_dir() {
                     true => Some(path),
                     false => path.parent().map(Path::to_owned),
@@ -179,7 +181,9 @@ impl Surroundings {
         };
         let leads = |(name, value): &&(String, String)| {
             !PLACES.contains(&&**name)
-                && paths_in(value).iter().any(|path| path.starts_with(tree) && first.starts_with(path))
+                && paths_in(value)
+                    .iter()
+                    .any(|path| path.starts_with(tree) && first.starts_with(path))
         };
         let variable = self.variables.iter().find(leads);
         let files = others.into_iter().filter_map(|file| {
@@ -438,7 +442,10 @@ mod tests {
         assert!(world.surroundings.check().is_ok());
         fs::write(world.root.join("checkout/Cargo.toml"), "").unwrap();
         let error = world.surroundings.check().unwrap_err().to_string();
-        assert!(error.starts_with(&format!("CARGO_TARGET_DIR is {target}, ")), "{error}");
+        assert!(
+            error.starts_with(&format!("CARGO_TARGET_DIR is {target}, ")),
+            "{error}"
+        );
         world.surroundings.build = Some("CARGO_TARGET_DIR=target cargo build".into());
         assert!(world.surroundings.check().is_ok());
         world.surroundings.build = None;
@@ -458,11 +465,16 @@ mod tests {
         assert!(world.surroundings.judge(&opened).is_err());
         for command in [
             vec!["sh".into(), script.display().to_string()],
-            vec!["sh".into(), "-c".into(), format!("nice '{}' -v", script.display())],
+            vec![
+                "sh".into(),
+                "-c".into(),
+                format!("nice '{}' -v", script.display()),
+            ],
         ] {
             world.surroundings.command = command;
             assert!(world.surroundings.judge(&opened).is_ok());
-            assert_eq!(world.surroundings.check().unwrap(), [script.clone()]);
+            let named = world.surroundings.check().unwrap();
+            assert_eq!(named, std::slice::from_ref(&script));
         }
     }
 

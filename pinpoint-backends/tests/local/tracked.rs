@@ -161,5 +161,8 @@ async fn what_a_benchmark_lacks_at_the_good_end_is_told_with_its_failure() {
     let failed = find_metric(&executor, &world.combined(&second)).await;
     let failed = failed.unwrap_err().to_string();
     assert!(failed.contains("exit code 3"), "{failed}");
-    assert!(failed.contains("pointers in the work tree: big"), "{failed}");
+    assert!(
+        failed.contains("pointers in the work tree: big"),
+        "{failed}"
+    );
 }

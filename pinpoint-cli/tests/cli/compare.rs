@@ -327,7 +327,9 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
 fn what_failed_or_was_not_read_is_said_and_is_no_sameness() {
     let good = "test a ... bench:   1,230 ns/iter (+/- 3)\n";
     let gbench = |name: &str, real_time: &str| {
-        format!("{{\"name\": {name:?}, \"real_time\": {real_time}, \"cpu_time\": 1, \"time_unit\": \"ns\"")
+        format!(
+            "{{\"name\": {name:?}, \"real_time\": {real_time}, \"cpu_time\": 1, \"time_unit\": \"ns\""
+        )
     };
     let document = |second: &str| {
         format!(
@@ -335,7 +337,8 @@ fn what_failed_or_was_not_read_is_said_and_is_no_sameness() {
             gbench("a", "12.5")
         )
     };
-    let failed = gbench("b", "1") + ", \"error_occurred\": true, \"error_message\": \"out of luck\"";
+    let failed =
+        gbench("b", "1") + ", \"error_occurred\": true, \"error_message\": \"out of luck\"";
     let files = Files::new(&[
         ("good", &document(&gbench("b", "1"))),
         ("bad", &document(&failed)),

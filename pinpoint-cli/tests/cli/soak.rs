@@ -10,6 +10,8 @@
 //! `PINPOINT_ATTACKS` says how many jobs there are at once, `PINPOINT_LONGEST_AWAY` for how many
 //! seconds something is away at most, and `KILL_SEED` repeats the moments.
 
+#![expect(clippy::print_stdout, reason = "it takes long, and says how far it is")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 

@@ -557,15 +557,25 @@ async fn what_an_address_fills_in_is_kept_for_the_other_kinds() {
         bad()
     );
     let page = get(&world, &address).await.ok();
-    for (name, filled) in [("name", "slow page"), ("benchmark", "parsing"), ("bot", "lab")] {
+    for (name, filled) in [
+        ("name", "slow page"),
+        ("benchmark", "parsing"),
+        ("bot", "lab"),
+    ] {
         assert_eq!(value(&page, name), filled);
     }
-    let link = page.split("<a ").find(|tag| tag.contains(r#"data-kind="try""#));
+    let link = page
+        .split("<a ")
+        .find(|tag| tag.contains(r#"data-kind="try""#));
     let link = link.unwrap().split("href=\"").nth(1).unwrap();
     let link = link.split('"').next().unwrap().replace("&amp;", "&");
     let other = get(&world, &link).await.ok();
     assert_eq!(value(&other, "kind"), "try");
-    for (name, filled) in [("name", "slow page"), ("benchmark", "parsing"), ("bot", "lab")] {
+    for (name, filled) in [
+        ("name", "slow page"),
+        ("benchmark", "parsing"),
+        ("bot", "lab"),
+    ] {
         assert_eq!(value(&other, name), filled, "{link}");
     }
 }
