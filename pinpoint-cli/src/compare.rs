@@ -65,12 +65,12 @@ pub(crate) fn run(arguments: Compare, display: &Display) -> Result<u8, CliError>
             controls,
             treatments,
         };
-        return Err(refused(&arguments, &error));
+        return Err(refused(&arguments, &error, &[]));
     }
     let [before, after] = [&control, &treatment].map(|paths| read(paths, &arguments));
     let (before, after) = (before?, after?);
     let mut comparison = compare(&before.files, &after.files, &options)
-        .map_err(|error| refused(&arguments, &error))?;
+        .map_err(|error| refused(&arguments, &error, &[&before, &after]))?;
     // A chart whose measurement failed may have moved.
     if comparison.status == Verdict::Same && (before.has_failures || after.has_failures) {
         comparison.status = Verdict::Unknown;
@@ -137,26 +137,29 @@ fn read_file(path: &Path, arguments: &Compare, side: &mut Side) -> Result<(), Cl
         }
     }
     let path = path.display();
+    let mut warnings = reading.remarks;
     for (name, reason) in reading.failed.iter().take(MAX_FAILED_NAMES) {
-        let warning = format!("{path} has no value of `{name}`: {reason}");
-        side.warnings.push(warning);
+        warnings.push(format!("{path} has no value for `{name}`: {reason}"));
     }
     if let more @ 1.. = reading.failed.len().saturating_sub(MAX_FAILED_NAMES) {
-        let warning = format!(
-            "{path} has no value of {}",
-            count(more as u64, "more chart")
-        );
-        side.warnings.push(warning);
+        let more = count(more as u64, "more chart");
+        warnings.push(format!("{path} has no value for {more}"));
     }
     if arguments.chart.is_empty()
         && let Content::File(content) = results.output()
+        && let unread = unread_values(content, Some(&arguments.format))
+        && let Some(first) = unread.first()
     {
-        let unread = unread_values(content, Some(&arguments.format)).into_iter();
-        side.warnings.extend(unread.map(|value| {
-            let (line, text, hint) = (value.line, value.text, value.hint);
-            format!("line {line} of {path} was not read: `{text}`; {hint}")
-        }));
+        let lines: Vec<String> = unread.iter().map(|it| it.line.to_string()).collect();
+        let lines = match lines.len() {
+            1 => format!("line {}", lines.concat()),
+            _ => format!("lines {}", lines.join(", ")),
+        };
+        let (text, hint) = (&first.text, &first.hint);
+        warnings.push(format!("{lines} of {path} not read, as `{text}`: {hint}"));
     }
+    warnings.retain(|warning| !side.warnings.contains(warning));
+    side.warnings.extend(warnings);
     side.has_failures |= !reading.failed.is_empty();
     side.files.push(reading.charts);
     Ok(())
@@ -179,7 +182,7 @@ fn aggregated(
 }
 
 /// Says what to do about it.
-fn refused(arguments: &Compare, error: &CompareResultsError) -> CliError {
+fn refused(arguments: &Compare, error: &CompareResultsError, sides: &[&Side]) -> CliError {
     CliError::Input(match error {
         CompareResultsError::Unpaired { .. } => {
             format!("{error}; name the missing ones, or leave out --paired")
@@ -196,7 +199,10 @@ fn refused(arguments: &Compare, error: &CompareResultsError) -> CliError {
                 "no chart{asked} is on both sides; the control has {}, the treatment {}",
                 listed(control.iter()),
                 listed(treatment.iter())
-            )
+            ) + &sides
+                .iter()
+                .flat_map(|side| &side.warnings)
+                .fold(String::new(), |text, warning| text + "\n  " + warning)
         }
         error => error.to_string(),
     })

@@ -20,6 +20,7 @@ use crate::doctor;
 use crate::error::{CliError, with_advice, without_result};
 use crate::luci;
 use crate::new_job::values_of;
+use crate::progress::SILENCE;
 use crate::report;
 use crate::reporter::Reporter;
 use crate::stop::Interrupt;
@@ -190,10 +191,11 @@ impl Session {
         let watch = |event: DriveEvent<'_>, engine: &Engine<JobMachine>| {
             reporter.borrow_mut().watch(&event, engine);
         };
-        let result = self
-            .taken
-            .work(worker, interrupt.interrupted(), watch)
-            .await;
+        let result = tokio::select! {
+            biased;
+            result = self.taken.work(worker, interrupt.interrupted(), watch) => result,
+            never = break_silences(&reporter) => never,
+        };
         reporter.borrow_mut().finish();
         result
     }
@@ -264,6 +266,7 @@ impl Session {
             result = self.taken.work(worker, interrupted, watch) => result,
             never = show_waits => never,
             never = show_others => never,
+            never = break_silences(&reporter) => never,
         };
         reporter.borrow_mut().finish();
         // Nothing else waits for a child that does not want to end.
@@ -366,4 +369,12 @@ pub(crate) fn in_python(job: &Job) -> Option<String> {
         "pinpoint.{function}(resume={:?}, …)",
         job.id.as_str()
     ))
+}
+
+/// Says now and then what is going on, where a long run says nothing. Never ends.
+async fn break_silences<T>(reporter: &RefCell<Reporter>) -> T {
+    loop {
+        tokio::time::sleep(SILENCE).await;
+        reporter.borrow_mut().break_silence();
+    }
 }

@@ -28,7 +28,7 @@ const MOST_METRICS: usize = 20;
 const MOST_OF_A_REASON: usize = 500;
 
 /// Where nothing moves on the screen, a line says after so long that the job goes on.
-const SILENCE: Duration = Duration::from_secs(60);
+pub(crate) const SILENCE: Duration = Duration::from_secs(60);
 
 /// The facts about the screen that decide what is shown.
 #[derive(Debug, Clone, Copy)]
@@ -114,11 +114,18 @@ impl Watch {
 
     /// Shows the current work; elsewhere than on a terminal its first line, now and then.
     fn show(&mut self, text: String) {
-        if self.terminal.is_live {
-            self.now.clone_from(&text);
-            self.update.now = Some(text);
-        } else if self.time.saturating_sub(self.told) >= SILENCE {
-            self.tell(text!("{}", text.lines().next().unwrap_or_default()));
+        self.now.clone_from(&text);
+        match self.terminal.is_live {
+            true => self.update.now = Some(text),
+            false => self.break_silence(),
+        }
+    }
+
+    /// Says what is going on where nothing was told for a while and the screen does not show it.
+    pub(crate) fn break_silence(&mut self) {
+        let is_silent = self.time.saturating_sub(self.told) >= SILENCE;
+        if is_silent && !self.terminal.is_live && !self.now.is_empty() {
+            self.tell(text!("{}", self.now.lines().next().unwrap_or_default()));
         }
     }
 

@@ -89,6 +89,11 @@ impl Reporter {
         self.update(|watch| watch.watch(event, engine));
     }
 
+    /// Says what is going on where nothing was said for a while.
+    pub(crate) fn break_silence(&mut self) {
+        self.update(Watch::break_silence);
+    }
+
     /// Shows that a run waits for a quiet machine, or waits no longer.
     pub(crate) fn waits(&mut self, waiting: Option<SettleWait>) {
         self.update(|watch| watch.waits(waiting));

@@ -331,7 +331,10 @@ impl Bisection {
             },
             (stopped, _) => stopped,
         };
-        let posterior = self.strategy.get().posterior();
+        // From failures alone it is not the probability of a change.
+        let posterior = (unmeasured.is_empty())
+            .then(|| self.strategy.get().posterior())
+            .flatten();
         let is_too_noisy = stopped == Stopped::Decided
             && culprits.is_empty()
             && candidates.is_empty()
@@ -368,8 +371,7 @@ impl Bisection {
             stopped,
             culprits,
             candidates,
-            // From failures alone it is not the probability of a change.
-            posterior: posterior.filter(|_| unmeasured.is_empty()),
+            posterior,
             comparisons: self.strategy.get().comparisons(),
             unchanged: self.strategy.get().unchanged(),
             skipped,

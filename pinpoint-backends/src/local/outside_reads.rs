@@ -36,6 +36,9 @@ const LOADERS: [&str; 8] = [
 /// Variables by which Cargo keeps what it builds, which a work tree would else keep apart.
 const TARGETS: [&str; 2] = ["CARGO_BUILD_TARGET_DIR", "CARGO_TARGET_DIR"];
 
+/// Programs that have Cargo build something, and scripts that may.
+const BUILDERS: [&str; 6] = ["cargo", "just", "make", "maturin", ".sh", "target/"];
+
 /// Variables that say where somebody is, and lead nowhere.
 const PLACES: [&str; 3] = ["HOME", "OLDPWD", "PWD"];
 
@@ -228,14 +231,18 @@ impl Surroundings {
 
     fn check_target(&self) -> Result<(), OutsideRead> {
         let has_packages = |tree: &PathBuf| tree.join("Cargo.toml").is_file();
-        let is_set = |name: &str| {
-            let words = self.build.iter().chain(&self.command);
-            words.into_iter().any(|text| text.contains(name))
-        };
+        if !self.trees.iter().any(has_packages) {
+            return Ok(());
+        }
+        let texts: Vec<&String> = self.build.iter().chain(&self.command).collect();
+        let names = |word: &str| texts.iter().any(|text| text.contains(word));
         let shared = self.variables.iter().find(|(name, value)| {
-            TARGETS.contains(&&**name) && Path::new(value).is_absolute() && !is_set(name)
+            // What builds, or runs what was built there.
+            let is_used = BUILDERS.iter().any(|builder| names(builder)) || names(value);
+            let is_set = names(name) || names("--target-dir");
+            TARGETS.contains(&&**name) && Path::new(value).is_absolute() && is_used && !is_set
         });
-        match shared.filter(|_| self.trees.iter().any(has_packages)) {
+        match shared {
             Some((variable, path)) => Err(OutsideRead::Target {
                 variable: variable.clone(),
                 path: path.into(),
@@ -441,13 +448,20 @@ mod tests {
         world.set("CARGO_TARGET_DIR", target.clone());
         assert!(world.surroundings.check().is_ok());
         fs::write(world.root.join("checkout/Cargo.toml"), "").unwrap();
+        assert!(world.surroundings.check().is_ok());
+        world.surroundings.build = Some("cargo build".into());
         let error = world.surroundings.check().unwrap_err().to_string();
         assert!(
             error.starts_with(&format!("CARGO_TARGET_DIR is {target}, ")),
             "{error}"
         );
-        world.surroundings.build = Some("CARGO_TARGET_DIR=target cargo build".into());
-        assert!(world.surroundings.check().is_ok());
+        for build in [
+            "CARGO_TARGET_DIR=target cargo build",
+            "cargo build --target-dir target",
+        ] {
+            world.surroundings.build = Some(build.into());
+            assert!(world.surroundings.check().is_ok());
+        }
         world.surroundings.build = None;
         world.set("CARGO_TARGET_DIR", "target".into());
         assert!(world.surroundings.check().is_ok());

@@ -142,10 +142,9 @@ mod tests {
         assert_eq!(paths_in(&command), ["bench.sh", "data.json"]);
         let command = words(&["sh", "-c", "python3 run.py >out.txt"]);
         let paths = paths_in(&command);
-        assert_eq!(
-            paths[1..],
-            ["python3 run.py >out.txt", "run.py", "out.txt"][1..]
-        );
+        for path in ["run.py", "out.txt"] {
+            assert!(paths.iter().any(|it| it == path), "{paths:?}");
+        }
     }
 
     #[test]

@@ -283,6 +283,21 @@ fn a_run_that_waits_for_a_quiet_machine() {
 }
 
 #[test]
+fn a_long_run_is_not_silent() {
+    let machine = bisection(Strategy::Adaptive);
+    let mut job = Job::begin(machine, World::default(), LINES).go_on(4);
+    job.shown.clear();
+    for seconds in [59, 61, 100, 121] {
+        job.watch.at(Duration::from_secs(job.seconds + seconds));
+        job.watch.break_silence();
+        job.look(true);
+    }
+    let lines: Vec<&str> = job.shown.lines().collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].contains(" so far: running "), "{lines:?}");
+}
+
+#[test]
 fn a_job_that_is_resumed_before_its_metric_is_found() {
     let machine = bisection(Strategy::Adaptive);
     let job = Job::begin(machine, World::default(), live(80));

@@ -195,6 +195,14 @@ fn recognized(asked: Asked<'_>, run: RunOutput<'_>, source: MetricSource) -> Fou
             {
                 return Ok(found);
             }
+            // The chart that was asked for may be a line of the benchmark's own beside what a tool
+            // prints.
+            if let (Err(FindMetricError::Charts(NoMetric::NoSuchChart { .. })), true) =
+                (&found, format.is_printed_by_a_tool())
+                && let Ok(found) = read(asked, &Format::Lines, run.results, source.clone())
+            {
+                return Ok(found);
+            }
             let (metric, charts) = found?;
             let mut others = unread_in(run.results, Some(&format), &source);
             // What a program logs beside the results of a tool is no result.

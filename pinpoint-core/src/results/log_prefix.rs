@@ -34,14 +34,18 @@ const NEXT: &str = r"^(?:
   | \S+\s+[-|]\s+<<LEVEL>>    # a logger before its level
 )\s+";
 
-const STAMP: &str = r"(?:
+const STAMP: &str = r"(?:<<DATE>> | <<CLOCK>> | \d{9,}(?:\.\d+)?)";
+
+/// A line that is a date, as the command `date` prints it.
+const WHOLE: &str = r"^\s*<<DATE>>\s*$";
+
+const DATE: &str = r"(?:
     \d{4}[-/.]\d\d[-/.]\d\d(?:(?:T|\s+)\d\d:\d\d(?::\d\d(?:[.,:]\d+)?)?)?\s*(?:Z|UTC|[+-]\d\d:?\d\d)?
   | \d{1,2}[-/.]\d{1,2}[-/.]\d{4}(?:,?\s+\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s*[AP]M)?)?
-  | \d{1,2}[-/\s]<<MONTH>>[-/\s]\d{4}[:\s]+<<CLOCK>>
+  | (?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?\s+)?
+    \d{1,2}[-/\s]<<MONTH>>[-/\s]\d{4}[:\s]+<<CLOCK>>
   | (?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,?\s+)?
     <<MONTH>>\s+\d{1,2}(?:,?\s+\d{4})?,?\s+<<CLOCK>>(?:\s+[A-Z]{3,4})?(?:\s+\d{4}\b)?
-  | <<CLOCK>>
-  | \d{9,}(?:\.\d+)?
 )";
 
 const MONTH: &str = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?";
@@ -58,24 +62,28 @@ const BRACKET: &str = r"\[(?:
 
 const LEVEL: &str = r"(?i:\b(?:trace|debug|info|notice|warn|warning|error|critical|fatal)\b)";
 
-static PATTERNS: LazyLock<Option<[Regex; 2]>> = LazyLock::new(|| {
+static PATTERNS: LazyLock<Option<[Regex; 3]>> = LazyLock::new(|| {
     let pattern = |text: &str| {
         let text = text
             .replace("<<BRACKET>>", BRACKET)
-            .replace("<<STAMP>>", STAMP);
+            .replace("<<STAMP>>", STAMP)
+            .replace("<<DATE>>", DATE);
         let text = (text.replace("<<LEVEL>>", LEVEL))
             .replace("<<MONTH>>", MONTH)
             .replace("<<CLOCK>>", CLOCK);
         Regex::new(&format!("(?x){text}")).ok()
     };
-    Some([pattern(START)?, pattern(NEXT)?])
+    Some([pattern(START)?, pattern(NEXT)?, pattern(WHOLE)?])
 });
 
 /// The line without what a logger wrote before the message.
 pub(super) fn without_prefix(line: &str) -> &str {
-    let Some([start, next]) = &*PATTERNS else {
+    let Some([start, next, whole]) = &*PATTERNS else {
         return line;
     };
+    if whole.is_match(line) {
+        return "";
+    }
     let Some(found) = start.find(line) else {
         return line;
     };
@@ -132,6 +140,22 @@ mod tests {
             "2026-11-27T12:00:01Z app[17]: time: 5 ms",
         ] {
             assert_eq!(without_prefix(line), "time: 5 ms", "{line}");
+        }
+    }
+
+    #[test]
+    fn a_date_alone_is_no_message() {
+        for line in [
+            "Fri Nov 27 18:23:18 UTC 2026",
+            "Fri 27 Nov 2026 00:23:18",
+            "2026-11-27T12:00:01Z",
+            " 27/11/2026 12:00:01 ",
+        ] {
+            assert_eq!(without_prefix(line), "", "{line}");
+        }
+        // A duration, a count.
+        for line in ["00:01:23", "123456789"] {
+            assert_eq!(without_prefix(line), line);
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::RegexSet;
 
 /// What such lines, without the blanks around them, look like.
-const OWN: [&str; 43] = [
+const OWN: [&str; 57] = [
     // Cargo and Rust's test harness.
     r"^Finished .*target\(s\) in \S+( \S+)?$",
     r"^Downloaded \d+ crates? \(.*\) in \S+",
@@ -44,6 +44,7 @@ const OWN: [&str; 43] = [
     r"^[✓❯×↓√] .* \d+m?s$",
     // asv.
     r"^started: .*, duration: ",
+    r"^asv: benchmark timed out",
     // BenchmarkDotNet.
     r"^// ",
     r"^(Overhead|Workload|Idle|Main)\w+\s+\d+: \d+ op, ",
@@ -63,6 +64,21 @@ const OWN: [&str; 43] = [
     // CMake and npm.
     r"^-- (Configuring|Generating) done",
     r"^(added|changed|audited) \d+ packages?.* in \d+m?s$",
+    // Package managers, and tools that build or test.
+    r"^(✨\s+)?Done in [\d.]+m?s",
+    r"^BUILD (SUCCESSFUL|FAILED) in ",
+    r"^(Resolved|Installed|Prepared|Audited|Uninstalled|Built|Downloaded) \d+ packages? in ",
+    r"^(Collecting|Downloading|Using cached) \S+.* \([\d.]+ [kMG]?B\)",
+    r"^━+.* [\d.]+/[\d.]+ [kMG]?B ",
+    r"^INFO: Elapsed time: .*, Critical Path: ",
+    r"^Finished in [\d.]+ (seconds?|minutes?.*) \(files took ",
+    r"^\d+ (passing|pending|failing)( \(\d+m?s\))?$",
+    r"^webpack .* compiled .* in \d+ ms$",
+    r"^(Passed|Failed)!\s+- Failed:\s+\d+",
+    r"^(ok|FAILED) \| \d+ passed .*\(\d+m?s\)$",
+    r"^(PASS|FAIL) \S+ \([\d.]+ m?s\)$",
+    // Bars of progress.
+    r"^.{0,80}\d+%\|.*\|.*\[.*(/s|s/it)[\],]",
 ];
 
 /// What begins as a result of a tool does.

@@ -11,6 +11,7 @@ use super::json_numbers::json_numbers;
 use super::lines::{Value, measurement};
 use super::log_prefix::without_prefix;
 use super::number::{self, Number, Printed};
+use super::pattern::LinePattern;
 use super::reading::{ReadLines, is_setting};
 use super::text::shown;
 use super::tool_lines::{begins_a_result, is_of_a_tool};
@@ -71,10 +72,10 @@ impl fmt::Display for ReadHint {
                 write!(formatter, "--format {quoted} reads it")
             }
             Self::Ambiguous => formatter.write_str(
-                "its comma may separate thousands or decimals; have the benchmark print it without",
+                "its comma may separate thousands or decimals; have the benchmark print it without commas",
             ),
             Self::Several => formatter.write_str(
-                "more than one of its numbers may be meant; the format `regex:PATTERN` reads the one that a pattern calls (?<value>…)",
+                "more than one of its numbers may be meant; the format `regex:PATTERN` reads the one that is captured as (?<value>…)",
             ),
             Self::Duration => formatter.write_str(
                 "a duration of several parts is read only as `name: 1m30.5s`; have the benchmark print it so, or as one number with its unit",
@@ -142,6 +143,14 @@ pub fn unread_values(output: &[u8], format: Option<&Format>) -> Vec<UnreadValue>
         } else {
             in_line(line, message, reads)?
         };
+        let hint = match hint {
+            ReadHint::Format(Format::Regex(pattern))
+                if message.len() < shown(line).trim().len() =>
+            {
+                behind_prefix(&pattern)?
+            }
+            hint => hint,
+        };
         Some(UnreadValue {
             line: index + 1,
             text: shortened(message),
@@ -149,6 +158,16 @@ pub fn unread_values(output: &[u8], format: Option<&Format>) -> Vec<UnreadValue>
         })
     });
     unread.take(MOST).collect()
+}
+
+/// The hint for a line that begins with what a logger wrote, which the pattern does not have.
+fn behind_prefix(pattern: &LinePattern) -> Option<ReadHint> {
+    let pattern = pattern.to_string();
+    let text = match pattern.strip_prefix(r"^\s*") {
+        Some(rest) => format!(r"\s{}\s*$", rest.trim_end_matches(r"\s*$")),
+        None => pattern,
+    };
+    Some(ReadHint::Format(Format::Regex(text.parse().ok()?)))
 }
 
 /// What is read of an output.
@@ -241,15 +260,22 @@ fn in_line(line: &str, message: &str, reads: Reads) -> Option<ReadHint> {
         return Some(hint);
     }
     let words = words(message);
+    let is_dated = words.iter().any(|word| is_of_a_date(word.text));
     let mut measured = 0;
     let mut first = None;
     for (index, word) in words.iter().enumerate() {
+        // Whatever follows; a hint costs a pattern.
+        if first.is_some() && measured > 1 {
+            return Some(ReadHint::Several);
+        }
         let next = words.get(index + 1).map(|next| next.text);
         let before = index.checked_sub(1).map(|before| words[before].text);
         if let Some(hint) = with_unit(message, word, next, before) {
             measured += 1;
             first = first.or(Some(hint));
-        } else if number::duration(word.text).is_some() || is_duration(message, word, before) {
+        } else if number::duration(word.text).is_some()
+            || !is_dated && is_duration(message, word, before)
+        {
             measured += 1;
             first = first.or(Some(ReadHint::Duration));
         } else if reads != Reads::Tool && is_badly_grouped(word.text) {
@@ -363,10 +389,65 @@ fn is_duration(message: &str, word: &Word<'_>, before: Option<&str>) -> bool {
     if is_date || TIMES_OF_DAY.contains(&&*before) {
         return false;
     }
-    let start = message[..word.start].to_lowercase();
+    let start = last_characters(&message[..word.start], CHARACTERS_BEFORE).to_lowercase();
+    if ["current time", "local time"].contains(&start.trim_matches([' ', ':', '='])) {
+        return false;
+    }
     word.text.starts_with(['0']) && word.text.trim_start_matches('0').starts_with(':')
         || word.text.contains(['.', ','])
         || DURATIONS.iter().any(|name| start.contains(name))
+}
+
+/// The characters before a clock that may say what it shows.
+const CHARACTERS_BEFORE: usize = 40;
+
+/// Words beside a time of day, in lower case: names of days and months, which may be cut to three
+/// letters, zones, and halves of the day.
+const OF_A_DATE: [&str; 33] = [
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+    "utc",
+    "gmt",
+    "cet",
+    "cest",
+    "bst",
+    "est",
+    "edt",
+    "cst",
+    "cdt",
+    "pst",
+    "pdt",
+    "am",
+    "pm",
+    "z",
+];
+
+/// Is a word part of a date, or of a time of day?
+fn is_of_a_date(word: &str) -> bool {
+    let word = word.trim_end_matches(['.', ',']);
+    let is_name = |name: &&str| {
+        let is_short = word.len() == 3 && name.len() > 4;
+        let name = if is_short { &name[..3] } else { name };
+        word.eq_ignore_ascii_case(name)
+    };
+    OF_A_DATE.iter().any(|name| is_name(&name))
 }
 
 /// Words before a time of day.
@@ -469,7 +550,7 @@ fn hint(message: &str, start: usize, number: &str, has_unit: bool) -> Option<Rea
     } else {
         ""
     };
-    let before = last_characters(message[..start].trim_start());
+    let before = last_characters(message[..start].trim_start(), MOST_CHARACTERS);
     let pattern = match before.is_empty() {
         true => format!(r"^\s*{NUMBER}{unit}{}", if has_unit { "" } else { r"\s*$" }),
         false => format!("{}{NUMBER}{unit}", loosely(before)),
@@ -478,9 +559,9 @@ fn hint(message: &str, start: usize, number: &str, has_unit: bool) -> Option<Rea
     Some(ReadHint::Format(Format::Regex(pattern)))
 }
 
-/// The end of a text that is too long for a pattern.
-fn last_characters(text: &str) -> &str {
-    match text.char_indices().rev().nth(MOST_CHARACTERS) {
+/// The last characters of a text that has more.
+fn last_characters(text: &str, most: usize) -> &str {
+    match text.char_indices().rev().nth(most) {
         Some((start, _)) => &text[start..],
         None => text,
     }
@@ -568,6 +649,65 @@ mod tests {
             let series = charts.values().next().expect("there is one");
             assert_eq!(series.values[0], expected, "{output}: {format}");
         }
+    }
+
+    #[test]
+    fn dates_and_what_other_tools_say_of_themselves_are_no_values() {
+        for line in [
+            "Fri Nov 27 18:23:18 UTC 2026",
+            "Start: Fri Nov 27 00:23:18 UTC 2026",
+            "Started: Fri Nov 27 00:23:18 UTC 2026",
+            "Fri 27 Nov 2026 00:23:18 UTC",
+            "Current time 00:05:12",
+            "100%|##########| 100/100 [00:05<00:00, 19.5it/s]",
+            "✨  Done in 1.23s.",
+            "BUILD SUCCESSFUL in 1m 3s",
+            "Resolved 12 packages in 1ms",
+            "Finished in 0.00123 seconds (files took 0.1 seconds to load)",
+            "1 passing (12ms)",
+            "✓ built in 1.23s",
+            "webpack 5.1.0 compiled successfully in 1234 ms",
+            "Passed!  - Failed: 0, Passed: 2, Skipped: 0, Total: 2, Duration: 12 ms - a.dll",
+            "ok | 1 passed | 0 failed (12ms)",
+            "PASS ./a.test.js (5.123 s)",
+            "Collecting numpy (12.3 MB)",
+            "INFO: Elapsed time: 1.5s, Critical Path: 0.5s",
+        ] {
+            for (output, format) in [
+                (format!("{line}\n"), None),
+                (format!("time: 5 ms\n{line}\n"), Some(&Format::Lines)),
+            ] {
+                assert_eq!(hints(&output, format), [], "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_pattern_for_a_line_behind_a_time_stamp_reads_it() {
+        let output = "2026-11-27 12:00:01 12.5\n";
+        let unread = unread_values(output.as_bytes(), None);
+        let ReadHint::Format(format) = &unread[0].hint else {
+            panic!("{unread:?}");
+        };
+        let charts = format
+            .read(output.as_bytes())
+            .expect("the pattern reads it");
+        let values: Vec<&Vec<f64>> = charts.values().map(|series| &series.values).collect();
+        assert_eq!(values, [&vec![12.5]]);
+    }
+
+    #[test]
+    fn a_line_of_many_values_is_looked_at_once() {
+        let line = "12.5ms ".repeat(20_000);
+        assert_eq!(
+            unread_values(line.as_bytes(), None)[0].hint,
+            ReadHint::Several
+        );
+        let line = "00:01:23 ".repeat(5_000);
+        assert_eq!(
+            unread_values(line.as_bytes(), None)[0].hint,
+            ReadHint::Several
+        );
     }
 
     #[test]

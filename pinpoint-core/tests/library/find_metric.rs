@@ -419,3 +419,23 @@ fn a_number_that_is_none_fails_its_own_chart_alone() {
     let is_not_finite = matches!(only, FindMetricError::Output(ReadError::NotFinite { .. }));
     assert!(is_not_finite, "{only}");
 }
+
+#[test]
+fn a_line_that_was_asked_for_is_read_beside_what_a_tool_prints() {
+    let output = "latency: 5.2 ms\n\
+        ============================= slowest 2 durations =============================\n\
+        0.51s call     tests/test_a.py::test_sum\n\
+        0.01s setup    tests/test_a.py::test_sum\n\
+        ============================== 1 passed in 0.60s ==============================\n";
+    let run = Run {
+        charts: ChartChoice::Named("latency"),
+        ..of(output)
+    };
+    run.is("latency", "lines", MetricSource::StandardOutput);
+    let run = Run {
+        charts: ChartChoice::Named("tests/test_a.py::test_sum call"),
+        ..of(output)
+    };
+    let chart = "tests/test_a.py::test_sum call";
+    run.is(chart, "pytest-durations", MetricSource::StandardOutput);
+}
