@@ -25,7 +25,7 @@ use regex::Regex;
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{shown, whole_lines};
+use super::text::{lines_with_ends, shown};
 use super::{Place, ReadError, Reading};
 use crate::Direction;
 
@@ -53,8 +53,9 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         }
         charts.knows(index);
     };
-    for (index, line) in whole_lines(text) {
+    for (index, line, has_end) in lines_with_ends(text) {
         let content = after_progress(line);
+        let is_cut = |text: &str| !has_end && line.ends_with(text) && may_go_on(text);
         if let Some(borders) = borders(content.unwrap_or(line), '=') {
             let start = line.chars().count() - content.unwrap_or(line).chars().count();
             let shifted = borders
@@ -75,6 +76,10 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             }
             let values = open.values(line);
             for (parameters, text) in values {
+                if is_cut(&text) {
+                    charts.doubts(index);
+                    continue;
+                }
                 let chart = format!("{benchmark}({parameters})");
                 add(&mut charts, index, benchmark, &chart, &text);
             }
@@ -89,14 +94,20 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         if let Some((name, text)) = found {
             benchmark = Some(name);
             charts.knows(index);
-            if cell(name, text).is_some() {
+            if is_cut(text) {
+                charts.doubts(index);
+            } else if cell(name, text).is_some() {
                 add(&mut charts, index, name, name, text);
+            } else if !has_end && !is_of_several(text) {
+                charts.doubts(index);
             }
         } else if content.is_some_and(|content| is_progress(line, content)) {
             charts.knows(index);
         } else if let Some(name) = shown_name(line) {
             benchmark = Some(name);
             is_shown = true;
+        } else if content.is_some() && !has_end {
+            charts.doubts(index);
         }
     }
     charts.finish("lines like `[50.00%] ··· suite.time_sort  12.3±0.4ms`")
@@ -126,14 +137,25 @@ fn result(content: &str) -> Option<(&str, &str)> {
     let (name, text) = content.split_once("  ").or(content.split_once(' '))?;
     let text = text.trim();
     let is_name = name.contains('.') && !name.contains(['(', '/', ' ']);
-    let is_text = text == "ok" || text.ends_with(" failed") || cell(name, text).is_some();
+    let is_text = is_of_several(text) || cell(name, text).is_some();
     (is_name && is_text).then_some((name, text))
+}
+
+/// What is said of all combinations, before the table of their values.
+fn is_of_several(text: &str) -> bool {
+    text == "ok" || text.ends_with(" failed")
 }
 
 /// The benchmark of `sums.Plain.time_join [machine/environment]`.
 fn shown_name(line: &str) -> Option<&str> {
     let (name, environment) = line.strip_suffix(']')?.split_once(" [")?;
     (name.contains('.') && !name.contains(' ') && environment.contains('/')).then_some(name)
+}
+
+/// May a value be the beginning of another one: `13` of `13.7ms`, `5m` of `5ms`?
+fn may_go_on(text: &str) -> bool {
+    let number = text.trim_end_matches('m');
+    number.is_empty() || number.ends_with(|last: char| last.is_ascii_digit() || last == '.')
 }
 
 enum Cell {

@@ -9,11 +9,14 @@
 //!
 //! One chart for each row, named by its method and by what stands before its mean, `Sum [N=1000]`,
 //! of the mean in nanoseconds, whatever unit is printed: a run gives one value; and one of the
-//! memory that is allocated, `Sum [N=1000] Allocated`, in bytes. After what is published of
+//! memory that is allocated, `Sum [N=1000] Allocated`, in bytes. Where two tables have a name in
+//! common, each begins with its class, `Sums.Sum [N=1000]`. After what is published of
 //! BenchmarkDotNet 0.10 to 0.15.
 
+use std::collections::BTreeSet;
+
 use super::charts::Charts;
-use super::number::{self, Number};
+use super::number::{self, Comma, Number};
 use super::text::{column_of, shown};
 use super::{Place, ReadError, Reading};
 use crate::Direction;
@@ -21,58 +24,143 @@ use crate::unit::convert;
 
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
-    let mut head: Option<Head> = None;
+    let mut tables: Vec<Table> = Vec::new();
+    let mut is_in_table = false;
+    let mut class = None;
+    let mut before = "";
     for (index, line) in text.lines().enumerate() {
         let line = shown(line);
         let Some(cells) = cells(line) else {
-            head = None;
+            is_in_table = false;
+            class = class_of(line, before).or(class);
+            before = line;
             continue;
         };
-        if let Some(next) = Head::of(&cells) {
-            head = Some(next);
+        if let Some(head) = Head::of(&cells) {
+            tables.push(Table {
+                head,
+                class: class.take(),
+                rows: Vec::new(),
+            });
+            is_in_table = true;
             charts.knows(index);
             continue;
         }
-        let Some(head) = &head else {
+        let Some(table) = tables.last_mut().filter(|_| is_in_table) else {
             continue;
         };
         let is_empty = |cell: &&str| cell.bytes().all(|byte| matches!(byte, b'-' | b':'));
-        if cells.len() == head.titles.len() && cells.iter().all(is_empty) {
+        if cells.len() == table.head.titles.len() && cells.iter().all(is_empty) {
             charts.knows(index);
-            continue;
-        }
-        if cells.len() != head.titles.len() || cells[head.method].is_empty() {
+        } else if cells.len() != table.head.titles.len() || cells[table.head.method].is_empty() {
             charts.doubts(index);
-            continue;
+        } else {
+            table.rows.push(Row { index, line, cells });
         }
-        let name = head.name(&cells);
-        for (at, chart, unit) in [
-            (Some(head.mean), name.clone(), "ns"),
-            (head.allocated, format!("{name} Allocated"), "B"),
-        ] {
-            let Some(at) = at else {
-                continue;
-            };
-            match value(cells[at], unit) {
-                Some(Number::Finite(value)) => {
-                    charts.add_once(&chart, vec![value], Some(unit), Direction::Down, || {
-                        Place::Text {
-                            line: index + 1,
-                            column: column_of(line, cells[at]),
-                        }
-                    });
-                }
-                Some(Number::NotFinite) => charts.fail(&chart, "BenchmarkDotNet says `NA`"),
-                None => charts.doubts(index),
-            }
-        }
-        charts.knows(index);
+    }
+    let has_class = have_a_name_in_common(&tables);
+    for table in &tables {
+        table.add_to(&mut charts, has_class);
     }
     charts.finish("a row in a table with `Method` and `Mean`")
 }
 
 pub(super) fn recognise(text: &str) -> bool {
     (text.lines()).any(|line| cells(shown(line)).is_some_and(|it| Head::of(&it).is_some()))
+}
+
+/// The class whose benchmarks are in the next table: of a line `// Benchmark: Sums.Sum: Job…`, and
+/// of the one below `// * Detailed results *`.
+fn class_of<'a>(line: &'a str, before: &str) -> Option<&'a str> {
+    let benchmark = match line.strip_prefix("// Benchmark: ") {
+        Some(benchmark) => benchmark,
+        None if before.trim_end() == "// * Detailed results *" => line,
+        None => return None,
+    };
+    let (class, rest) = benchmark.split_once('.')?;
+    (!class.is_empty() && rest.contains(": ")).then_some(class)
+}
+
+fn have_a_name_in_common(tables: &[Table]) -> bool {
+    let mut all = BTreeSet::new();
+    tables.iter().any(|table| {
+        let names: BTreeSet<String> = table.rows.iter().map(|row| table.name(row)).collect();
+        let are_new = all.is_disjoint(&names);
+        all.extend(names);
+        !are_new
+    })
+}
+
+struct Table<'a> {
+    head: Head<'a>,
+    class: Option<&'a str>,
+    rows: Vec<Row<'a>>,
+}
+
+struct Row<'a> {
+    index: usize,
+    line: &'a str,
+    cells: Vec<&'a str>,
+}
+
+impl Table<'_> {
+    /// The method, and the other columns before the mean: its class, its job, its parameters.
+    fn name(&self, row: &Row) -> String {
+        let Head { mean, method, .. } = self.head;
+        let others = (0..mean).filter(|at| *at != method);
+        let others: Vec<String> = others
+            .map(|at| format!("{}={}", self.head.titles[at], row.cells[at]))
+            .collect();
+        match others.is_empty() {
+            true => row.cells[method].to_owned(),
+            false => format!("{} [{}]", row.cells[method], others.join(", ")),
+        }
+    }
+
+    fn add_to(&self, charts: &mut Charts, has_class: bool) {
+        let commas = self.commas();
+        for row in &self.rows {
+            let mut name = self.name(row);
+            if let Some(class) = self.class.filter(|_| has_class) {
+                name = format!("{class}.{name}");
+            }
+            let allocated = format!("{name} Allocated");
+            for (at, chart, unit) in [
+                (Some(self.head.mean), name, "ns"),
+                (self.head.allocated, allocated, "B"),
+            ] {
+                let Some(at) = at else {
+                    continue;
+                };
+                let cell = row.cells[at];
+                match value(cell, unit, commas) {
+                    Some(Number::Finite(value)) => {
+                        charts.add_once(&chart, vec![value], Some(unit), Direction::Down, || {
+                            Place::Text {
+                                line: row.index + 1,
+                                column: column_of(row.line, cell),
+                            }
+                        });
+                    }
+                    Some(Number::NotFinite) => charts.fail(&chart, "BenchmarkDotNet says `NA`"),
+                    None => charts.doubts(row.index),
+                }
+            }
+            charts.knows(row.index);
+        }
+    }
+
+    /// The meaning of the commas of all values, if one of them shows it. Early versions write
+    /// those of the machine's language.
+    fn commas(&self) -> Option<Comma> {
+        let cells = self
+            .rows
+            .iter()
+            .flat_map(|row| &row.cells[self.head.mean..]);
+        let shown = cells.filter_map(|cell| number::comma(cell.split_whitespace().next()?));
+        let (decimal, thousands): (Vec<Comma>, _) = shown.partition(|it| *it == Comma::Decimal);
+        decimal.first().or(thousands.first()).copied()
+    }
 }
 
 struct Head<'a> {
@@ -93,18 +181,6 @@ impl<'a> Head<'a> {
             allocated: at("Allocated"),
         })
     }
-
-    /// The method, and the other columns before the mean: its class, its job, its parameters.
-    fn name(&self, cells: &[&str]) -> String {
-        let others = (0..self.mean).filter(|at| *at != self.method);
-        let others: Vec<String> = others
-            .map(|at| format!("{}={}", self.titles[at], cells[at]))
-            .collect();
-        match others.is_empty() {
-            true => cells[self.method].to_owned(),
-            false => format!("{} [{}]", cells[self.method], others.join(", ")),
-        }
-    }
 }
 
 /// The cells of a row that is whole. Early versions write no bar before the first.
@@ -120,13 +196,22 @@ fn cells(line: &str) -> Option<Vec<&str>> {
 }
 
 /// A value in another unit; `-` is an allocation of nothing.
-fn value(cell: &str, to: &str) -> Option<Number> {
+///
+/// Whether `20,425 ns` has thousands or decimals is only known from the other values. Where the comma
+/// is the decimal one, the point may separate thousands.
+fn value(cell: &str, to: &str, commas: Option<Comma>) -> Option<Number> {
     match cell {
         "NA" | "?" | "" => return Some(Number::NotFinite),
         "-" if to == "B" => return Some(Number::Finite(0.0)),
         _ => {}
     }
     let (number, unit) = cell.split_once(char::is_whitespace)?;
+    match commas {
+        Some(Comma::Thousands) => {}
+        Some(Comma::Decimal) if number.contains([',', '.']) => return None,
+        None if number.contains(',') => return None,
+        _ => {}
+    }
     // 1 KB is 1024 B there.
     let unit = match unit.trim() {
         "KB" => "KiB",

@@ -32,7 +32,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
                     }
                 });
             }
-            _ => charts.fail(name, "Benchmark.js has no rate of it"),
+            _ => charts.fail(name, "Benchmark.js has no rate for it"),
         }
     }
     charts.finish("lines like `sort x 1,234 ops/sec ±1.2% (90 runs sampled)`")

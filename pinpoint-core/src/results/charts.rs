@@ -98,7 +98,7 @@ impl Charts {
             .or_insert_with(|| reason.into());
     }
 
-    /// All charts of names that `is_concerned` failed.
+    /// All charts of names that `is_concerned` failed. A walk through all charts.
     pub(super) fn fail_all(&mut self, is_concerned: impl Fn(&str) -> bool, reason: &str) {
         let names: Vec<String> = (self.series.keys())
             .filter(|name| is_concerned(name))
@@ -157,6 +157,9 @@ impl Charts {
                     .collect(),
             });
         }
+        // A reader may look at a line again when it knows the later ones.
+        self.lines.known.sort_unstable();
+        self.lines.garbled.sort_unstable();
         Ok(Reading {
             charts: self.series,
             failed: self.failed,

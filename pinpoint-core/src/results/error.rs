@@ -199,7 +199,7 @@ pub enum ReadError {
     },
     /// Two benchmarks of one name, in a format that gives each name once.
     #[error(
-        "{place} holds `{chart}` a second time; give each benchmark a name of its own, or the two would be taken for one"
+        "{place} holds `{chart}` a second time; if the output holds two runs, have the benchmark print one; if two suites have a benchmark of that name, run each suite by itself; or give each benchmark a name of its own"
     )]
     DuplicateChart {
         /// The place of the second one.

@@ -14,7 +14,7 @@ use super::charts::Charts;
 use super::google_benchmark::RATES;
 use super::google_benchmark_console::is_statistic;
 use super::number::{self, Number};
-use super::text::{shown, whole_lines};
+use super::text::{lines_with_ends, shown};
 use super::{Place, ReadError, Reading};
 use crate::Direction;
 
@@ -25,13 +25,16 @@ const OTHERS: [&str; 3] = ["label", "error_occurred", "error_message"];
 
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
-    let names: BTreeSet<String> = whole_lines(text)
-        .filter(|(_, line)| line.starts_with('"'))
-        .filter_map(|(_, line)| cells(line)?.into_iter().next())
+    let names: BTreeSet<String> = lines_with_ends(text)
+        .filter(|(_, line, _)| line.starts_with('"'))
+        .filter_map(|(_, line, _)| cells(line)?.into_iter().next())
         .collect();
     let mut titles: Option<Vec<String>> = None;
-    for (index, line) in whole_lines(text) {
+    for (index, line, has_end) in lines_with_ends(text) {
         let Some(row) = cells(line) else {
+            if titles.is_some() && line.starts_with('"') {
+                charts.doubts(index);
+            }
             continue;
         };
         if is_head(&row) {
@@ -63,10 +66,14 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             continue;
         }
         charts.knows(index);
+        // Neither the complexity of a family of benchmarks nor its error has iterations.
+        if cell("iterations") == Some("") {
+            continue;
+        }
         if is_statistic(name, |other| names.contains(other)) {
             continue;
         }
-        for (title, value) in titles.iter().zip(&row) {
+        for (at, (title, value)) in titles.iter().zip(&row).enumerate() {
             let (chart, unit, direction) = match title.as_str() {
                 "real_time" => (name.to_owned(), unit, Direction::Down),
                 "cpu_time" => (format!("{name} cpu_time"), unit, Direction::Down),
@@ -76,6 +83,13 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
                 counter => (format!("{name} {counter}"), None, Direction::Unknown),
             };
             match number::number(value) {
+                // More digits may have followed.
+                _ if !has_end && at + 1 == row.len() => {
+                    charts.fail(
+                        &chart,
+                        "its line has no end, so that its value may be cut off",
+                    );
+                }
                 Some(Number::Finite(value)) => {
                     charts.add(&chart, vec![value], unit, direction, || Place::Text {
                         line: index + 1,

@@ -10,12 +10,16 @@
 //!           0.011362 +- 0.000459 seconds time elapsed  ( +-  4.04% )
 //! ```
 //!
-//! One chart for each event, and `elapsed`, `user` and `sys` in seconds. What is counted is a cost
-//! if it is known to be one. Checked with perf 6.1.
+//! One chart for each event, and `elapsed`, `user` and `sys` in seconds; of several commands,
+//! `./sums instructions`. What is counted is a cost if it is known to be one.
+//!
+//! In another locale perf writes `1.234 instructions` for what is `1234` in C, and `1,234` in that of
+//! the United States. Where a number of a command is not one of these two, none of them is read.
+//! Checked with perf 6.1.
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, shown, whole_lines};
+use super::text::{column_of, lines_with_ends, shown};
 use super::{Place, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
@@ -32,42 +36,75 @@ const COSTS: [&str; 6] = [
 
 const BEGIN: &str = "Performance counter stats for";
 
+/// What follows the elapsed time, and ends what is printed of a command.
+const AT_THE_END: [&str; 2] = ["user", "sys"];
+
+/// Why a block whose numbers may be of another locale has no charts.
+const OTHER_LOCALE: &str =
+    "the points and commas of perf's numbers are those of another language; run perf with LC_ALL=C";
+
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
-    let mut has_begun = false;
-    for (index, line) in whole_lines(text) {
-        if line.trim_start().starts_with(BEGIN) {
-            has_begun = true;
+    let mut blocks: Vec<Block> = Vec::new();
+    for (index, line, has_end) in lines_with_ends(text) {
+        if let Some(title) = line.trim_start().strip_prefix(BEGIN) {
+            blocks.push(Block::new(title));
             charts.knows(index);
             continue;
         }
-        if !has_begun {
+        let Some(block) = blocks.last_mut() else {
             continue;
-        }
+        };
         // A figure that is derived from the one above.
         if line.trim_start().starts_with('#') {
+            block.is_of_other_locale |= !block.is_at_its_end() && has_decimal_comma(line);
             charts.knows(index);
             continue;
         }
         let Some(counter) = counter(line) else {
             continue;
         };
-        charts.knows(index);
-        match counter.value {
-            Ok(Number::Finite(value)) => {
-                let direction = match counter.unit {
-                    Some(_) => Direction::Down,
-                    None if is_cost(counter.name) => Direction::Down,
-                    None => Direction::Unknown,
-                };
-                let unit = counter.unit;
-                charts.add_once(counter.name, vec![value], unit, direction, || Place::Text {
-                    line: index + 1,
-                    column: column_of(line, line.trim_start()),
-                });
+        let may_end = counter.unit == Some("s") && AT_THE_END.contains(&counter.name);
+        if block.is_at_its_end() && !may_end {
+            continue;
+        }
+        if !has_end && !counter.has_whole_name {
+            charts.doubts(index);
+            continue;
+        }
+        block.is_of_other_locale |= counter.is_of_other_locale;
+        block.counters.push((index, line, counter));
+    }
+    let is_only = blocks.len() == 1;
+    for block in &blocks {
+        for (index, line, counter) in &block.counters {
+            let chart = match is_only {
+                true => counter.name.to_owned(),
+                false => format!("{} {}", block.command, counter.name),
+            };
+            match counter.value {
+                Err(reason) => charts.fail(&chart, format!("perf says `{reason}`")),
+                Ok(_) if block.is_of_other_locale => charts.fail(&chart, OTHER_LOCALE),
+                Ok(Some(Number::NotFinite)) => charts.fail(&chart, "its value is not a number"),
+                Ok(Some(Number::Finite(value))) => {
+                    let direction = match counter.unit {
+                        Some(_) => Direction::Down,
+                        None if is_cost(counter.name) => Direction::Down,
+                        None => Direction::Unknown,
+                    };
+                    charts.add_once(&chart, vec![value], counter.unit, direction, || {
+                        Place::Text {
+                            line: index + 1,
+                            column: column_of(line, line.trim_start()),
+                        }
+                    });
+                }
+                Ok(None) => {
+                    charts.doubts(*index);
+                    continue;
+                }
             }
-            Ok(Number::NotFinite) => charts.fail(counter.name, "its value is not a number"),
-            Err(reason) => charts.fail(counter.name, format!("perf says `{reason}`")),
+            charts.knows(*index);
         }
     }
     charts.finish("a counter below `Performance counter stats for`")
@@ -84,43 +121,149 @@ fn is_cost(event: &str) -> bool {
         .any(|cost| event.trim_end_matches('/').ends_with(cost))
 }
 
+/// What perf prints of one command.
+struct Block<'a> {
+    command: &'a str,
+    counters: Vec<(usize, &'a str, Counter<'a>)>,
+    /// May any of its numbers mean another one than in the C locale?
+    is_of_other_locale: bool,
+}
+
+impl<'a> Block<'a> {
+    /// Of what follows `Performance counter stats for`: ` './sums 5' (3 runs):`.
+    fn new(title: &'a str) -> Self {
+        let quoted = title
+            .split_once('\'')
+            .and_then(|(_, rest)| rest.rsplit_once('\''));
+        Self {
+            command: match quoted {
+                Some((command, _)) => command,
+                None => title.trim().trim_end_matches(':'),
+            },
+            counters: Vec::new(),
+            is_of_other_locale: false,
+        }
+    }
+
+    fn is_at_its_end(&self) -> bool {
+        let last = self.counters.last();
+        last.is_some_and(|(_, _, last)| last.name == "elapsed" || AT_THE_END.contains(&last.name))
+    }
+}
+
 struct Counter<'a> {
     name: &'a str,
-    value: Result<Number, &'a str>,
+    /// Or what perf says instead. `None` is no number, or none of the C locale.
+    value: Result<Option<Number>, &'a str>,
     unit: Option<&'a str>,
+    is_of_other_locale: bool,
+    /// Does what follows the name show that it is not cut off?
+    has_whole_name: bool,
 }
 
 fn counter(line: &str) -> Option<Counter<'_>> {
     let line = line.trim();
+    let before = line.split('#').next().unwrap_or_default();
+    // How much the runs deviate, and for how much of the time it was counted.
+    let before = before.split(" (").next().unwrap_or_default();
+    let after = &line[before.len()..];
     for reason in ["<not counted>", "<not supported>"] {
-        if let Some(rest) = line.strip_prefix(reason) {
+        if let Some(rest) = before.strip_prefix(reason) {
             let name = rest.split_whitespace().find(|word| !is_unit(word))?;
             return Some(Counter {
                 name,
                 value: Err(reason),
                 unit: None,
+                is_of_other_locale: has_decimal_comma(after),
+                has_whole_name: !after.is_empty(),
             });
         }
     }
-    let before = line.split('#').next().unwrap_or_default();
-    // How much the runs deviate, and for how much of the time it was counted.
-    let before = before.split(" (").next().unwrap_or_default();
-    let words: Vec<&str> = before.split_whitespace().collect();
-    let (value, unit, name) = match words[..] {
-        [value, "seconds", "time", "elapsed"] => (value, Some("s"), "elapsed"),
-        [value, "+-", _, "seconds", "time", "elapsed"] => (value, Some("s"), "elapsed"),
-        [value, "seconds", name] => (value, Some("s"), name),
-        [value, "+-", _, "seconds", name] => (value, Some("s"), name),
-        [value, "msec", name] => (value, Some("ms"), name),
-        [value, unit, name] if is_unit(unit) => (value, Some(unit), name),
-        [value, name] if !name.starts_with(|it: char| it.is_ascii_digit()) => (value, None, name),
+    let (value, rest) = split_value(before)?;
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let (deviation, words) = match words[..] {
+        ["+-", deviation, ..] => (deviation, &words[2..]),
+        _ => ("", &words[..]),
+    };
+    let (unit, name) = match *words {
+        ["seconds", "time", "elapsed"] => (Some("s"), "elapsed"),
+        ["seconds", name] => (Some("s"), name),
+        ["msec", name] => (Some("ms"), name),
+        [unit, name] if is_unit(unit) => (Some(unit), name),
+        [name] if !name.starts_with(|it: char| it.is_ascii_digit()) => (None, name),
         _ => return None,
     };
+    let number = number::with_thousands(value);
+    let begins_with_digit = value.starts_with(|it: char| it.is_ascii_digit());
+    let is_numeral = begins_with_digit
+        && value
+            .chars()
+            .all(|it| is_digit_or_mark(it) || is_separator(it));
+    let is_not_of_c = match unit {
+        // Counts have no decimals there.
+        None => value.contains('.') || number.is_none(),
+        // Nor have seconds commas between thousands.
+        Some("s") => value.contains(',') || number.is_none(),
+        Some(_) => number.is_none(),
+    };
+    let is_of_other_locale =
+        is_numeral && is_not_of_c || has_decimal_comma(deviation) || has_decimal_comma(after);
+    if number.is_none() && !is_numeral && !(begins_with_digit && unit.is_some()) {
+        return None;
+    }
     Some(Counter {
         name,
-        value: Ok(number::with_thousands(value)?),
+        value: Ok(number),
         unit,
+        is_of_other_locale,
+        has_whole_name: !after.is_empty()
+            || unit == Some("s") && (name == "elapsed" || AT_THE_END.contains(&name)),
     })
+}
+
+/// The number that a text begins with, in whatever locale, and what follows it.
+fn split_value(text: &str) -> Option<(&str, &str)> {
+    let mut letters = text.char_indices().peekable();
+    let mut end = text.len();
+    while let Some((at, letter)) = letters.next() {
+        let is_part = match letter {
+            // Some locales have one between thousands.
+            ' ' => {
+                at > 0
+                    && letters
+                        .peek()
+                        .is_some_and(|(_, next)| next.is_ascii_digit())
+            }
+            letter => is_digit_or_mark(letter) || is_separator(letter),
+        };
+        if !is_part {
+            end = at;
+            break;
+        }
+    }
+    let (value, rest) = text.split_at(end);
+    match value.is_empty() || !rest.starts_with(char::is_whitespace) {
+        true => text.split_once(char::is_whitespace),
+        false => Some((value, rest)),
+    }
+}
+
+fn is_digit_or_mark(letter: char) -> bool {
+    letter.is_ascii_digit() || matches!(letter, '.' | ',')
+}
+
+/// Does it stand between thousands in another locale only?
+fn is_separator(letter: char) -> bool {
+    matches!(
+        letter,
+        ' ' | '\u{a0}' | '\u{2009}' | '\u{202f}' | '\'' | '’'
+    )
+}
+
+/// Perf writes no commas between the thousands of a figure that it derives.
+fn has_decimal_comma(text: &str) -> bool {
+    let mut triples = text.as_bytes().windows(3);
+    triples.any(|it| it[0].is_ascii_digit() && it[1] == b',' && it[2].is_ascii_digit())
 }
 
 fn is_unit(word: &str) -> bool {

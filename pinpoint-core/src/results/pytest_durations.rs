@@ -10,9 +10,11 @@
 //! pytest lists as failed has none. A list of the slowest has no chart of a test that is quicker
 //! than they are, so that a run says nothing of it. Checked with pytest 9.2.
 
+use std::collections::BTreeSet;
+
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{shown, whole_lines};
+use super::text::{lines_with_ends, shown};
 use super::{Place, ReadError, Reading};
 use crate::Direction;
 
@@ -20,16 +22,24 @@ const PARTS: [&str; 3] = ["call", "setup", "teardown"];
 
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
-    let mut failed = Vec::new();
+    let mut failures = BTreeSet::new();
     let mut is_cut = false;
-    for (index, line) in whole_lines(text) {
+    for (index, line, has_end) in lines_with_ends(text) {
         is_cut |= is_title_of_few(line) || is_hidden(line);
-        if let Some(test) = failed_test(line) {
-            failed.push(test);
+        if let Some(failure) = failure(line) {
+            failures.insert(failure);
+            if !has_end && !failure.contains(" - ") {
+                charts.doubts(index);
+            }
         }
         let Some((value, part, test)) = duration(line) else {
             continue;
         };
+        // The name may go on.
+        if !has_end {
+            charts.doubts(index);
+            continue;
+        }
         charts.knows(index);
         let chart = format!("{test} {part}");
         match number::number(value) {
@@ -44,10 +54,14 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             _ => charts.fail(&chart, "its duration is not a number"),
         }
     }
-    for test in failed {
-        let is_its = |chart: &str| PARTS.iter().any(|part| chart == format!("{test} {part}"));
-        charts.fail_all(is_its, "pytest says that it failed");
-    }
+    let has_failed = |chart: &str| {
+        let test = chart.rsplit_once(' ').map_or(chart, |(test, _)| test);
+        // Where its reason begins is not clear without the name: both may have dashes.
+        let with_reason = format!("{test} - ");
+        let mut after = failures.range(with_reason.as_str()..);
+        failures.contains(test) || after.next().is_some_and(|it| it.starts_with(&with_reason))
+    };
+    charts.fail_all(has_failed, "pytest says that it failed");
     if is_cut {
         charts.remark(
             "pytest lists the slowest tests only, and a run in which the one that is compared is \
@@ -86,8 +100,9 @@ fn is_hidden(line: &str) -> bool {
     line.starts_with('(') && line.contains(" durations < ") && line.contains("s hidden.")
 }
 
-/// The test of a line `FAILED test_sums.py::test_sum[10] - assert 0` in the summary.
-fn failed_test(line: &str) -> Option<&str> {
+/// The test, and perhaps the reason, of a line `FAILED test_sums.py::test_sum[10] - assert 0` in
+/// the summary.
+fn failure(line: &str) -> Option<&str> {
     let rest = (line.strip_prefix("FAILED ")).or(line.strip_prefix("ERROR "))?;
-    Some(rest.split(" - ").next().unwrap_or(rest).trim())
+    Some(rest.trim())
 }

@@ -52,11 +52,14 @@ pub(super) fn lines(output: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The lines that have an end, with their indices: one without may be cut off within a number or
-/// a name.
-pub(super) fn whole_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+/// The lines with their indices, and whether each has an end: the last one may have none, and may
+/// then be cut off within a number or a name.
+pub(super) fn lines_with_ends(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
     let lines = text.split_inclusive('\n').enumerate();
-    lines.filter_map(|(index, line)| Some((index, shown(line.strip_suffix('\n')?))))
+    lines.map(|(index, line)| match line.strip_suffix('\n') {
+        Some(line) => (index, shown(line), true),
+        None => (index, shown(line), false),
+    })
 }
 
 /// What a terminal shows in the end of a line over which others were written.

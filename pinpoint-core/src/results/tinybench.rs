@@ -68,7 +68,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
                 let error = head.error.map(|error| unquoted(cells[error]));
                 let reason = match error.filter(|error| !error.is_empty()) {
                     Some(error) => format!("tinybench says `{error}`"),
-                    None => "tinybench has no latency of it".to_owned(),
+                    None => "tinybench has no latency for it".to_owned(),
                 };
                 charts.fail(name, reason);
             }

@@ -13,21 +13,29 @@
 
 use super::charts::Charts;
 use super::number::{self, Number};
-use super::text::{column_of, shown, whole_lines};
+use super::text::{column_of, lines_with_ends, shown};
 use super::{Place, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
 
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     let mut charts = Charts::default();
-    for (index, line) in whole_lines(text) {
+    for (index, line, has_end) in lines_with_ends(text) {
         let Some([group, figure, value]) = figure(line) else {
+            if !has_end && line.starts_with('[') && line.contains("], ") {
+                charts.doubts(index);
+            }
             continue;
         };
         let Some((name, direction, unit)) = measure(group, figure) else {
             charts.knows(index);
             continue;
         };
+        // More digits may have followed.
+        if !has_end {
+            charts.doubts(index);
+            continue;
+        }
         let chart = format!("{group} {name}");
         match number::number(value) {
             Some(Number::Finite(value)) => {
