@@ -44,6 +44,9 @@ pub(crate) async fn follow_one(
     }
 }
 
+/// The time that a store has for its first answer, however short the wait is to be.
+const FIRST_ANSWER: Duration = Duration::from_secs(10);
+
 /// `pinpoint jobs wait`. A store that does not answer is waited for from the beginning.
 pub(crate) async fn wait(
     jobs: &[String],
@@ -51,13 +54,16 @@ pub(crate) async fn wait(
     display: &Display,
 ) -> Result<u8, CliError> {
     let interrupt = Interrupt::listen().map_err(|_| CliError::Interrupted)?;
-    let until = timeout.map(|timeout| Instant::now() + timeout);
+    let begun = Instant::now();
+    let until = timeout.map(|timeout| begun + timeout);
+    // Whoever only looks gets to see a store that is there.
+    let until_found = until.map(|until| until.max(begun + FIRST_ANSWER));
     let found = tokio::select! {
         found = find(jobs, display) => Some(found?),
         () = interrupt.clone().interrupted() => {
             return Err(CliError::Left { job: jobs[0].clone() });
         }
-        () = reached(until) => None,
+        () = reached(until_found) => None,
     };
     let Some((storage, ids)) = found else {
         errln!("the store has not answered yet; the jobs go on without this command");
