@@ -41,7 +41,7 @@ const OWN: [&str; 57] = [
     r"^Timer precision: ",
     // Vitest.
     r"^(Duration|Start at|Transform)\s+[\d.:]+",
-    r"^[✓❯×↓√] .* \d+m?s$",
+    r"^[✓❯×↓√] .* [\d.]+m?s$",
     // asv.
     r"^started: .*, duration: ",
     r"^asv: benchmark timed out",
