@@ -447,7 +447,7 @@ fn is_of_a_date(word: &str) -> bool {
         let name = if is_short { &name[..3] } else { name };
         word.eq_ignore_ascii_case(name)
     };
-    OF_A_DATE.iter().any(|name| is_name(&name))
+    OF_A_DATE.iter().any(is_name)
 }
 
 /// Words before a time of day.
