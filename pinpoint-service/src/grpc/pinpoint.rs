@@ -399,7 +399,7 @@ impl Service {
 }
 
 /// A whole id, as the store has it.
-fn whole(id: &str) -> Result<String, Status> {
+pub(super) fn whole(id: &str) -> Result<String, Status> {
     let id = api::job_id(id).map_err(|found| errors::violations(&found))?;
     Ok(id.simple().to_string())
 }

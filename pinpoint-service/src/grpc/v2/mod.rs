@@ -44,7 +44,7 @@ use self::messages::{
     WatchJobRequest, create_job_request,
 };
 use super::errors;
-use super::pinpoint::state_name;
+use super::pinpoint::{state_name, whole};
 use crate::Service;
 use crate::caller::{Context, code_name};
 use crate::rest::{Misread, to_json};
@@ -211,10 +211,15 @@ impl Service {
 
     /// The mark of a job.
     pub(crate) async fn mark(&self, id: &str) -> Result<JobMark, Status> {
-        let job = self.job(id, &[]).await?;
-        let marks = self.store.marks(std::slice::from_ref(&job.id)).await;
-        let mark = marks.map_err(errors::store)?.pop();
-        mark.ok_or_else(|| Status::not_found("the job is gone"))
+        // A job may be long, and watchers many: it is read for all of them together.
+        if let Ok(known) = JobId::parse(&whole(id)?) {
+            let marks = self.store.marks(&[known]).await;
+            if let Some(mark) = marks.map_err(errors::store)?.pop() {
+                return Ok(mark);
+            }
+        }
+        self.job(id, &[]).await?;
+        Err(Status::not_found("the job is gone"))
     }
 
     async fn shown(&self, job: &Job) -> Answer<messages::Job> {
