@@ -141,7 +141,7 @@ fn main() {
         let format: Format = name.parse().expect("there is such a format");
         let (own, memory) = measure(REPETITIONS, || format.read(bytes).expect("it is sound"));
         let (auto, _) = measure(REPETITIONS, || {
-            Format::Auto.read(bytes).expect("it is recognised")
+            Format::Auto.read(bytes).expect("it is recognized")
         });
         let (peer, peers_memory) = measure(REPETITIONS, || {
             serde_json::from_slice::<serde_json::Value>(bytes).expect("it is sound")

@@ -35,12 +35,12 @@ struct Document<'a> {
     treatment: &'a [PathBuf],
     #[serde(flatten)]
     comparison: &'a ResultsComparison,
-    /// What the files say failed, and what looks like a value and was not read.
+    /// Measurements that failed, and lines that look like values but were not read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
 
-/// What was read of the files of a side.
+/// The results of the control, or of the treatment.
 #[derive(Default)]
 struct Side {
     files: Vec<BTreeMap<String, Series>>,
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: Compare, display: &Display) -> Result<u8, CliError>
     })
 }
 
-/// Reads the charts of a side that are asked for, aggregated if that is asked for.
+/// Reads the files of a side: the charts that `--chart` names, aggregated by `--aggregate`.
 fn read(paths: &[PathBuf], arguments: &Compare) -> Result<Side, CliError> {
     let mut side = Side::default();
     for path in paths {
@@ -118,7 +118,7 @@ fn read_file(path: &Path, arguments: &Compare, side: &mut Side) -> Result<(), Cl
             "the format time is what the system measures of a run, and no file has it; name the format of the files".into(),
         ));
     }
-    // Without a limit there is always content.
+    // Only a file beyond the limit has no content here.
     let results = Results::load(path, u64::MAX).map_err(unreadable)?;
     let results = results.unwrap_or_else(|| Results::File(Vec::new()));
     let mut reading = arguments
@@ -156,7 +156,7 @@ fn read_file(path: &Path, arguments: &Compare, side: &mut Side) -> Result<(), Cl
             _ => format!("lines {}", lines.join(", ")),
         };
         let (text, hint) = (&first.text, &first.hint);
-        warnings.push(format!("{lines} of {path} not read, as `{text}`: {hint}"));
+        warnings.push(format!("{path}, {lines}, not read: `{text}` ({hint})"));
     }
     warnings.retain(|warning| !side.warnings.contains(warning));
     side.warnings.extend(warnings);

@@ -68,30 +68,30 @@ pub(crate) fn keep_above(view: Option<ProgressBar>) {
     *LIVE.lock().unwrap_or_else(PoisonError::into_inner) = view;
 }
 
-/// Prints a result as JSON for people and tools, as [`print_json`] does.
+/// Prints a result as indented JSON, without the noise of binary arithmetic.
 pub(crate) fn print_result_json(result: &impl Serialize) {
-    print_json(sound(result, PrettyFormatter::new()));
+    print_json(noise_free_json(result, PrettyFormatter::new()));
 }
 
-/// The same on one line.
+/// Prints a result as JSON on one line, without the noise of binary arithmetic.
 pub(crate) fn print_short_json(result: &impl Serialize) {
-    print_json(sound(result, CompactFormatter));
+    print_json(noise_free_json(result, CompactFormatter));
 }
 
-/// A document whose numbers have no noise of binary arithmetic. Every key is a string: this can't
-/// fail.
-fn sound(result: &impl Serialize, formatter: impl Formatter) -> String {
+/// Serializes a document and rounds the noise of binary arithmetic off its numbers.
+fn noise_free_json(result: &impl Serialize, formatter: impl Formatter) -> String {
     let mut text = Vec::new();
-    let formatter = Sound(formatter);
+    let formatter = NoiseFree(formatter);
     let mut serializer = serde_json::Serializer::with_formatter(&mut text, formatter);
+    // Every key is a string, and the text is in memory: this can't fail.
     let _ = result.serialize(&mut serializer);
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Writes as another does, but for the noise of numbers.
-struct Sound<F>(F);
+/// Formats JSON as `F` does, except that it rounds the noise off numbers.
+struct NoiseFree<F>(F);
 
-impl<F: Formatter> Formatter for Sound<F> {
+impl<F: Formatter> Formatter for NoiseFree<F> {
     fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
         self.0.write_f64(writer, without_noise(value))
     }
@@ -277,11 +277,11 @@ mod tests {
     fn results_are_written_as_json_without_noise() {
         let result = serde_json::json!({ "a": [0.1 + 0.2, 1], "b": {}, "c": [], "d": null });
         assert_eq!(
-            sound(&result, CompactFormatter),
+            noise_free_json(&result, CompactFormatter),
             result.to_string().replace("0.30000000000000004", "0.3")
         );
         assert_eq!(
-            sound(&result, PrettyFormatter::new()),
+            noise_free_json(&result, PrettyFormatter::new()),
             format!("{result:#}").replace("0.30000000000000004", "0.3")
         );
     }

@@ -44,10 +44,10 @@ pub(crate) async fn follow_one(
     }
 }
 
-/// The time that a store has for its first answer, however short the wait is to be.
+/// The time that even a short wait leaves the store for its first answer.
 const FIRST_ANSWER: Duration = Duration::from_secs(10);
 
-/// `pinpoint jobs wait`. A store that does not answer is waited for from the beginning.
+/// `pinpoint jobs wait`, which also waits for a store that does not answer when it begins.
 pub(crate) async fn wait(
     jobs: &[String],
     timeout: Option<Duration>,
@@ -56,7 +56,7 @@ pub(crate) async fn wait(
     let interrupt = Interrupt::listen().map_err(|_| CliError::Interrupted)?;
     let begun = Instant::now();
     let until = timeout.map(|timeout| begun + timeout);
-    // Whoever only looks gets to see a store that is there.
+    // A short timeout asks for the state of the job, which takes a first answer.
     let until_found = until.map(|until| until.max(begun + FIRST_ANSWER));
     let found = tokio::select! {
         found = find(jobs, display) => Some(found?),

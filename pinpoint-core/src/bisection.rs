@@ -16,8 +16,8 @@ use crate::{
     SPEC_VERSION, SpecError, Strategy,
 };
 
-/// Where no magnitude is told, a change of more than this fraction of the value is one that
-/// "no regression" must exclude.
+/// The largest change, as a fraction of the value, that "no regression" may leave possible where no
+/// magnitude is told.
 const LARGE_CHANGE: f64 = 0.5;
 
 /// Searches a range of commits for those that changed a benchmark.
@@ -281,8 +281,8 @@ impl Bisection {
             && (self.strategy.get().culprits(&self.state)).is_ok_and(|culprits| culprits.is_empty())
     }
 
-    /// The search found nothing, and nobody told which change matters; but one that everybody
-    /// would want to know of may be there all the same.
+    /// Whether a change that anybody would want to know of is still possible, although none was
+    /// found and no magnitude was told.
     fn hides_large_change(&self, posterior: Option<&Posterior>) -> bool {
         let largest = posterior.and_then(|posterior| posterior.largest_change?.relative);
         // Outcomes of earlier versions stay as they were.

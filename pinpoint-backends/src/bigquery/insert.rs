@@ -27,7 +27,7 @@ pub struct Row<T> {
 }
 
 impl<T> Row<T> {
-    /// A row and what it is recognised by.
+    /// A row and what it is recognized by.
     pub fn new(insert_id: impl Into<String>, row: T) -> Self {
         Self {
             insert_id: insert_id.into(),

@@ -21,7 +21,7 @@
 //!
 //! # Once
 //!
-//! The tracker has no field by which it would recognise a request that it got already. So every
+//! The tracker has no field by which it would recognize a request that it got already. So every
 //! comment ends with a key, which its caller makes of the job and the purpose, and
 //! [`IssueTracker::post`] looks for that key among the comments before it writes: first of all,
 //! since an earlier process may have ended between its request and the note of it, and again

@@ -120,7 +120,7 @@ pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<Waiting>, Sto
     )
 }
 
-/// What a job waits for that Temporal has, if it does: its workers share one lease.
+/// Returns why a job that Temporal has stands still. The workers of its namespace share one lease.
 async fn on_temporal(
     store: &JobStore,
     job: &Job,

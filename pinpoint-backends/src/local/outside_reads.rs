@@ -33,11 +33,11 @@ const LOADERS: [&str; 8] = [
     "RUBYLIB",
 ];
 
-/// Variables by which Cargo keeps what it builds, which a work tree would else keep apart.
+/// Variables that name the directory in which Cargo keeps its builds.
 const TARGETS: [&str; 2] = ["CARGO_BUILD_TARGET_DIR", "CARGO_TARGET_DIR"];
 
-/// Programs that have Cargo build something, and scripts that may.
-const BUILDERS: [&str; 6] = ["cargo", "just", "make", "maturin", ".sh", "target/"];
+/// Programs that may have Cargo build something, beside scripts.
+const BUILDERS: [&str; 4] = ["cargo", "just", "make", "maturin"];
 
 /// Variables that say where somebody is, and lead nowhere.
 const PLACES: [&str; 3] = ["HOME", "OLDPWD", "PWD"];
@@ -235,10 +235,13 @@ impl Surroundings {
             return Ok(());
         }
         let texts: Vec<&String> = self.build.iter().chain(&self.command).collect();
-        let names = |word: &str| texts.iter().any(|text| text.contains(word));
+        let names = |text: &str| texts.iter().any(|it| it.contains(text));
+        let builds = texts.iter().flat_map(|text| words(text)).any(|word| {
+            let program = Path::new(&word).file_name().and_then(|it| it.to_str());
+            program.is_some_and(|it| BUILDERS.contains(&it) || it.ends_with(".sh"))
+        });
         let shared = self.variables.iter().find(|(name, value)| {
-            // What builds, or runs what was built there.
-            let is_used = BUILDERS.iter().any(|builder| names(builder)) || names(value);
+            let is_used = builds || names(value);
             let is_set = names(name) || names("--target-dir");
             TARGETS.contains(&&**name) && Path::new(value).is_absolute() && is_used && !is_set
         });
@@ -448,6 +451,9 @@ mod tests {
         world.set("CARGO_TARGET_DIR", target.clone());
         assert!(world.surroundings.check().is_ok());
         fs::write(world.root.join("checkout/Cargo.toml"), "").unwrap();
+        assert!(world.surroundings.check().is_ok());
+        // Neither Cargo nor make.
+        world.surroundings.build = Some("cmake -B build; adjust".into());
         assert!(world.surroundings.check().is_ok());
         world.surroundings.build = Some("cargo build".into());
         let error = world.surroundings.check().unwrap_err().to_string();

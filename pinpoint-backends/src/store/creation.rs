@@ -30,7 +30,7 @@ pub struct Creation<'a> {
     pub key: Option<&'a SigningKey>,
     /// The entry of the audit log about it, to which the store adds the job.
     pub entry: Option<&'a AuditEntry>,
-    /// The key by which a repeated request is recognised.
+    /// The key by which a repeated request is recognized.
     pub once: Option<IdempotencyKey<'a>>,
     /// The limits of the user of the job.
     pub quota: Option<Quota>,

@@ -30,7 +30,7 @@ const ROWS: usize = 100;
 /// [`StoreError::LeaseLost`].
 ///
 /// Where the connection to a server breaks, reads and writes are retried until the lease
-/// expires. A record that was written just before is recognised by its number and its
+/// expires. A record that was written just before is recognized by its number and its
 /// text, so that it is stored once.
 #[derive(Debug)]
 pub struct JobJournal {

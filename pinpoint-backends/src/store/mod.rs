@@ -23,7 +23,7 @@
 //! an earlier version. Every wait for the server ends: see [`Patience`]. A broken
 //! connection stops no job; the operation is retried, under a lease until the lease
 //! expires. A record has its number, and a state its time, so that a write from before
-//! the break is recognised and not repeated. Row locks keep the order: a commit that is
+//! the break is recognized and not repeated. Row locks keep the order: a commit that is
 //! late to arrive is waited for, or never takes effect.
 //!
 //! Where many workers could take the same job, one does: a [`Lease`] expires unless it is

@@ -35,9 +35,9 @@ pub(crate) struct Benchmark {
     /// json:POINTER, regex:PATTERN with a group named `value`, hyperfine,
     /// criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium,
     /// chromium-by-name, talos, libtest, divan, vitest, pytest-durations, asv, tinybench,
-    /// benchmark-ips, benchmark-js, benchmark-dotnet, perf-stat, gbench-csv, ycsb; or one with
-    /// `-console` for what the tool prints: hyperfine-console, criterion-console, gbench-console,
-    /// pytest-benchmark-console, catch2-console.
+    /// benchmark-ips, benchmark-js, benchmark-dotnet, perf-stat, gbench-csv, ycsb; or, to
+    /// read what a tool shows on a terminal, hyperfine-console, criterion-console,
+    /// gbench-console, pytest-benchmark-console, catch2-console.
     #[arg(long, value_name = "FORMAT", default_value = "auto", help_heading = BENCHMARK)]
     pub(crate) format: Format,
     /// The measure of a run that decides, in place of values in its output [default: wall,

@@ -128,7 +128,7 @@ pub(crate) struct Display {
     /// The format of the result on standard output.
     #[arg(long, global = true, help_heading = OUTPUT, value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
-    /// When to use colours.
+    /// When to use colors.
     #[arg(long, global = true, help_heading = OUTPUT, value_enum, default_value_t = Color::Auto)]
     pub(crate) color: Color,
     /// Show no progress, only the result.

@@ -122,7 +122,7 @@ impl Problem {
         let problem = match self {
             Self::Window(error) => return LeftOut::Window(error.to_string()),
             // Its own words are for users who chose the files.
-            Self::Profile(ReadProfileError::NotRecognised) => "it is of no known format".into(),
+            Self::Profile(ReadProfileError::NotRecognized) => "it is of no known format".into(),
             Self::Profile(error) => error.to_string(),
             Self::File(error) => error,
         };

@@ -289,7 +289,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
         ),
         (
             &["ms", "prose"],
-            "prose: nothing in the output is recognised",
+            "prose: nothing in the output is recognized",
         ),
         (
             &["cut", "ms"],
@@ -324,7 +324,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason() {
 }
 
 #[test]
-fn what_failed_or_was_not_read_is_said_and_is_no_sameness() {
+fn charts_that_failed_and_lines_that_were_not_read_are_warnings() {
     let good = "test a ... bench:   1,230 ns/iter (+/- 3)\n";
     let gbench = |name: &str, real_time: &str| {
         format!(
@@ -357,7 +357,7 @@ fn what_failed_or_was_not_read_is_said_and_is_no_sameness() {
     );
     let text = files.compare(&["lines", "unread"], 4).stdout;
     assert!(
-        text.contains("line 2 of unread not read, as `sorted 5 "),
+        text.contains("unread, line 2, not read: `sorted 5 items in 12.5 ms` ("),
         "{text}"
     );
     let refused = files.compare(&["good", "bad", "--chart", "b"], 2);

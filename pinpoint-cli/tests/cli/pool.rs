@@ -8,9 +8,12 @@ use std::time::Duration;
 use libc::{SIGCONT, SIGSTOP, SIGTERM};
 use serde_json::Value;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, SqliteConnection};
 
 use crate::world::{BENCHMARK, Finished, Pinpoint, Running, World, until};
+
+/// The usual wait for a lock of the store's file.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 const BOTS: &str = r#"
 [bots.desk]
@@ -103,6 +106,34 @@ impl Pool {
     }
 
     pub(crate) fn can_be_written(&self) -> bool {
+        self.on_file(Duration::ZERO, async |store| {
+            let begun = sqlx::raw_sql("BEGIN IMMEDIATE; ROLLBACK").execute(store);
+            begun.await.is_ok()
+        })
+    }
+
+    /// Changes the store behind its back.
+    pub(crate) fn alter(&self, sql: &str) {
+        self.on_file(PATIENCE, async |store| {
+            let sql = AssertSqlSafe(sql.to_owned());
+            sqlx::raw_sql(sql).execute(store).await.unwrap();
+        });
+    }
+
+    /// Reads a number from the store behind its back.
+    pub(crate) fn number(&self, sql: &str) -> i64 {
+        self.on_file(PATIENCE, async |store| {
+            let sql = AssertSqlSafe(sql.to_owned());
+            sqlx::query_scalar(sql).fetch_one(store).await.unwrap()
+        })
+    }
+
+    /// Works on the store's file, whose lock it waits for so long.
+    fn on_file<T>(
+        &self,
+        patience: Duration,
+        work: impl AsyncFnOnce(&mut SqliteConnection) -> T,
+    ) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -110,45 +141,11 @@ impl Pool {
         runtime.block_on(async {
             let file = SqliteConnectOptions::new()
                 .filename(self.world.state_dir().join("pinpoint.db"))
-                .busy_timeout(Duration::ZERO);
+                .busy_timeout(patience);
             let mut store = file.connect().await.unwrap();
-            let begun = sqlx::raw_sql("BEGIN IMMEDIATE; ROLLBACK").execute(&mut store);
-            let free = begun.await.is_ok();
+            let worked = work(&mut store).await;
             store.close().await.unwrap();
-            free
-        })
-    }
-
-    /// Changes the store behind its back.
-    pub(crate) fn alter(&self, sql: &str) {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let file = self.world.state_dir().join("pinpoint.db");
-            let file = SqliteConnectOptions::new().filename(file);
-            let mut store = file.connect().await.unwrap();
-            let sql = AssertSqlSafe(sql.to_owned());
-            sqlx::raw_sql(sql).execute(&mut store).await.unwrap();
-            store.close().await.unwrap();
-        })
-    }
-
-    /// A number in the store.
-    pub(crate) fn number(&self, sql: &str) -> i64 {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let file = self.world.state_dir().join("pinpoint.db");
-            let file = SqliteConnectOptions::new().filename(file);
-            let mut store = file.connect().await.unwrap();
-            let sql = AssertSqlSafe(sql.to_owned());
-            let number = sqlx::query_scalar(sql).fetch_one(&mut store).await.unwrap();
-            store.close().await.unwrap();
-            number
+            worked
         })
     }
 
@@ -216,13 +213,13 @@ impl Gate {
     }
 }
 
-/// What a command printed, without what is never the same twice.
+/// The document that a command printed, without the fields that differ each time.
 #[track_caller]
 pub(crate) fn comparable(finished: &Finished) -> Value {
     comparable_document(finished.document())
 }
 
-/// A document without what is never the same twice.
+/// A document without the fields that differ each time.
 #[track_caller]
 pub(crate) fn comparable_document(mut document: Value) -> Value {
     let fields = document.as_object_mut().unwrap();

@@ -95,6 +95,18 @@ impl Scene {
         }));
     }
 
+    /// Begins a workflow whose job runs for long, and waits until it does.
+    fn begin_slow(&self, id: &str) {
+        let slow = json!({ "Request": self.request("slow") });
+        self.begin("perf.bisect", id, slow);
+        until("the job to run", || self.is("running"));
+    }
+
+    /// Is the only job in this state?
+    fn is(&self, state: &str) -> bool {
+        (self.jobs().first()).is_some_and(|job| job["state"] == state)
+    }
+
     fn answer(&self, workflow: &str, id: &str, input: Value) -> Value {
         self.begin(workflow, id, input);
         self.ask(json!({ "do": "result", "id": id }))
@@ -255,15 +267,7 @@ fn a_published_workflow_refuses_what_is_no_request_and_can_be_canceled() {
     }
     assert_eq!(scene.jobs(), Vec::<Value>::new());
 
-    scene.begin(
-        "perf.bisect",
-        "slow",
-        json!({ "Request": scene.request("slow") }),
-    );
-    until("the job to run", || {
-        let jobs = scene.jobs();
-        jobs.first().is_some_and(|job| job["state"] == "running")
-    });
+    scene.begin_slow("slow");
     scene.ask(json!({ "do": "cancel", "id": "slow" }));
     let answer = scene.ask(json!({ "do": "result", "id": "slow" }));
     assert_eq!(answer["type"], "CancelledError", "{answer}");
@@ -275,12 +279,7 @@ fn a_published_workflow_refuses_what_is_no_request_and_can_be_canceled() {
 fn a_worker_of_another_store_does_not_follow_a_published_job() {
     let scene = Scene::new(World::with_step(3, 2));
     let worker = scene.worker();
-    let slow = json!({ "Request": scene.request("slow") });
-    scene.begin("perf.bisect", "theirs", slow);
-    until("the job to run", || {
-        let jobs = scene.jobs();
-        jobs.first().is_some_and(|job| job["state"] == "running")
-    });
+    scene.begin_slow("theirs");
     // It hands on what it follows.
     worker.signal(libc::SIGTERM);
     worker.wait();
@@ -303,15 +302,7 @@ fn a_worker_of_another_store_does_not_follow_a_published_job() {
 fn a_published_workflow_that_is_terminated_while_nobody_follows_it_cancels_its_job() {
     let scene = Scene::new(World::with_step(3, 2));
     let worker = scene.worker();
-    let slow = json!({ "Request": scene.request("slow") });
-    scene.begin("perf.bisect", "left", slow);
-    let is = |state: &str| {
-        scene
-            .jobs()
-            .first()
-            .is_some_and(|job| job["state"] == state)
-    };
-    until("the job to run", || is("running"));
+    scene.begin_slow("left");
     worker.signal(libc::SIGKILL);
     worker.wait();
     let terminate = ["workflow", "terminate", "--workflow-id", "left"];
@@ -319,6 +310,6 @@ fn a_published_workflow_that_is_terminated_while_nobody_follows_it_cancels_its_j
     let ended = SHARED.output(&[&terminate[..], &namespace].concat());
     assert!(ended.status.success(), "{ended:?}");
     let worker = scene.worker();
-    until("the job to be canceled", || is("canceled"));
+    until("the job to be canceled", || scene.is("canceled"));
     drop(worker);
 }

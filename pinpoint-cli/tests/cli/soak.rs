@@ -30,7 +30,7 @@ const LONGEST_PAUSE: u64 = 15_000;
 /// Far more absences than the jobs need.
 const MOST: u32 = 60;
 
-/// What is away.
+/// A part of the system that is away for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Away {
     Store,
@@ -39,13 +39,13 @@ enum Away {
 }
 
 #[test]
-#[ignore = "waits for minutes"]
+#[ignore = "a soak: takes many minutes"]
 fn jobs_of_workers_of_the_store_end_right_whatever_is_away() {
     every_job_ends_right(&[Away::Store, Away::Machine]);
 }
 
 #[test]
-#[ignore = "waits for minutes"]
+#[ignore = "a soak: takes many minutes"]
 fn jobs_of_workers_on_temporal_end_right_whatever_is_away() {
     every_job_ends_right(&[Away::Store, Away::Server, Away::Machine]);
 }
@@ -154,7 +154,7 @@ fn every_job_ends_right(kinds: &[Away]) {
                 std::thread::sleep(time);
                 server.begin(Some(&file));
             }
-            (Away::Server, None) => unreachable!("there is none"),
+            (Away::Server, None) => unreachable!("no Temporal server was started"),
             (Away::Machine, _) if dice.below(2) == 0 => {
                 process.signal(SIGSTOP);
                 std::thread::sleep(time);

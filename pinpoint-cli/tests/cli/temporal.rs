@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::time::Duration;
 
 use libc::{SIGCONT, SIGKILL, SIGTERM};
@@ -392,14 +393,24 @@ fn outputs_of_builds_and_of_failed_runs_go_with_the_job() {
     outputs_go_with_the_job(&pool, scene.worker("rack-1"));
 }
 
+/// A server that can be killed, a worker, and the job in one of whose runs it is until the gate is
+/// opened.
+pub(crate) fn in_a_run_on_own_server(
+    pool: &Pool,
+    file: Option<&Path>,
+) -> (Server, Running, String, Gate) {
+    let server = Server::start(file);
+    let gate = Gate::closed(&pool.world);
+    let worker = worker_on(pool, &server, OWN, "rack-1").start();
+    let job = pool.detach(&[], &gate.script());
+    gate.wait();
+    (server, worker, job, gate)
+}
+
 #[test]
 fn a_job_goes_on_on_a_server_that_has_lost_everything() {
     let pool = Pool::new(World::with_step(16, 9));
-    let mut server = Server::start(None);
-    let gate = Gate::closed(&pool.world);
-    let worker = worker_on(&pool, &server, OWN, "rack-1").start();
-    let job = pool.detach(&[], &gate.script());
-    gate.wait();
+    let (mut server, worker, job, gate) = in_a_run_on_own_server(&pool, None);
     let before = pool.world.recorded_runs(&job);
     server.kill();
     server.begin(None);
@@ -413,11 +424,7 @@ fn a_job_goes_on_on_a_server_that_has_lost_everything() {
 fn a_job_goes_on_once_its_server_is_there_again() {
     let pool = Pool::new(World::with_step(16, 9));
     let file = pool.world.path("temporal.db");
-    let mut server = Server::start(Some(&file));
-    let gate = Gate::closed(&pool.world);
-    let worker = worker_on(&pool, &server, OWN, "rack-1").start();
-    let job = pool.detach(&[], &gate.script());
-    gate.wait();
+    let (mut server, worker, job, gate) = in_a_run_on_own_server(&pool, Some(&file));
     server.kill();
     // It is Temporal's for as long as there is a worker.
     is_renewed_twice(&pool, &job);

@@ -6,8 +6,10 @@ use std::fs;
 use libc::SIGKILL;
 use pinpoint_backends::store::JobStore;
 
-use crate::pool::{Gate, Pool, stop};
-use crate::temporal::{Scene, finds_its_culprit, has_ended_cleanly, worker_on};
+use crate::pool::{Pool, stop};
+use crate::temporal::{
+    Scene, finds_its_culprit, has_ended_cleanly, in_a_run_on_own_server, worker_on,
+};
 use crate::temporal_server::{OWN, SHARED, Server};
 use crate::world::{BENCHMARK, Pinpoint, World, until};
 
@@ -132,11 +134,7 @@ fn what_a_machine_cannot_do_is_done_by_another_and_pauses_the_job_where_none_can
 fn a_job_that_is_taken_again_and_again_while_the_server_is_away_does_not_fail() {
     let pool = Pool::new(World::with_step(16, 9));
     let file = pool.world.path("temporal.db");
-    let mut server = Server::start(Some(&file));
-    let gate = Gate::closed(&pool.world);
-    let worker = worker_on(&pool, &server, OWN, "rack-1").start();
-    let job = pool.detach(&[], &gate.script());
-    gate.wait();
+    let (mut server, worker, job, gate) = in_a_run_on_own_server(&pool, Some(&file));
     server.kill();
     // As when the store was away, too.
     let taken = || pool.number("SELECT lease FROM jobs");

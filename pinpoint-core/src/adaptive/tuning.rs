@@ -128,10 +128,11 @@ pub(super) const CHEAP_SIZE: f64 = 0.75;
 /// would take thousands of runs. At 1: nothing told=1 67 → 33.
 pub(super) const LEAST_SIZE: f64 = 0.25;
 
-/// Where no magnitude is told, a change as large as the scatter is looked for, but one of this
-/// fraction of the level where they scatter by more: see `benches/benches/real_noise.rs`.
+/// The largest magnitude that is assumed where none is told, as a fraction of the level: else it is
+/// the scatter. Without it: `git loaded +50%` and `gcc loaded +50%` of the benchmark `real_noise` are
+/// right in 93 % of their searches instead of 100 %.
 pub(super) const UNTOLD_MOST: f64 = 0.25;
-/// But nothing smaller than so many interquartile ranges.
+/// The least of it, in interquartile ranges. Smaller ones take too many runs.
 pub(super) const UNTOLD_LEAST: f64 = 0.5;
 
 /// What is smaller than this part of the smallest change looked for is a small change, and never

@@ -8,11 +8,11 @@ use crate::results::Place;
 /// A profile cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadProfileError {
-    /// No reader recognises it.
+    /// No reader recognizes it.
     #[error(
         "this is not a profile that can be read; give a Chrome trace or a .cpuprofile, the text of `perf script`, folded stacks, a pprof or callgrind file, or the JSON of Firefox, samply or speedscope"
     )]
-    NotRecognised,
+    NotRecognized,
     /// It is what `perf record` writes, which only `perf` reads.
     #[error("this is perf's own file; write it as text first: perf script -i perf.data > perf.txt")]
     PerfData,

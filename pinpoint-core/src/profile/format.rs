@@ -131,9 +131,9 @@ impl Profile {
     /// ```
     pub fn read_event(content: &[u8], event: Option<&str>) -> Result<Self, ReadProfileError> {
         let content = &*plain(content)?;
-        let format = recognised(content)?;
+        let format = recognized(content)?;
         if format == ProfileFormat::Pprof {
-            return match legacy_pprof::recognise(content) {
+            return match legacy_pprof::recognize(content) {
                 true => legacy_pprof::read(content, event),
                 false => pprof::read(content, event),
             };
@@ -177,7 +177,7 @@ pub(super) fn plain(content: &[u8]) -> Result<Cow<'_, [u8]>, ReadProfileError> {
 }
 
 /// The format of content that is not compressed.
-pub(super) fn recognised(content: &[u8]) -> Result<ProfileFormat, ReadProfileError> {
+pub(super) fn recognized(content: &[u8]) -> Result<ProfileFormat, ReadProfileError> {
     if content.trim_ascii().is_empty() {
         return Err(ReadProfileError::Empty);
     }
@@ -187,7 +187,7 @@ pub(super) fn recognised(content: &[u8]) -> Result<ProfileFormat, ReadProfileErr
     if content.starts_with(&[0xff, 0xfe]) || content.starts_with(&[0xfe, 0xff]) {
         return Err(ReadProfileError::Utf16);
     }
-    recognise(content).ok_or(ReadProfileError::NotRecognised)
+    recognize(content).ok_or(ReadProfileError::NotRecognized)
 }
 
 /// The content of a format that is text.
@@ -232,10 +232,10 @@ fn decompress(content: &[u8]) -> Result<Vec<u8>, ReadProfileError> {
     Ok(plain)
 }
 
-/// The format, by the beginning: a profile that is cut short later is still recognised,
+/// The format, by the beginning: a profile that is cut short later is still recognized,
 /// and then refused by its reader.
-fn recognise(content: &[u8]) -> Option<ProfileFormat> {
-    if pprof::recognise(content) || legacy_pprof::recognise(content) {
+fn recognize(content: &[u8]) -> Option<ProfileFormat> {
+    if pprof::recognize(content) || legacy_pprof::recognize(content) {
         return Some(ProfileFormat::Pprof);
     }
     if begins_as_json(content) {
@@ -247,11 +247,11 @@ fn recognise(content: &[u8]) -> Option<ProfileFormat> {
     let line = rest.iter().position(|byte| *byte == b'\n');
     let end = line.map_or(content.len(), |end| BEGINNING + end + 1);
     let beginning = String::from_utf8_lossy(content.get(..end).unwrap_or(content));
-    if callgrind::recognise(&beginning) {
+    if callgrind::recognize(&beginning) {
         Some(ProfileFormat::Callgrind)
-    } else if perf_script::recognise(&beginning) {
+    } else if perf_script::recognize(&beginning) {
         Some(ProfileFormat::PerfScript)
-    } else if folded::recognise(&beginning) {
+    } else if folded::recognize(&beginning) {
         Some(ProfileFormat::Folded)
     } else {
         None

@@ -1,7 +1,7 @@
 //! Profiles: reading them, and what moved between two builds.
 //!
 //! A [`Profile`] is the same for every profiler: functions, stacks as a tree, samples with
-//! a weight. [`Profile::read`] recognises the format by its content, plain or compressed
+//! a weight. [`Profile::read`] recognizes the format by its content, plain or compressed
 //! with gzip; each format has a file of its own in `read/`, and [`ProfileFormat`] lists
 //! them. A profile that is damaged anywhere gives an error with the place, never half of
 //! its samples.

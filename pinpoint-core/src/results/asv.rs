@@ -113,14 +113,14 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("lines like `[50.00%] ··· suite.time_sort  12.3±0.4ms`")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     text.lines().map(shown).any(|line| {
         after_progress(line).and_then(result).is_some()
             || line.starts_with("  started: ") && line.contains(", duration: ")
     })
 }
 
-/// What stands after `[12.50%] ··· `.
+/// The rest of a line that begins with asv's progress, `[12.50%] ··· `.
 fn after_progress(line: &str) -> Option<&str> {
     let (percent, rest) = line.strip_prefix('[')?.split_once("%] ·")?;
     let is_percent = percent.trim().parse::<f64>().is_ok();

@@ -60,7 +60,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("lines like `sort  5.2M (± 1.1%) i/s -  26M in 5.0s`")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     text.lines().any(|line| result(shown(line)).is_some())
 }
 

@@ -38,7 +38,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("lines like `sort x 1,234 ops/sec ±1.2% (90 runs sampled)`")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     text.lines().any(|line| rate(shown(line)).is_some())
 }
 

@@ -118,7 +118,7 @@ fn is_failure(element: &BytesStart<'_>) -> bool {
 }
 
 /// Does it begin as a report of Catch2 does?
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     let mut reader = Reader::from_str(text);
     loop {
         match reader.read_event() {

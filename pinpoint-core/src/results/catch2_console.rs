@@ -122,7 +122,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     )
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     text.lines().any(|line| {
         let words: Vec<&str> = line.split_whitespace().take(4).collect();
         words == ["benchmark", "name", "samples", "iterations"]

@@ -49,7 +49,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("lines like `sort  time:   [40.1 ns 40.6 ns 41.2 ns]`")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     text.lines().any(|line| estimate(shown(line)).is_some())
 }
 

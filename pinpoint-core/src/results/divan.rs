@@ -82,7 +82,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("a row in a table with `fastest │ slowest │ median │ mean`")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     text.lines().any(|line| head(shown(line)).is_some())
 }
 

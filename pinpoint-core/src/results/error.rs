@@ -199,7 +199,7 @@ pub enum ReadError {
     },
     /// Two benchmarks of one name, in a format that gives each name once.
     #[error(
-        "{place} holds `{chart}` a second time; if the output holds two runs, have the benchmark print one; if two suites have a benchmark of that name, run each suite by itself; or give each benchmark a name of its own"
+        "{place} holds `{chart}` a second time; print only one run of the benchmark, run each suite by itself, or give each benchmark its own name"
     )]
     DuplicateChart {
         /// The place of the second one.
@@ -218,11 +218,11 @@ pub enum ReadError {
         /// The names that exist instead, if known.
         present: Vec<String>,
     },
-    /// No format recognises the output.
+    /// No format recognizes the output.
     #[error(
-        "nothing in the output is recognised as a result; have the benchmark print lines like `name: 12.5 ms`, or name the format"
+        "nothing in the output is recognized as a result; have the benchmark print lines like `name: 12.5 ms`, or name the format"
     )]
-    NothingRecognised,
+    NothingRecognized,
 }
 
 /// The message of the parser without its place: that is one in what it was

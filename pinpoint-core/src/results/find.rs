@@ -179,9 +179,9 @@ type Found = Result<(Metric, BTreeMap<String, Series>), FindMetricError>;
 
 fn recognized(asked: Asked<'_>, run: RunOutput<'_>, source: MetricSource) -> Found {
     let is_file = run.file.is_some();
-    let of_stderr = || Format::recognise(run.stderr).ok().filter(|_| !is_file);
+    let of_stderr = || Format::recognize(run.stderr).ok().filter(|_| !is_file);
     let stderr = || unread_in(run.stderr.into(), None, &MetricSource::StandardError);
-    match Format::recognise(run.results) {
+    match Format::recognize(run.results) {
         Ok(format) => {
             let found = read(asked, &format, run.results, source.clone());
             if let (Err(FindMetricError::Charts(NoMetric::NoSuchChart { .. })), Some(other)) =

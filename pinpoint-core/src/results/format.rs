@@ -13,7 +13,7 @@ use super::{
     criterion_console, divan, go_benchmark, google_benchmark, google_benchmark_console,
     google_benchmark_csv, hyperfine, hyperfine_console, is_criterion_result, jmh, json, libtest,
     lines, not_a_number, pattern, perf_stat, pytest_benchmark, pytest_benchmark_console,
-    pytest_durations, recognise, talos, text, tinybench, vitest, ycsb,
+    pytest_durations, recognize, talos, text, tinybench, vitest, ycsb,
 };
 use crate::Series;
 
@@ -66,7 +66,7 @@ impl<'a> From<&'a BTreeMap<String, Vec<u8>>> for Output<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Format {
-    /// The format that [`Format::recognise`] finds.
+    /// The format that [`Format::recognize`] finds.
     Auto,
     /// Nothing is read from the output, whatever it is: what counts is the time
     /// that the operating system measured.
@@ -227,7 +227,7 @@ impl Format {
         output: impl Into<Output<'a>>,
     ) -> Result<Reading, ReadError> {
         match (self, output.into()) {
-            (Self::Auto, output) => Self::recognise(output)?.read_with_failures(output),
+            (Self::Auto, output) => Self::recognize(output)?.read_with_failures(output),
             (Self::Time, _) => Ok(Reading::default()),
             (Self::Criterion, Output::Folder(files)) => criterion::read(files),
             (Self::Criterion, Output::File(_)) => Err(ReadError::FolderNeeded("Criterion")),
@@ -315,23 +315,23 @@ impl Format {
         )
     }
 
-    /// The format of an output, recognised by its beginning: an output that is truncated
-    /// later is recognised, and refused by [`Format::read`]. Never `Auto`, `Time`, or one
+    /// The format of an output, recognized by its beginning: an output that is truncated
+    /// later is recognized, and refused by [`Format::read`]. Never `Auto`, `Time`, or one
     /// that takes a pointer or a pattern. A set of histograms is [`Format::Chromium`].
     /// [`Format::Lines`] only when it is nothing else and one line reads so.
     ///
     /// # Errors
     ///
-    /// [`ReadError::NothingRecognised`].
-    pub fn recognise<'a>(output: impl Into<Output<'a>>) -> Result<Self, ReadError> {
+    /// [`ReadError::NothingRecognized`].
+    pub fn recognize<'a>(output: impl Into<Output<'a>>) -> Result<Self, ReadError> {
         let format = match output.into() {
             Output::Folder(files) => files
                 .keys()
                 .any(|path| is_criterion_result(path))
                 .then_some(Self::Criterion),
-            Output::File(content) => recognise::recognise(content),
+            Output::File(content) => recognize::recognize(content),
         };
-        format.ok_or(ReadError::NothingRecognised)
+        format.ok_or(ReadError::NothingRecognized)
     }
 }
 

@@ -115,7 +115,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("lines like `BenchmarkSort-2  1000  7.75 ns/op`")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     text.lines().any(|line| {
         result_line(line).is_some_and(|(_, measured)| {
             let value = measured.split_whitespace().next();

@@ -74,7 +74,7 @@ pub(super) fn is_statistic(name: &str, has: impl Fn(&str) -> bool) -> bool {
     of.is_some_and(|of| has(of) || STATISTICS.iter().all(|it| has(&format!("{of}{it}"))))
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     text.lines()
         .map(shown)
         .any(|line| row(line).is_some() || failure(line).is_some())

@@ -103,7 +103,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("a row of a single repetition in the CSV of Google Benchmark (the statistics of repetitions are no measurements: leave out --benchmark_report_aggregates_only)")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     let mut lines = text.lines().map(shown);
     lines.any(|line| line.starts_with("name,") && cells(line).is_some_and(|row| is_head(&row)))
 }

@@ -54,7 +54,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("`Benchmark 1: COMMAND`, and its `Time (mean ± σ)` below")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     let mut lines = text.lines().map(shown);
     lines.any(|line| begun(line).is_some()) && lines.any(|line| mean(line).is_some())
 }

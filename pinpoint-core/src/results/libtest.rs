@@ -41,7 +41,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("lines like `test sort ... bench:  1,234 ns/iter (+/- 56)`")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     let is_measured = |line| matches!(result(shown(line)), Some((_, Ended::Measured(_))));
     text.lines().any(is_measured)
 }

@@ -85,7 +85,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 /// Is there a line with a measure that [`read`] would take a value from? Counts alone are none.
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     let is_measure = |line| {
         measurement(shown(line)).is_some_and(|found| {
             matches!(found.number, Value::Clear(_)) && !is_setting(found.name, found.unit)

@@ -17,6 +17,7 @@ mod catch2_console;
 mod charts;
 mod chromium;
 mod chromium_by_name;
+mod clocks;
 mod compare;
 mod criterion;
 mod criterion_console;
@@ -45,7 +46,7 @@ mod pytest_benchmark;
 mod pytest_benchmark_console;
 mod pytest_durations;
 mod reading;
-mod recognise;
+mod recognize;
 mod talos;
 #[cfg(test)]
 mod tests;

@@ -110,7 +110,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("a counter below `Performance counter stats for`")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     (text.lines()).any(|line| shown(line).trim_start().starts_with(BEGIN))
 }
 

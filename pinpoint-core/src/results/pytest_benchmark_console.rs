@@ -64,7 +64,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("a row in a table with `Name (time in …)`")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     text.lines().any(|line| Head::of(shown(line)).is_some())
 }
 

@@ -72,7 +72,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("lines like `0.51s call test_a.py::test_b`")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     text.lines().any(|line| duration(shown(line)).is_some())
 }
 

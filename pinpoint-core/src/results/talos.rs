@@ -62,7 +62,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("a suite in a line with PERFHERDER_DATA or TALOSDATA")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     let follows = |marker: &str, opening: char| {
         text.match_indices(marker)
             .any(|(at, _)| text[at + marker.len()..].starts_with(opening))

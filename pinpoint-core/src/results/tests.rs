@@ -165,12 +165,12 @@ mod lines {
         ));
         assert!(matches!(
             error("auto", "all: good"),
-            ReadError::NothingRecognised
+            ReadError::NothingRecognized
         ));
-        assert!(matches!(error("auto", ""), ReadError::NothingRecognised));
+        assert!(matches!(error("auto", ""), ReadError::NothingRecognized));
         assert!(matches!(
             error("auto", b"\xff\xfe"),
-            ReadError::NothingRecognised
+            ReadError::NothingRecognized
         ));
     }
 
@@ -178,7 +178,7 @@ mod lines {
     fn the_last_member_of_a_json_document_is_not_taken_for_the_result() {
         assert!(matches!(
             error("auto", "{\n  \"mean\": 1.5,\n  \"max\": 2.5\n}"),
-            ReadError::NothingRecognised
+            ReadError::NothingRecognized
         ));
     }
 
@@ -247,9 +247,9 @@ mod lines {
             "test_a.py: 1000",
             "Timer precision: 20 ns",
         ] {
-            let recognised = Format::Auto.read(output.as_bytes());
+            let recognized = Format::Auto.read(output.as_bytes());
             assert!(
-                matches!(recognised, Err(ReadError::NothingRecognised)),
+                matches!(recognized, Err(ReadError::NothingRecognized)),
                 "{output}"
             );
         }

@@ -62,6 +62,14 @@ pub(super) fn lines_with_ends(text: &str) -> impl Iterator<Item = (usize, &str, 
     })
 }
 
+/// The last characters of a text: so many, or all of them.
+pub(super) fn last_characters(text: &str, most: usize) -> &str {
+    match text.char_indices().rev().nth(most.saturating_sub(1)) {
+        Some((start, _)) => &text[start..],
+        None => text,
+    }
+}
+
 /// What a terminal shows in the end of a line over which others were written.
 pub(super) fn shown(line: &str) -> &str {
     let line = line.trim_end_matches('\r');

@@ -78,7 +78,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("a row in a table with `Task name` and `Latency med (ns)`")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     (text.lines()).any(|line| cells(shown(line)).is_some_and(|it| Head::of(&it).is_some()))
 }
 

@@ -7,13 +7,14 @@ use std::fmt;
 
 use serde::de::IgnoredAny;
 
+use super::clocks::{is_duration, is_of_a_date};
 use super::json_numbers::json_numbers;
 use super::lines::{Value, measurement};
 use super::log_prefix::without_prefix;
 use super::number::{self, Number, Printed};
 use super::pattern::LinePattern;
 use super::reading::{ReadLines, is_setting};
-use super::text::shown;
+use super::text::{last_characters, shown};
 use super::tool_lines::{begins_a_result, is_of_a_tool};
 use super::{Format, not_a_number, text};
 use crate::unit::is_measure;
@@ -95,12 +96,12 @@ impl fmt::Display for ReadHint {
 
 /// What looks like a value in the output of a benchmark (one of its streams, or a file), and is
 /// not read by `format`: the first five. `None` is for an output in which no format was
-/// recognised.
+/// recognized.
 ///
 /// Of [`Format::Lines`] and of what a tool prints these are the lines that are not read, without
 /// those that the tool writes about itself. Other formats leave nothing unread: they are whole
 /// documents, or were chosen by somebody who knows the output. [`Format::Auto`] is the format
-/// that is recognised.
+/// that is recognized.
 ///
 /// ```
 /// use pinpoint_core::results::unread_values;
@@ -116,7 +117,7 @@ impl fmt::Display for ReadHint {
 /// One walk through the output, up to the fifth such value.
 pub fn unread_values(output: &[u8], format: Option<&Format>) -> Vec<UnreadValue> {
     let format = match format {
-        Some(Format::Auto) => Format::recognise(output).ok(),
+        Some(Format::Auto) => Format::recognize(output).ok(),
         format => format.cloned(),
     };
     let (reads, lines) = match format {
@@ -274,7 +275,7 @@ fn in_line(line: &str, message: &str, reads: Reads) -> Option<ReadHint> {
             measured += 1;
             first = first.or(Some(hint));
         } else if number::duration(word.text).is_some()
-            || !is_dated && is_duration(message, word, before)
+            || !is_dated && is_duration(word.text, &message[..word.start], before)
         {
             measured += 1;
             first = first.or(Some(ReadHint::Duration));
@@ -379,85 +380,6 @@ pub(super) fn quoted_number(text: &str) -> Option<(&str, bool)> {
     }
 }
 
-/// Is a word a duration as a clock shows it, and not a time of day?
-fn is_duration(message: &str, word: &Word<'_>, before: Option<&str>) -> bool {
-    if !number::is_clock(word.text) {
-        return false;
-    }
-    let before = before.unwrap_or_default().to_lowercase();
-    let is_date = before.contains(['-', '/']) && before.contains(|it: char| it.is_ascii_digit());
-    if is_date || TIMES_OF_DAY.contains(&&*before) {
-        return false;
-    }
-    let start = last_characters(&message[..word.start], CHARACTERS_BEFORE).to_lowercase();
-    if ["current time", "local time"].contains(&start.trim_matches([' ', ':', '='])) {
-        return false;
-    }
-    word.text.starts_with(['0']) && word.text.trim_start_matches('0').starts_with(':')
-        || word.text.contains(['.', ','])
-        || DURATIONS.iter().any(|name| start.contains(name))
-}
-
-/// The characters before a clock that may say what it shows.
-const CHARACTERS_BEFORE: usize = 40;
-
-/// Words beside a time of day, in lower case: names of days and months, which may be cut to three
-/// letters, zones, and halves of the day.
-const OF_A_DATE: [&str; 33] = [
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-    "utc",
-    "gmt",
-    "cet",
-    "cest",
-    "bst",
-    "est",
-    "edt",
-    "cst",
-    "cdt",
-    "pst",
-    "pdt",
-    "am",
-    "pm",
-    "z",
-];
-
-/// Is a word part of a date, or of a time of day?
-fn is_of_a_date(word: &str) -> bool {
-    let word = word.trim_end_matches(['.', ',']);
-    let is_name = |name: &&str| {
-        let is_short = word.len() == 3 && name.len() > 4;
-        let name = if is_short { &name[..3] } else { name };
-        word.eq_ignore_ascii_case(name)
-    };
-    OF_A_DATE.iter().any(is_name)
-}
-
-/// Words before a time of day.
-const TIMES_OF_DAY: [&str; 9] = [
-    "at", "on", "started", "finished", "ended", "since", "until", "from", "date",
-];
-
-/// Words before a duration.
-const DURATIONS: [&str; 6] = ["elapsed", "took", "duration", "runtime", "total", "real"];
-
 /// Does a number begin with commas between thousands, and not go on so: `1,234,56`? It may be
 /// anything.
 fn is_badly_grouped(word: &str) -> bool {
@@ -557,14 +479,6 @@ fn hint(message: &str, start: usize, number: &str, has_unit: bool) -> Option<Rea
     };
     let pattern = pattern.parse().ok()?;
     Some(ReadHint::Format(Format::Regex(pattern)))
-}
-
-/// The last characters of a text that has more.
-fn last_characters(text: &str, most: usize) -> &str {
-    match text.char_indices().rev().nth(most) {
-        Some((start, _)) => &text[start..],
-        None => text,
-    }
 }
 
 /// A pattern for a piece of text in which numbers and blanks may be others.

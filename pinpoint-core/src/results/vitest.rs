@@ -67,7 +67,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("a row below `name hz min max mean`")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     text.lines().any(|line| {
         let words = shown(line).split_whitespace();
         words.eq(TITLES)

@@ -55,7 +55,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("lines like `[READ], AverageLatency(us), 123.4`")
 }
 
-pub(super) fn recognise(text: &str) -> bool {
+pub(super) fn recognize(text: &str) -> bool {
     text.lines().any(|line| {
         figure(shown(line)).is_some_and(|[group, figure, _]| measure(group, figure).is_some())
     })

@@ -321,7 +321,7 @@ fn a_results_file_that_is_not_recognized_is_an_error() {
     };
     let error = file.find().unwrap_err();
     assert!(
-        matches!(error, FindMetricError::Output(ReadError::NothingRecognised)),
+        matches!(error, FindMetricError::Output(ReadError::NothingRecognized)),
         "{error}"
     );
     let file = Run {

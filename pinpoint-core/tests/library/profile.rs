@@ -49,7 +49,7 @@ const FILES: [(&str, ProfileFormat); 8] = [
 ];
 
 #[test]
-fn each_is_recognised_plain_and_compressed() {
+fn each_is_recognized_plain_and_compressed() {
     for (name, format) in FILES {
         let plain = read(name);
         assert_eq!(plain.format, format, "{name}");

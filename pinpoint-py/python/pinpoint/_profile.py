@@ -327,7 +327,7 @@ def read_profile(path: str | os.PathLike[str], window: str | None = None) -> Pro
     """Read a profile in any format that ``pinpoint explain`` takes, plain or gzip.
 
     A Chrome trace, a ``.cpuprofile``, the text of ``perf script``, folded stacks, pprof,
-    callgrind, or the JSON of Firefox, samply or speedscope, recognised by its content.
+    callgrind, or the JSON of Firefox, samply or speedscope, recognized by its content.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ impl Profiler {
         !matches!(self, Self::Callgrind | Self::Go)
     }
 
-    /// What it counts, in words. `None` for the user's own command and files.
+    /// Describes what it measures, for users. `None` for a command or files of the user's own.
     pub fn counts(&self) -> Option<&'static str> {
         match self {
             Self::Perf | Self::PerfDwarf | Self::Samply | Self::Go => {

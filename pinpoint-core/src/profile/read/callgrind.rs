@@ -29,7 +29,7 @@ use crate::profile::{
 
 const FORMAT: ProfileFormat = ProfileFormat::Callgrind;
 
-pub(in crate::profile) fn recognise(beginning: &str) -> bool {
+pub(in crate::profile) fn recognize(beginning: &str) -> bool {
     let lines = || beginning.lines().take(100);
     lines().any(|line| {
         line.starts_with("# callgrind format") || line.starts_with("creator: callgrind")

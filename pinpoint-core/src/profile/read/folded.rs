@@ -18,7 +18,7 @@ use crate::profile::{Frame, FrameId, Profile, ProfileFormat, ProfileUnit, ReadPr
 const FORMAT: ProfileFormat = ProfileFormat::Folded;
 
 /// At least half of the first lines are stacks: what is wrong with the others, the reader says.
-pub(in crate::profile) fn recognise(beginning: &str) -> bool {
+pub(in crate::profile) fn recognize(beginning: &str) -> bool {
     let lines = beginning.lines().filter(|line| !line.trim().is_empty());
     let (stacks, others): (Vec<_>, Vec<_>) = lines.take(10).partition(|line| split(line).is_ok());
     !stacks.is_empty() && stacks.len() >= others.len()

@@ -27,7 +27,7 @@ use crate::results::Place;
 const FORMAT: ProfileFormat = ProfileFormat::PerfScript;
 
 /// The first line that is no comment begins an event.
-pub(in crate::profile) fn recognise(beginning: &str) -> bool {
+pub(in crate::profile) fn recognize(beginning: &str) -> bool {
     let mut lines = beginning.lines().filter(|line| !is_skipped(line));
     let Some(first) = lines.next() else {
         return false;

@@ -42,7 +42,7 @@ mod field {
 
 /// Among its first fields is the type of a sample: bytes that no text holds. Go writes the
 /// time before it.
-pub(in crate::profile) fn recognise(content: &[u8]) -> bool {
+pub(in crate::profile) fn recognize(content: &[u8]) -> bool {
     let is_type = |entry: &Entry| {
         let kind: Option<proto::ValueType> = entry.message().ok();
         entry.number == field::SAMPLE_TYPE

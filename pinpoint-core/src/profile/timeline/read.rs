@@ -35,7 +35,7 @@ impl Timeline {
     /// stacks. An entry takes some 60 bytes.
     pub fn read(content: &[u8]) -> Result<Self, ReadProfileError> {
         let content = &*format::plain(content)?;
-        let format = format::recognised(content)?;
+        let format = format::recognized(content)?;
         let read = match format {
             ProfileFormat::ChromeTrace => of_trace,
             ProfileFormat::CpuProfile => of_cpuprofile,

@@ -1,6 +1,6 @@
 //! Which format an output is in.
 //!
-//! An output is recognised by its beginning, so that a truncated one is still recognised,
+//! An output is recognized by its beginning, so that a truncated one is still recognized,
 //! and then refused, rather than taken for another format. Each format is marked by
 //! something that no other writes: members of a JSON document by their names, the root of
 //! an XML document, the shape of a line.
@@ -17,56 +17,56 @@ use super::{
     pytest_durations, talos, text, tinybench, vitest, ycsb,
 };
 
-pub(super) fn recognise(output: &[u8]) -> Option<Format> {
+pub(super) fn recognize(output: &[u8]) -> Option<Format> {
     let text = text::lines(output);
     let begin = text.trim_start();
-    if begin.starts_with('<') && catch2::recognise(begin) {
+    if begin.starts_with('<') && catch2::recognize(begin) {
         Some(Format::Catch2)
     } else if begin.starts_with(['{', '['])
         && let Some(format) = json(&not_a_number::as_null(begin.into()))
     {
         Some(format)
-    } else if talos::recognise(&text) {
+    } else if talos::recognize(&text) {
         Some(Format::Talos)
     } else {
         BY_LINES
             .iter()
-            .find(|(_, recognise)| recognise(&text))
+            .find(|(_, recognize)| recognize(&text))
             .map(|(format, _)| format.clone())
     }
 }
 
 /// Whether a text is in a format.
-type Recognise = fn(&str) -> bool;
+type Recognize = fn(&str) -> bool;
 
-/// Formats that are recognised by a line, in the order in which they are tried: the tables of tools
+/// Formats that are recognized by a line, in the order in which they are tried: the tables of tools
 /// have lines that others would take for theirs.
-const BY_LINES: [(Format, Recognise); 19] = [
-    (Format::GoBenchmark, go_benchmark::recognise),
-    (Format::HyperfineConsole, hyperfine_console::recognise),
-    (Format::CriterionConsole, criterion_console::recognise),
-    (Format::Catch2Console, catch2_console::recognise),
+const BY_LINES: [(Format, Recognize); 19] = [
+    (Format::GoBenchmark, go_benchmark::recognize),
+    (Format::HyperfineConsole, hyperfine_console::recognize),
+    (Format::CriterionConsole, criterion_console::recognize),
+    (Format::Catch2Console, catch2_console::recognize),
     (
         Format::PytestBenchmarkConsole,
-        pytest_benchmark_console::recognise,
+        pytest_benchmark_console::recognize,
     ),
-    (Format::PytestDurations, pytest_durations::recognise),
-    (Format::Divan, divan::recognise),
-    (Format::Vitest, vitest::recognise),
-    (Format::Tinybench, tinybench::recognise),
-    (Format::BenchmarkDotNet, benchmark_dotnet::recognise),
-    (Format::BenchmarkIps, benchmark_ips::recognise),
-    (Format::BenchmarkJs, benchmark_js::recognise),
-    (Format::Asv, asv::recognise),
-    (Format::PerfStat, perf_stat::recognise),
-    (Format::Ycsb, ycsb::recognise),
-    (Format::GoogleBenchmarkCsv, google_benchmark_csv::recognise),
-    (Format::Libtest, libtest::recognise),
+    (Format::PytestDurations, pytest_durations::recognize),
+    (Format::Divan, divan::recognize),
+    (Format::Vitest, vitest::recognize),
+    (Format::Tinybench, tinybench::recognize),
+    (Format::BenchmarkDotNet, benchmark_dotnet::recognize),
+    (Format::BenchmarkIps, benchmark_ips::recognize),
+    (Format::BenchmarkJs, benchmark_js::recognize),
+    (Format::Asv, asv::recognize),
+    (Format::PerfStat, perf_stat::recognize),
+    (Format::Ycsb, ycsb::recognize),
+    (Format::GoogleBenchmarkCsv, google_benchmark_csv::recognize),
+    (Format::Libtest, libtest::recognize),
     (
         Format::GoogleBenchmarkConsole,
-        google_benchmark_console::recognise,
+        google_benchmark_console::recognize,
     ),
-    (Format::Lines, lines::recognise),
+    (Format::Lines, lines::recognize),
 ];
 
 /// Looks at a JSON document until its format is known.

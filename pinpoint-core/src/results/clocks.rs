@@ -1,0 +1,85 @@
+//! Clocks in a line of output, `00:01:23.45`: durations, or times of day.
+
+use super::number;
+use super::text::last_characters;
+
+/// Is a word a duration as a clock shows it, and not a time of day?
+///
+/// `start` is the line before it, and `before` the last word of that.
+pub(super) fn is_duration(word: &str, start: &str, before: Option<&str>) -> bool {
+    if !number::is_clock(word) {
+        return false;
+    }
+    let before = before.unwrap_or_default().to_lowercase();
+    let is_date = before.contains(['-', '/']) && before.contains(|it: char| it.is_ascii_digit());
+    if is_date || TIMES_OF_DAY.contains(&&*before) {
+        return false;
+    }
+    let start = last_characters(start, CHARACTERS_BEFORE).to_lowercase();
+    if ["current time", "local time"].contains(&start.trim_matches([' ', ':', '='])) {
+        return false;
+    }
+    word.starts_with('0') && word.trim_start_matches('0').starts_with(':')
+        || word.contains(['.', ','])
+        || DURATIONS.iter().any(|name| start.contains(name))
+}
+
+/// The characters before a clock that may say what it shows.
+const CHARACTERS_BEFORE: usize = 40;
+
+/// Words beside a time of day, in lower case: names of days and months, which may be cut to three
+/// letters, zones, and halves of the day.
+const OF_A_DATE: [&str; 33] = [
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+    "utc",
+    "gmt",
+    "cet",
+    "cest",
+    "bst",
+    "est",
+    "edt",
+    "cst",
+    "cdt",
+    "pst",
+    "pdt",
+    "am",
+    "pm",
+    "z",
+];
+
+/// Is a word part of a date, or of a time of day?
+pub(super) fn is_of_a_date(word: &str) -> bool {
+    let word = word.trim_end_matches(['.', ',']);
+    let is_name = |name: &&str| {
+        let is_short = word.len() == 3 && name.len() > 4;
+        let name = if is_short { &name[..3] } else { name };
+        word.eq_ignore_ascii_case(name)
+    };
+    OF_A_DATE.iter().any(is_name)
+}
+
+/// Words before a time of day.
+const TIMES_OF_DAY: [&str; 9] = [
+    "at", "on", "started", "finished", "ended", "since", "until", "from", "date",
+];
+
+/// Words before a duration.
+const DURATIONS: [&str; 6] = ["elapsed", "took", "duration", "runtime", "total", "real"];

@@ -1,0 +1,119 @@
+//! Every format against what its tool really wrote; see `results/README.md`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pinpoint_core::results::{Format, Place, ReadError, is_criterion_result, unread_values};
+use pinpoint_core::{Aggregate, Direction, Series};
+use proptest::prelude::*;
+
+mod consoles;
+mod damaged;
+mod recognized;
+mod whole;
+
+/// The files, each with its format.
+const FILES: [(&str, &str); 32] = [
+    ("hyperfine.json", "hyperfine"),
+    ("google-benchmark-1.7.json", "gbench"),
+    ("google-benchmark-1.9.json", "gbench"),
+    ("go-benchmark.txt", "gobench"),
+    ("pytest-benchmark.json", "pytest-benchmark"),
+    ("jmh.json", "jmh"),
+    ("catch2-2.13.xml", "catch2"),
+    ("catch2-3.7.xml", "catch2"),
+    ("chromium-histograms.json", "chromium"),
+    ("chromium-charts.json", "chromium"),
+    ("perfherder.log", "talos"),
+    ("talosdata.log", "talos"),
+    ("hyperfine.txt", "hyperfine-console"),
+    ("criterion.txt", "criterion-console"),
+    ("google-benchmark-1.7.txt", "gbench-console"),
+    ("pytest-benchmark.txt", "pytest-benchmark-console"),
+    ("catch2-2.13.txt", "catch2-console"),
+    ("libtest.txt", "libtest"),
+    ("divan.txt", "divan"),
+    ("vitest-1.txt", "vitest"),
+    ("vitest-4.txt", "vitest"),
+    ("pytest-durations.txt", "pytest-durations"),
+    ("asv-run.txt", "asv"),
+    ("asv-show.txt", "asv"),
+    ("tinybench-2.txt", "tinybench"),
+    ("tinybench-6.txt", "tinybench"),
+    ("benchmark-ips.txt", "benchmark-ips"),
+    ("benchmark-js.txt", "benchmark-js"),
+    ("benchmark-dotnet.txt", "benchmark-dotnet"),
+    ("perf-stat.txt", "perf-stat"),
+    ("google-benchmark-1.7.csv", "gbench-csv"),
+    ("ycsb.txt", "ycsb"),
+];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/results")
+}
+
+fn file(name: &str) -> String {
+    fs::read_to_string(folder().join(name)).expect("the file is there")
+}
+
+fn criterion() -> BTreeMap<String, Vec<u8>> {
+    fn walk(folder: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>) {
+        for entry in fs::read_dir(folder).expect("the folder is there") {
+            let path = entry.expect("it can be listed").path();
+            let name = path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .expect("it is text");
+            let name = format!("{prefix}{name}");
+            if path.is_dir() {
+                walk(&path, &format!("{name}/"), files);
+            } else {
+                files.insert(name, fs::read(&path).expect("it can be read"));
+            }
+        }
+    }
+    let mut files = BTreeMap::new();
+    walk(&folder().join("criterion"), "", &mut files);
+    files
+}
+
+fn format(name: &str) -> Format {
+    name.parse().expect("there is such a format")
+}
+
+fn read(name: &str, output: &str) -> Result<BTreeMap<String, Series>, ReadError> {
+    format(name).read(output.as_bytes())
+}
+
+fn fault(name: &str, output: &str) -> ReadError {
+    match read(name, output) {
+        Ok(charts) => panic!("{name} reads {charts:?} in {output}"),
+        Err(error) => error,
+    }
+}
+
+/// A chart in short: name, number of values, the first of them, unit, direction.
+type Line<'a> = (&'a str, usize, f64, Option<&'a str>, Direction);
+
+#[track_caller]
+fn check(charts: &BTreeMap<String, Series>, expected: &[Line]) {
+    let names: Vec<&str> = charts.keys().map(String::as_str).collect();
+    let expected_names: Vec<&str> = expected.iter().map(|line| line.0).collect();
+    assert_eq!(names, expected_names);
+    for (name, count, first, unit, direction) in expected {
+        let series = &charts[*name];
+        assert_eq!(series.values.len(), *count, "{name}");
+        // The last bit may differ where a unit was converted.
+        let difference = (series.values[0] - first).abs();
+        assert!(
+            difference <= first.abs() * f64::EPSILON,
+            "{name}: {} instead of {first}",
+            series.values[0]
+        );
+        assert_eq!(series.unit.as_deref(), *unit, "{name}");
+        assert_eq!(series.direction, *direction, "{name}");
+    }
+}
+
+use Direction::{Down, Unknown, Up};
