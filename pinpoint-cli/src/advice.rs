@@ -191,7 +191,10 @@ fn on_local(error: &LocalError) -> Option<String> {
 
 fn on_charts(error: &NoMetric) -> Option<&'static str> {
     match error {
-        NoMetric::NoSuchChart { .. } | NoMetric::ManyCharts { .. } => Some("--chart NAME"),
+        NoMetric::NoSuchChart { .. } => Some("--chart NAME"),
+        NoMetric::ManyCharts { .. } => {
+            Some("--chart NAME; `pinpoint pairwise` compares all charts of two commits")
+        }
         NoMetric::NoAggregate { .. } => Some("--aggregate METHOD"),
         NoMetric::NoValues => None,
     }
@@ -349,7 +352,8 @@ mod tests {
             Box::new(CliError::Local(no_chart())),
         ];
         for error in errors {
-            assert_eq!(on(&*error).as_deref(), Some("--chart NAME"), "{error:?}");
+            let advice = on(&*error).unwrap_or_default();
+            assert!(advice.starts_with("--chart NAME; "), "{error:?}");
         }
         let unknown = || HistoryError::UnknownRepository {
             repository: "skia".into(),

@@ -260,12 +260,12 @@ impl Benchmark {
                     files::read_at(&stderr, 0, LARGEST_RESULTS).map_err(unreadable)?
                 }
             };
-            let last_line = error_line::last_line(&stderr).map_err(unreadable)?;
-            Ok((stdout, stderr, tail, results, errors, last_line))
+            let error_line = error_line::of_run(&stderr).map_err(unreadable)?;
+            Ok((stdout, stderr, tail, results, errors, error_line))
         };
-        let (stdout, stderr, tail, results, errors, last_line) =
+        let (stdout, stderr, tail, results, errors, error_line) =
             blocking(Arc::clone(holds), read).await?;
-        let mut failure = ended.failure(&last_line);
+        let mut failure = ended.failure(&error_line);
         let mut profile = None;
         match above {
             Some(Above::Callgrind(counts)) => {

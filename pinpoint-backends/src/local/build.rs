@@ -17,7 +17,7 @@ use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
 use super::benchmark;
 use super::build_key::{key, stored_key};
-use super::build_steps::{BuildSteps, Holds, Trouble, hash_of, last_line, note};
+use super::build_steps::{BuildSteps, Holds, Trouble, failure_line, hash_of, note};
 use super::build_store::{self, BuildStore, Taken};
 use super::config::LocalConfig;
 use super::environment::Environment;
@@ -543,7 +543,7 @@ impl Builder {
             if !ended.status.success() {
                 return Err(Trouble::Build(format!(
                     "the patch {name} does not apply: {}",
-                    last_line(steps.log)?
+                    failure_line(steps.log)?
                 )));
             }
         }
@@ -729,7 +729,7 @@ impl Builder {
         // As the first run that counts.
         command.env("PINPOINT_RUN", "0");
         let (ended, mut reads) = self.step_traced(tracer, steps, command).await?;
-        if let Some(reason) = ended.failure(&last_line(steps.log)?) {
+        if let Some(reason) = ended.failure(&failure_line(steps.log)?) {
             reads.doubt = Some(format!("it {reason}"));
         }
         let dir = steps.dir.clone();

@@ -179,7 +179,7 @@ impl BuildSteps<'_> {
             command: command.into(),
             path: tree.into(),
             status: ended.status.to_string(),
-            reason: last_line(self.log)?,
+            reason: failure_line(self.log)?,
         }
         .into())
     }
@@ -244,9 +244,9 @@ pub(super) fn note(log: &Path, what: impl Display) -> Result<(), LocalError> {
         .map_err(LocalError::io("write", log))
 }
 
-/// The last line of a file that is not empty.
-pub(super) fn last_line(path: &Path) -> Result<String, LocalError> {
+/// The line of a log that tells why its last step failed.
+pub(super) fn failure_line(path: &Path) -> Result<String, LocalError> {
     File::open(path)
-        .and_then(|file| error_line::last_line(&file))
+        .and_then(|file| error_line::of_run(&file))
         .map_err(LocalError::io("read", path))
 }

@@ -33,14 +33,12 @@ pub(super) fn of_build(log: &Path) -> Result<String, LocalError> {
     Ok(shortened(telling(&String::from_utf8_lossy(&bytes))))
 }
 
-/// The last line of an output.
-pub(super) fn last_line(output: &File) -> io::Result<String> {
+/// The line of a run's output that tells its failure: the last one, unless it belongs to the
+/// trace or the summary that follows an error.
+pub(super) fn of_run(output: &File) -> io::Result<String> {
     let start = output.metadata()?.len().saturating_sub(READ);
     let bytes = files::read_at(output, start, READ)?;
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(shortened(
-        text.trim_end().lines().last().unwrap_or_default(),
-    ))
+    Ok(shortened(telling_of_run(&String::from_utf8_lossy(&bytes))))
 }
 
 /// The first and the last lines of an output.
@@ -99,6 +97,49 @@ fn telling(text: &str) -> &str {
     line.unwrap_or_default().trim()
 }
 
+/// The line that tells a run's failure.
+fn telling_of_run(text: &str) -> &str {
+    let text = text.trim_end();
+    let last = text.lines().last().unwrap_or_default();
+    if !follows_an_error(last) {
+        return last.trim();
+    }
+    let tells = |line: &&str| !line.trim().is_empty() && !follows_an_error(line);
+    let error = (text.lines().rev()).find(|line| tells(line) && is_error(line));
+    let line = error.or_else(|| text.lines().rev().find(tells));
+    line.unwrap_or(last).trim()
+}
+
+/// Is a line of the trace or the summary that runtimes print after an error?
+fn follows_an_error(line: &str) -> bool {
+    let line = line.trim();
+    is_summary(line)
+        || line == "}"
+        || line.starts_with('^')
+        || [
+            // Node.js, Java.
+            "Node.js v",
+            "at ",
+            "... ",
+            // Ruby.
+            "from ",
+            // Go.
+            "goroutine ",
+            "created by ",
+            "exit status ",
+            // npm and its like.
+            "npm ERR!",
+            "npm error",
+            "error Command failed",
+            "info Visit https://yarnpkg.com",
+            "ELIFECYCLE",
+        ]
+        .iter()
+        .any(|it| line.starts_with(it))
+        // A frame of Go: `/a/b.go:3 +0x1d`.
+        || line.contains(".go:") && line.rsplit(' ').next().is_some_and(|it| it.starts_with("+0x"))
+}
+
 /// Does a line report an error, as compilers, linkers and build tools write them?
 fn is_error(line: &str) -> bool {
     const WITHIN: [&str; 8] = [
@@ -111,7 +152,11 @@ fn is_error(line: &str) -> bool {
         ": command not found",
         ": No rule to make target ",
     ];
-    const AT_BEGINNING: [&str; 10] = [
+    const AT_BEGINNING: [&str; 14] = [
+        "panic: ",
+        "Exception in thread ",
+        "Caused by: ",
+        "Uncaught ",
         "error: ",
         "error[",
         "Error: ",
@@ -227,6 +272,46 @@ mod tests {
     }
 
     #[test]
+    fn a_run_is_told_by_its_error_and_not_by_what_follows_it() {
+        for (stderr, expected) in [
+            (
+                "node:internal/modules/cjs/loader:1143\n  throw err;\n  ^\n\nError: Cannot find module './config'\nRequire stack:\n- /a/server.js\n    at Module._resolveFilename (node:internal:1140:15)\n    at node:internal/main {\n  code: 'MODULE_NOT_FOUND',\n  requireStack: [ '/a/server.js' ]\n}\n\nNode.js v20.19.2\n",
+                "Error: Cannot find module './config'",
+            ),
+            (
+                "thread 'main' panicked at src/main.rs:2:5:\nno such table\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n",
+                "no such table",
+            ),
+            (
+                "panic: no such table\n\ngoroutine 1 [running]:\nmain.main()\n\t/a/main.go:3 +0x1d\nexit status 2\n",
+                "panic: no such table",
+            ),
+            (
+                "Exception in thread \"main\" java.lang.IllegalStateException: no such table\n\tat A.main(A.java:3)\n",
+                "Exception in thread \"main\" java.lang.IllegalStateException: no such table",
+            ),
+            (
+                "a.rb:1:in 'load': no such table (RuntimeError)\n\tfrom a.rb:3:in '<main>'\n",
+                "a.rb:1:in 'load': no such table (RuntimeError)",
+            ),
+            (
+                "TypeError: x is not a function\n    at a.js:1:1\nnpm error Lifecycle script `bench` failed with error:\nnpm error code 1\n",
+                "TypeError: x is not a function",
+            ),
+            // The last line tells it, whatever was reported before.
+            ("ERROR: retrying\nbench.sh: gave up\n", "bench.sh: gave up"),
+            (
+                "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: no\n",
+                "ValueError: no",
+            ),
+            ("Node.js v20.19.2\n", "Node.js v20.19.2"),
+            ("", ""),
+        ] {
+            assert_eq!(telling_of_run(stderr), expected, "{stderr}");
+        }
+    }
+
+    #[test]
     fn long_lines_and_outputs_are_shown_by_their_ends() {
         let line = format!("begin {} end", "x".repeat(5000));
         let short = shortened(&line);
@@ -249,7 +334,7 @@ mod tests {
 
         let mut file = tempfile::tempfile().unwrap();
         std::io::Write::write_all(&mut file, line.as_bytes()).unwrap();
-        assert_eq!(last_line(&file).unwrap(), short);
+        assert_eq!(of_run(&file).unwrap(), short);
         assert_eq!(excerpt(&file).unwrap(), short);
     }
 }

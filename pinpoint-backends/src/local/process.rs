@@ -57,9 +57,9 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// The reason for its failure, in a line with the last line of its output; absent
+    /// The reason for its failure, in a line with the one of its output that tells it; absent
     /// when it succeeded.
-    pub(super) fn failure(&self, last_line: &str) -> Option<String> {
+    pub(super) fn failure(&self, error_line: &str) -> Option<String> {
         match self.beyond {
             Some(Beyond::Timeout(limit)) => return Some(format!("timed out after {limit:?}")),
             Some(Beyond::Output) => {
@@ -75,7 +75,7 @@ impl Ended {
             Some(code) => format!("failed with exit code {code}"),
             None => format!("was ended by a {}", self.status),
         };
-        Some(match last_line {
+        Some(match error_line {
             "" => how,
             line => format!("{how}: {line}"),
         })

@@ -27,8 +27,8 @@ use crate::world::{Dice, Pinpoint, attacks};
 /// The longest time between two absences, in milliseconds.
 const LONGEST_PAUSE: u64 = 15_000;
 
-/// Far more absences than the jobs need.
-const MOST: u32 = 60;
+/// Far more absences than each job needs.
+const MOST_PER_JOB: u32 = 30;
 
 /// A part of the system that is away for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +56,14 @@ fn longest_away() -> u64 {
     let seconds = std::env::var("PINPOINT_LONGEST_AWAY").map_or(20, |it| it.parse().unwrap());
     assert!(seconds > 1, "PINPOINT_LONGEST_AWAY is more than a second");
     seconds * 1_000
+}
+
+/// How long something is away: a second to the longest, each magnitude as likely as the others,
+/// so that what is right after two seconds and wrong after two hundred shows either way.
+fn absence(dice: &mut Dice) -> Duration {
+    let share = dice.below(1_000_001) as f64 / 1e6;
+    let seconds = (longest_away() as f64 / 1e3).powf(share);
+    Duration::from_secs_f64(seconds)
 }
 
 /// A job as the store has it. On a busy machine the store may not answer in time.
@@ -118,13 +126,16 @@ fn every_job_ends_right(kinds: &[Away]) {
             break;
         }
         let states: Vec<_> = jobs.iter().map(|job| (job, shown(&pool, job))).collect();
-        assert!(number < MOST, "still not ended: {states:#?}");
+        assert!(
+            number < MOST_PER_JOB * jobs.len() as u32,
+            "still not ended: {states:#?}"
+        );
         // Each of them in turn, in any order.
         if next.is_empty() {
             next.extend(kinds);
         }
         let away = next.swap_remove(dice.below(next.len() as u64) as usize);
-        let time = Duration::from_millis(1_000 + dice.below(longest_away() - 1_000));
+        let time = absence(&mut dice);
         let (mut running, mut left) = (0, 0);
         for (job, state) in &states {
             let [while_running, while_left] = seen.entry(job.as_str()).or_default();
