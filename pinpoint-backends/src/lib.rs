@@ -3,12 +3,6 @@
 //! Everything here does what [`pinpoint_core`] only describes. Each backend is
 //! a cargo feature, so that a program carries only what it uses.
 
-#[cfg(feature = "bigquery")]
-pub mod bigquery;
-#[cfg(feature = "buildbucket")]
-pub mod buildbucket;
-#[cfg(feature = "cas")]
-pub mod cas;
 #[cfg(any(
     feature = "local",
     feature = "luci",
@@ -16,39 +10,36 @@ pub mod cas;
     feature = "postgres"
 ))]
 mod clock;
-#[cfg(feature = "crrev")]
-pub mod crrev;
-#[cfg(feature = "gitiles")]
-pub mod gitiles;
-#[cfg(feature = "google")]
-pub mod google;
-#[cfg(feature = "issue-tracker")]
-pub mod issue_tracker;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod job;
-#[cfg(any(feature = "local", feature = "luci"))]
-mod listed;
-#[cfg(feature = "local")]
-pub mod local;
-#[cfg(feature = "luci")]
-pub mod luci;
-#[cfg(feature = "local")]
-mod memory;
-mod state_dir;
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
-pub mod store;
-#[cfg(feature = "swarming")]
-pub mod swarming;
 #[cfg(feature = "temporal")]
 pub mod temporal;
 #[cfg(all(feature = "local", any(feature = "sqlite", feature = "postgres")))]
 pub mod worker;
 
 #[cfg(feature = "local")]
-pub use memory::give_memory_back;
+pub use pinpoint_local as local;
+#[cfg(feature = "bigquery")]
+pub use pinpoint_luci::bigquery;
+#[cfg(feature = "buildbucket")]
+pub use pinpoint_luci::buildbucket;
+#[cfg(feature = "cas")]
+pub use pinpoint_luci::cas;
+#[cfg(feature = "crrev")]
+pub use pinpoint_luci::crrev;
+#[cfg(feature = "gitiles")]
+pub use pinpoint_luci::gitiles;
+#[cfg(feature = "google")]
+pub use pinpoint_luci::google;
+#[cfg(feature = "issue-tracker")]
+pub use pinpoint_luci::issue_tracker;
+#[cfg(feature = "luci")]
+pub use pinpoint_luci::luci;
+#[cfg(feature = "swarming")]
+pub use pinpoint_luci::swarming;
+pub use pinpoint_state::{STATE_MARK, create_state_dir, job_dir, owner};
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-pub use state_dir::owner;
-pub use state_dir::{STATE_MARK, create_state_dir, job_dir};
+pub use pinpoint_store as store;
 
 #[cfg(any(
     feature = "local",

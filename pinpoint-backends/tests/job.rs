@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use pinpoint_backends::job::{JobConfig, JobError, TakenJob, Worker, new_job, stored_result};
 use pinpoint_backends::local::LocalError;
 use pinpoint_backends::store::{
-    CancelRequest, Job, JobId, JobStore, LockError, NewJob, StoreError,
+    CancelRequest, Job, JobId, JobStore, LockError, NewJob, NewJobError, StoreError,
 };
 use pinpoint_backends::{job_dir, owner};
 use pinpoint_core::job::{JobResult, ResultError, ResultSource};
@@ -475,7 +475,7 @@ async fn a_job_needs_no_configuration() {
         confidence: 2.0,
         ..Fixture::spec()
     });
-    assert!(matches!(refused, Err(JobError::Spec(_))), "{refused:?}");
+    assert!(matches!(refused, Err(NewJobError::Spec(_))), "{refused:?}");
 }
 
 #[tokio::test]

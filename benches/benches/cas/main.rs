@@ -6,7 +6,7 @@
 //! their ratio and the peaks of memory, each with its limit.
 //!
 //! `cargo bench -p pinpoint-benches --features cas --bench cas`, with the programs
-//! `PINPOINT_TEST_BAZEL_REMOTE` (see `pinpoint-backends/tests/google/cas/bazel_remote.rs`) and
+//! `PINPOINT_TEST_BAZEL_REMOTE` (see `pinpoint-backends/luci/tests/google/cas/bazel_remote.rs`) and
 //! `PINPOINT_BENCH_CAS_SDK`: in `benches/benches/cas/sdk`, `go build -o PROGRAM .`.
 
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]

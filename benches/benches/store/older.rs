@@ -9,10 +9,10 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 
 /// The tables of version 5, by which lists had one order.
 const TABLES: [&str; 4] = [
-    include_str!("../../../pinpoint-backends/src/store/schema/2.sql"),
-    include_str!("../../../pinpoint-backends/src/store/schema/3.sql"),
-    include_str!("../../../pinpoint-backends/src/store/schema/4.sql"),
-    include_str!("../../../pinpoint-backends/src/store/schema/5.sql"),
+    include_str!("../../../pinpoint-backends/store/src/schema/2.sql"),
+    include_str!("../../../pinpoint-backends/store/src/schema/3.sql"),
+    include_str!("../../../pinpoint-backends/store/src/schema/4.sql"),
+    include_str!("../../../pinpoint-backends/store/src/schema/5.sql"),
 ];
 const VERSION: u32 = 5;
 

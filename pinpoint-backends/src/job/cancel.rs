@@ -7,7 +7,7 @@ use pinpoint_core::JobState;
 use pinpoint_core::job::ResultSource;
 
 use super::{JobConfig, JobError, TakenJob, Worker, open_local};
-use crate::state_dir::job_dir;
+use crate::job_dir;
 use crate::store::{CancelRequest, JobId, JobStore, LockError, StoreError};
 
 /// The time in which a process that works on a job notices a request to end it, if nothing

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::files::PATCH;
 use super::stored::written;
 use super::{Explained, JobError, TraceParent};
+use crate::job_dir;
 use crate::local::{
     LocalConfig, LocalError, LocalExecutor, Location, Provisions, default_machine_dir,
 };
-use crate::state_dir::job_dir;
 use crate::store::{Job, JobId, NewJob};
 
 /// The configuration of a job: how it is carried out. It is stored with the job, so that

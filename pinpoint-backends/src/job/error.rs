@@ -5,7 +5,7 @@ use pinpoint_core::{DriveError, JournalError, MachineError, SpecError, UnknownJo
 
 #[cfg(feature = "local")]
 use crate::local::LocalError;
-use crate::store::{JobId, LockError, StoreError};
+use crate::store::{JobId, LockError, NewJobError, StoreError};
 
 /// The reason why a job has no result. Nothing in its journal is lost: it can be resumed
 /// once the cause is gone.
@@ -89,6 +89,15 @@ pub enum JobError {
     /// Its result can't be assembled.
     #[error(transparent)]
     Result(#[from] ResultError),
+}
+
+impl From<NewJobError> for JobError {
+    fn from(error: NewJobError) -> Self {
+        match error {
+            NewJobError::Spec(error) => Self::Spec(error),
+            NewJobError::Unwritable(error) => Self::Unwritable(error),
+        }
+    }
 }
 
 impl JobError {

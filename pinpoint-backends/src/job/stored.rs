@@ -6,29 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::JobError;
-use crate::store::{Job, NewJob};
-
-impl NewJob {
-    /// A job with this question, checked to be one that can be carried out. Its title, its
-    /// names and its configuration are left to the caller.
-    ///
-    /// # Errors
-    ///
-    /// When the spec asks for a search that can't be made.
-    pub fn new(spec: impl Into<JobSpec>) -> Result<Self, JobError> {
-        let spec = spec.into();
-        JobMachine::new(spec.clone())?;
-        Ok(Self {
-            kind: spec.kind().to_string(),
-            spec: match &spec {
-                JobSpec::Bisection(spec) => written(spec)?,
-                JobSpec::Pairwise(spec) => written(spec)?,
-                JobSpec::CulpritFinder(spec) => written(spec)?,
-            },
-            ..Self::default()
-        })
-    }
-}
+use crate::store::Job;
 
 pub(super) fn written(part: &impl Serialize) -> Result<Value, JobError> {
     serde_json::to_value(part).map_err(JobError::Unwritable)

@@ -1,0 +1,21 @@
+//! LUCI, Chromium's infrastructure for builds and tests, and clients of the services that it
+//! is made of. Each is a cargo feature.
+
+#[cfg(feature = "bigquery")]
+pub mod bigquery;
+#[cfg(feature = "buildbucket")]
+pub mod buildbucket;
+#[cfg(feature = "cas")]
+pub mod cas;
+#[cfg(feature = "crrev")]
+pub mod crrev;
+#[cfg(feature = "gitiles")]
+pub mod gitiles;
+#[cfg(feature = "google")]
+pub mod google;
+#[cfg(feature = "issue-tracker")]
+pub mod issue_tracker;
+#[cfg(feature = "luci")]
+pub mod luci;
+#[cfg(feature = "swarming")]
+pub mod swarming;

@@ -1,0 +1,216 @@
+//! Why an action has no answer.
+
+use std::ops::RangeInclusive;
+
+use pinpoint_core::{ExecutorError, NoMetric};
+use pinpoint_midpoint::{HistoryError, MidpointError};
+
+use crate::buildbucket::{BuildStatus, PlanError};
+use crate::cas::CasError;
+use crate::google::{AddressError, ServiceError, TransportError};
+use crate::issue_tracker::IssueTracker;
+use crate::swarming::{CommandError, TaskState};
+use pinpoint_local::{LocalError, Profiler};
+
+/// Why an action has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum LuciError {
+    /// A service does not answer as asked.
+    #[error(transparent)]
+    Service(#[from] ServiceError),
+    /// A commit can't be found.
+    #[error(transparent)]
+    Midpoint(#[from] MidpointError),
+    /// No builder can make the commit.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The benchmark can't be run.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// A build ended and says nothing about its commit.
+    #[error("build {id} ended with {status:?}{reason}")]
+    Build {
+        /// Which.
+        id: i64,
+        /// How.
+        status: BuildStatus,
+        /// Its own words, after `: `.
+        reason: String,
+    },
+    /// A build takes too long.
+    #[error("build {0} has not ended after 4 h")]
+    BuildTooLong(i64),
+    /// A build was made, and does not hold what is to be run.
+    #[error("build {id} succeeded and holds no target {target:?}")]
+    NoTarget {
+        /// Which.
+        id: i64,
+        /// What is to be run.
+        target: String,
+    },
+    /// A task ended and says nothing about its commit.
+    #[error("task {id} ended with {state:?}")]
+    Task {
+        /// Which.
+        id: String,
+        /// How.
+        state: TaskState,
+    },
+    /// A task can't be run, now or later.
+    #[error("the task can't be run: its request is at fault; see {page}")]
+    TaskRefused {
+        /// The address of its page.
+        page: String,
+    },
+    /// No bot takes the task.
+    #[error("no bot takes the run: {0} tasks ended with NO_RESOURCE")]
+    NoResource(usize),
+    /// No bot has the dimensions.
+    #[error("no bot with the dimensions of {0:?} is free")]
+    NoBots(String),
+    /// What a task left can't be read at the moment.
+    #[error("the output of task {id} can't be read: {source}")]
+    Output {
+        /// Which.
+        id: String,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The end at which the metric is looked for does not build.
+    #[error("the good end {commit} does not build{reason}; choose a good commit that builds")]
+    GoodDoesNotBuild {
+        /// Its hash.
+        commit: String,
+        /// The words of the build, after `: `.
+        reason: String,
+    },
+    /// The benchmark fails where the metric is looked for.
+    #[error(
+        "the benchmark fails at the good end {commit}, {attempts} of {attempts} times: {reason}; choose a good commit where it passes"
+    )]
+    GoodFails {
+        /// Its hash.
+        commit: String,
+        /// The number of tasks.
+        attempts: usize,
+        /// Why the last one failed.
+        reason: String,
+    },
+    /// The charts of a run give no metric.
+    #[error(transparent)]
+    Charts(#[from] NoMetric),
+    /// The benchmark fails when it is to write profiles.
+    #[error(
+        "the benchmark fails with what has it write profiles, {attempts} of {attempts} times at {commit}: {reason}"
+    )]
+    ProfiledFails {
+        /// The hash of the base.
+        commit: String,
+        /// The number of tasks.
+        attempts: usize,
+        /// Why the last one failed.
+        reason: String,
+    },
+    /// The benchmark writes no profiles.
+    #[error("the benchmark leaves no profile at {commit}: {reason}")]
+    NoProfiles {
+        /// The hash of the base.
+        commit: String,
+        /// What is there instead.
+        reason: String,
+    },
+    /// The profiler is one of this machine.
+    #[error(
+        "the profiler {0} can't be started on bots, where a benchmark writes profiles itself; take chrome or files:GLOB"
+    )]
+    Profiler(Profiler),
+    /// A profile can't be kept.
+    #[error(transparent)]
+    Kept(Box<LocalError>),
+    /// An interval is out of its bounds.
+    #[error(
+        "intervals.{name} is {milliseconds}; it must be from {} to {} ms", .bounds.start(), .bounds.end()
+    )]
+    Interval {
+        /// Its name in the settings.
+        name: &'static str,
+        /// What it is.
+        milliseconds: u64,
+        /// What it may be.
+        bounds: RangeInclusive<u64>,
+    },
+    /// The table of culprits has no name of the right form.
+    #[error("reports.culprits is {0:?}; write PROJECT.DATASET.TABLE")]
+    Table(String),
+    /// An issue has no such status.
+    #[error("reports.status is {0:?}; choose one of {known}", known = IssueTracker::STATUSES.join(", "))]
+    IssueStatus(String),
+    /// A hotlist can't have this id.
+    #[error("reports.hotlists has {0}; the id of a hotlist is a positive number")]
+    Hotlist(i64),
+    /// The address of a service can't be used.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// This machine can't ask services.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// The store of files can't be asked.
+    #[error(transparent)]
+    Cas(#[from] CasError),
+    /// The work of a ticket is not known.
+    #[error("the work is not known any more")]
+    Lost,
+    /// The request is for another executor.
+    #[error("{0}")]
+    Unsupported(&'static str),
+}
+
+impl LuciError {
+    /// May the same request succeed later?
+    fn is_transient(&self) -> bool {
+        match self {
+            Self::Service(error) => error.is_transient(),
+            Self::Midpoint(MidpointError::History(HistoryError::Unreadable { source, .. })) => {
+                let service = source.downcast_ref::<ServiceError>();
+                service.is_none_or(ServiceError::is_transient)
+            }
+            Self::Build { .. }
+            | Self::BuildTooLong(_)
+            | Self::Task { .. }
+            | Self::NoResource(_)
+            | Self::NoBots(_)
+            | Self::Output { .. }
+            | Self::Lost => true,
+            Self::Midpoint(_)
+            | Self::Plan(_)
+            | Self::Command(_)
+            | Self::NoTarget { .. }
+            | Self::TaskRefused { .. }
+            | Self::GoodDoesNotBuild { .. }
+            | Self::GoodFails { .. }
+            | Self::Charts(_)
+            | Self::ProfiledFails { .. }
+            | Self::NoProfiles { .. }
+            | Self::Profiler(_)
+            | Self::Kept(_)
+            | Self::Interval { .. }
+            | Self::Table(_)
+            | Self::IssueStatus(_)
+            | Self::Hotlist(_)
+            | Self::Address(_)
+            | Self::Transport(_)
+            | Self::Cas(_)
+            | Self::Unsupported(_) => false,
+        }
+    }
+}
+
+impl From<LuciError> for ExecutorError {
+    fn from(error: LuciError) -> Self {
+        match error {
+            LuciError::Lost => Self::Lost,
+            error if error.is_transient() => Self::Unavailable(Box::new(error)),
+            error => Self::Refused(Box::new(error)),
+        }
+    }
+}

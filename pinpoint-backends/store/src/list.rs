@@ -1,0 +1,540 @@
+//! Lists of jobs, page by page.
+//!
+//! Every page is one walk along an index from where the last one ended, so that the
+//! thousandth costs as much as the first. Lists in other orders than by age walk along the
+//! index of their order where many jobs match; few are collected and sorted.
+
+use super::database::{Dialect, Value};
+use super::job::first_number;
+use super::jobs::{JobStore, SUMMARY, summary};
+use super::order::{SortValue, name_key};
+use super::text::{self, Names, Wanted};
+use super::{
+    JobFilter, JobId, JobSummary, NameParts, Order, Page, Place, SortBy, SortKey, StoreError, Total,
+};
+
+/// The most jobs that are counted one by one.
+const COUNTED: i64 = 10_000;
+
+/// The jobs that the index of words finds.
+const WORDS_AND_JOBS: &str = "jobs_words CROSS JOIN jobs ON jobs.number = jobs_words.rowid";
+
+impl JobStore {
+    /// A page of at most `limit` jobs that match the filter, in this order.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    #[tracing::instrument(name = "store::list", level = "debug", skip_all)]
+    pub async fn list(
+        &self,
+        filter: &JobFilter,
+        order: Order,
+        place: &Place,
+        limit: u32,
+    ) -> Result<Page, StoreError> {
+        let (key, backwards) = match place {
+            Place::First => (None, false),
+            Place::After(key) => (Some(key), false),
+            Place::Before(key) => (Some(key), true),
+        };
+        // Jobs that all have the same value are sorted by their age.
+        let by = match order.by.value_in(filter) {
+            same @ Some(_) if key.is_none_or(|key| key.value == same) => SortBy::Created,
+            _ => order.by,
+        };
+        let walk = Walk {
+            by,
+            is_sorted: by == SortBy::Created || self.are_many(filter).await?,
+            ascending: order.ascending != backwards,
+            from: match key {
+                Some(key) => Some((key.clone(), self.number(&key.id).await?)),
+                None => None,
+            },
+            // One more shows whether there are more.
+            limit: u64::from(limit) + 1,
+        };
+        let (sql, values) = walk.statement(self.database.dialect(), filter);
+        let rows = self.database.unhurried().fetch(&sql, values).await?;
+        let limit = limit as usize;
+        let more = rows.len() > limit;
+        let jobs = rows.iter().take(limit);
+        let mut jobs = jobs
+            .map(|row| summary(&self.database, row))
+            .collect::<Result<Vec<_>, _>>()?;
+        if backwards {
+            jobs.reverse();
+        }
+        Ok(Page { jobs, more })
+    }
+
+    /// Are the matching jobs so many that a page of them is found sooner along the index of an
+    /// order, than by sorting them? Those of a user have indices of their own.
+    async fn are_many(&self, filter: &JobFilter) -> Result<bool, StoreError> {
+        let of_any_user = JobFilter {
+            user: None,
+            ..filter.clone()
+        };
+        Ok(of_any_user == JobFilter::default()
+            || matches!(self.count(filter).await?, Total::MoreThan(_)))
+    }
+
+    /// At most `limit` jobs that match the filter, after the newest `skipped` of them. For
+    /// interfaces that count: a job that is added meanwhile moves the others, and jobs that
+    /// are skipped are walked.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    #[tracing::instrument(name = "store::list_skipping", level = "debug", skip_all)]
+    pub async fn list_skipping(
+        &self,
+        filter: &JobFilter,
+        skipped: u64,
+        limit: u32,
+    ) -> Result<Vec<JobSummary>, StoreError> {
+        let query = Query::new(self.database.dialect(), filter);
+        let sql = format!(
+            "SELECT {SUMMARY} FROM {} WHERE {} ORDER BY {} DESC LIMIT {limit} OFFSET {}",
+            query.from,
+            query.conditions.join(" AND "),
+            query.key,
+            // Beyond what a database counts there is no job.
+            skipped.min(i64::MAX.unsigned_abs()),
+        );
+        let rows = self.database.unhurried().fetch(&sql, query.values).await?;
+        let jobs = rows.iter().map(|row| summary(&self.database, row));
+        jobs.collect()
+    }
+
+    /// The number of jobs that match the filter: exact up to 10,000.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    #[tracing::instrument(name = "store::count", level = "debug", skip_all)]
+    pub async fn count(&self, filter: &JobFilter) -> Result<Total, StoreError> {
+        let query = Query::new(self.database.dialect(), filter);
+        let but_words = JobFilter {
+            text: None,
+            since: None,
+            until: None,
+            ..filter.clone()
+        };
+        // The index of words has each job, which need not be looked up for this.
+        let from = match but_words == JobFilter::default() && query.from == WORDS_AND_JOBS {
+            true => "jobs_words",
+            false => &query.from,
+        };
+        let sql = format!(
+            "SELECT count(*) FROM (SELECT 1 FROM {from} WHERE {} LIMIT {}) AS found",
+            query.conditions.join(" AND "),
+            COUNTED + 1,
+        );
+        let rows = self.database.unhurried().fetch(&sql, query.values).await?;
+        let found = rows.first().map_or(Ok(0), |row| row.int(0));
+        let found = found.map_err(|source| self.database.failed(source))?;
+        Ok(match found {
+            many if many > COUNTED => Total::MoreThan(COUNTED as u64),
+            found => Total::Exactly(u64::try_from(found).unwrap_or_default()),
+        })
+    }
+
+    /// The place of a job in the list, even if it is gone.
+    async fn number(&self, id: &JobId) -> Result<i64, StoreError> {
+        let sql = "SELECT number FROM jobs WHERE id = $1";
+        let rows = self.database.fetch(sql, [id.as_str().into()]).await?;
+        match rows.first() {
+            Some(row) => row.int(0).map_err(|source| self.database.failed(source)),
+            None => Ok(id.number()),
+        }
+    }
+}
+
+/// A page of a list that is to be read.
+struct Walk {
+    by: SortBy,
+    /// Along the index of the order.
+    is_sorted: bool,
+    ascending: bool,
+    /// The job after which it begins, and its number.
+    from: Option<(SortKey, i64)>,
+    limit: u64,
+}
+
+impl Walk {
+    fn statement(&self, dialect: Dialect, filter: &JobFilter) -> (String, Vec<Value>) {
+        let Some((name, column, is_text)) = column(self.by) else {
+            return self.by_age(Query::new(dialect, filter));
+        };
+        let index = match (self.by, &filter.user) {
+            (SortBy::Kind | SortBy::State, None) => format!("jobs_by_{name}"),
+            (_, None) => format!("jobs_sorted_by_{name}"),
+            (_, Some(_)) => format!("jobs_of_user_by_{name}"),
+        };
+        let mut query = Query::along(dialect, filter, self.is_sorted.then_some(&*index));
+        // Databases take no index for the order of an expression.
+        let no_index = match (self.is_sorted, is_text) {
+            (true, _) => "",
+            (false, true) => " || ''",
+            (false, false) => " + 0",
+        };
+        let from = self.from.as_ref().map(|(key, number)| {
+            let value: Value = match (&key.value, is_text) {
+                (Some(SortValue::Text(value)), true) => value.as_str().into(),
+                (Some(SortValue::Number(value)), false) => (*value).into(),
+                // Of another order.
+                (_, true) => "".into(),
+                (_, false) => 0.into(),
+            };
+            query.values.extend([value, (*number).into()]);
+            (query.values.len() - 1, query.values.len())
+        });
+        let (number, direction, limit) = (query.key, self.direction(), self.limit);
+        let part = |column: &str, same: bool, conditions: Vec<String>| {
+            let all = [&query.conditions[..], &conditions].concat();
+            // SQLite sorts by an expression, even if it has one value.
+            let first = match same {
+                true => String::new(),
+                false => format!("{column} {direction}, "),
+            };
+            format!(
+                "SELECT {SUMMARY}, {column} AS sorted, {number} AS number FROM {} WHERE {} \
+                 ORDER BY {first}{number} {direction} LIMIT {limit}",
+                query.from,
+                all.join(" AND "),
+            )
+        };
+        // The runs of running jobs are in a column that has no index.
+        let running = "runs_key = -1".to_owned();
+        let others = (self.by == SortBy::Runs).then(|| "runs_key >= 0".to_owned());
+        let mut columns = vec![(column, None, others)];
+        if self.by == SortBy::Runs {
+            columns.push(("runs", Some(running), None));
+        }
+        let mut parts = Vec::new();
+        for (column, condition, least) in columns {
+            let column = format!("{column}{no_index}");
+            let Some((value, place)) = from else {
+                let conditions = condition.into_iter().chain(least).collect();
+                parts.push(part(&column, false, conditions));
+                continue;
+            };
+            // SQLite does not compare a pair with a row number in it along an index.
+            let than = if self.ascending { '>' } else { '<' };
+            let same = format!("{column} = ${value} AND {number} {than} ${place}");
+            let beyond = format!("{column} {than} ${value}");
+            // A walk upwards begins at the value, and not at the least.
+            let least = least.filter(|_| !self.ascending);
+            parts.push(part(
+                &column,
+                true,
+                condition.iter().cloned().chain([same]).collect(),
+            ));
+            parts.push(part(
+                &column,
+                false,
+                condition.into_iter().chain(least).chain([beyond]).collect(),
+            ));
+        }
+        let sql = match &parts[..] {
+            [only] => only.clone(),
+            _ => {
+                let parts = parts.iter().enumerate();
+                let parts =
+                    parts.map(|(place, part)| format!("SELECT * FROM ({part}) AS part_{place}"));
+                let parts: Vec<_> = parts.collect();
+                format!(
+                    "{} ORDER BY sorted {direction}, number {direction} LIMIT {limit}",
+                    parts.join(" UNION ALL ")
+                )
+            }
+        };
+        (sql, query.values)
+    }
+
+    fn by_age(&self, mut query: Query) -> (String, Vec<Value>) {
+        match self.from {
+            Some((_, from)) if self.ascending => query.above(from),
+            Some((_, from)) => query.below(from),
+            None => {}
+        }
+        let sql = format!(
+            "SELECT {SUMMARY} FROM {} WHERE {} ORDER BY {} {} LIMIT {}",
+            query.from,
+            query.conditions.join(" AND "),
+            query.key,
+            self.direction(),
+            self.limit,
+        );
+        (sql, query.values)
+    }
+
+    fn direction(&self) -> &'static str {
+        if self.ascending { "ASC" } else { "DESC" }
+    }
+}
+
+/// The name of a column in the names of its indices, its values as SQL, and whether they are
+/// texts; none for that which the number of a job stands for.
+fn column(by: SortBy) -> Option<(&'static str, &'static str, bool)> {
+    Some(match by {
+        SortBy::Created => return None,
+        SortBy::Name => ("name", "name_key", true),
+        SortBy::Benchmark => ("benchmark", "benchmark_key", true),
+        SortBy::Bot => ("bot", "bot_key", true),
+        SortBy::Kind => ("kind", "kind", true),
+        SortBy::User => ("user", "user_key", true),
+        SortBy::State => ("state", "state", true),
+        SortBy::Story => ("story", "story_key", true),
+        SortBy::Bug => ("bug", "coalesce(bug, -1)", false),
+        SortBy::Result => ("result", "answer_key", false),
+        SortBy::Runs => ("runs", "runs_key", false),
+        SortBy::Duration => ("duration", "coalesce(duration, -1)", false),
+    })
+}
+
+/// The part of a query that finds jobs.
+pub(super) struct Query {
+    pub(super) from: String,
+    /// The column that gives the place of a job in the list.
+    key: &'static str,
+    pub(super) conditions: Vec<String>,
+    pub(super) values: Vec<Value>,
+}
+
+impl Query {
+    pub(super) fn new(dialect: Dialect, filter: &JobFilter) -> Self {
+        Self::along(dialect, filter, None)
+    }
+
+    /// Along this index, if any, whatever SQLite would choose; PostgreSQL knows how often values
+    /// occur.
+    fn along(dialect: Dialect, filter: &JobFilter, index: Option<&str>) -> Self {
+        let mut query = Self {
+            from: match (dialect, index) {
+                (Dialect::Sqlite, Some(index)) => format!("jobs INDEXED BY {index}"),
+                _ => "jobs".into(),
+            },
+            key: "jobs.number",
+            // There is always one.
+            conditions: vec!["1 = 1".into()],
+            values: Vec::new(),
+        };
+        let exact = [
+            ("name", filter.name.as_deref()),
+            ("benchmark", filter.benchmark.as_deref()),
+            ("username", filter.user.as_deref()),
+            ("state", filter.state.map(pinpoint_core::JobState::as_str)),
+        ];
+        for (column, value) in exact {
+            if let Some(value) = value {
+                query.add(&format!("{column} ="), value);
+            }
+        }
+        // Of names, which may be long, PostgreSQL has an index of the first letters alone.
+        let name = filter.name.as_deref().filter(|name| !name.is_empty());
+        if let (Dialect::Postgres, Some(name)) = (dialect, name) {
+            query.add("name_key =", name_key(name));
+        }
+        if filter.by_workers {
+            query.conditions.push("by_workers = 1".into());
+        }
+        query.add_any("bot", &filter.bots);
+        query.add_any("kind", &filter.kinds);
+        let NameParts {
+            name,
+            benchmark,
+            bot,
+            user,
+        } = &filter.parts;
+        for (text, part) in [
+            ("CASE WHEN name = '' THEN title ELSE name END", name),
+            ("benchmark", benchmark),
+            ("bot", bot),
+            ("username", user),
+        ] {
+            if !part.is_empty() {
+                query.add_part(dialect, text, part);
+            }
+        }
+        let wanted = text::wanted(filter.text.as_deref().unwrap_or_default());
+        if !wanted.is_empty() {
+            match (dialect, index) {
+                (Dialect::Sqlite, Some(_)) => query.add_words_of_each(dialect, &wanted),
+                _ => query.add_words(dialect, wanted, filter),
+            }
+        }
+        if let Some(since) = filter.since {
+            query.above(first_number(since).saturating_sub(1));
+        }
+        if let Some(until) = filter.until {
+            query.below(first_number(until));
+        }
+        query
+    }
+
+    /// Adds a condition, which ends with the place of its value.
+    fn add(&mut self, condition: &str, value: impl Into<Value>) {
+        self.values.push(value.into());
+        self.conditions
+            .push(format!("{condition} ${}", self.values.len()));
+    }
+
+    /// Adds that a column has one of these values, or any where there are none.
+    fn add_any(&mut self, column: &str, values: &[String]) {
+        if values.is_empty() {
+            return;
+        }
+        let first = self.values.len() + 1;
+        self.values
+            .extend(values.iter().map(|value| Value::from(&**value)));
+        let places: Vec<_> = (first..=self.values.len())
+            .map(|place| format!("${place}"))
+            .collect();
+        let places = places.join(", ");
+        self.conditions.push(format!("{column} IN ({places})"));
+    }
+
+    /// Adds that a text has this part.
+    fn add_part(&mut self, dialect: Dialect, text: &str, part: &str) {
+        self.values.push(part.into());
+        self.conditions.push(format!(
+            "{}({text}, ${}) > 0",
+            dialect.place_of_part(),
+            self.values.len()
+        ));
+    }
+
+    /// Finds this job, and no other.
+    pub(super) fn only(&mut self, id: &str) {
+        self.add("jobs.id =", id);
+    }
+
+    fn above(&mut self, number: i64) {
+        self.add(&format!("{} >", self.key), number);
+    }
+
+    fn below(&mut self, number: i64) {
+        self.add(&format!("{} <", self.key), number);
+    }
+
+    /// The index of words is asked about each job.
+    fn add_words_of_each(&mut self, dialect: Dialect, wanted: &[Wanted]) {
+        self.add(
+            "EXISTS (SELECT 1 FROM jobs_words WHERE rowid = jobs.number AND jobs_words MATCH",
+            dialect.text_query(wanted),
+        );
+        if let Some(last) = self.conditions.last_mut() {
+            last.push(')');
+        }
+    }
+
+    fn add_words(&mut self, dialect: Dialect, mut wanted: Vec<Wanted>, filter: &JobFilter) {
+        match dialect {
+            Dialect::Sqlite => {
+                // The index of words is walked, and the jobs are checked one by one:
+                // other conditions narrow the walk, where they have words.
+                let names = Names {
+                    name: filter.name.as_deref().unwrap_or_default(),
+                    benchmark: filter.benchmark.as_deref().unwrap_or_default(),
+                    bot: match &filter.bots[..] {
+                        [only] => only,
+                        _ => "",
+                    },
+                    user: filter.user.as_deref().unwrap_or_default(),
+                };
+                wanted.extend(names.tags().map(|word| Wanted {
+                    word,
+                    prefix: false,
+                }));
+                self.from = WORDS_AND_JOBS.to_owned();
+                self.key = "jobs_words.rowid";
+                self.add("jobs_words MATCH", dialect.text_query(&wanted));
+            }
+            Dialect::Postgres => {
+                self.add("words_vector @@ CAST(", dialect.text_query(&wanted));
+                if let Some(last) = self.conditions.last_mut() {
+                    last.push_str(" AS tsquery)");
+                }
+            }
+        }
+    }
+}
+
+#[cfg(all(test, feature = "sqlite"))]
+mod tests {
+    use sqlx::Row as _;
+
+    use super::*;
+    use crate::database::{Pool, bound};
+
+    /// The plan of a statement, a line for each step.
+    async fn plan(store: &JobStore, walk: &Walk, filter: &JobFilter) -> Vec<String> {
+        let Pool::Sqlite(pool) = &store.database.pool else {
+            unreachable!("the store was opened as a file")
+        };
+        let (sql, values) = walk.statement(Dialect::Sqlite, filter);
+        let sql = format!("EXPLAIN QUERY PLAN {sql}");
+        let rows = bound!(sql, values).fetch_all(pool).await;
+        let rows = rows.expect("the statement can be explained");
+        rows.iter().map(|row| row.get("detail")).collect()
+    }
+
+    /// No job is looked at that is not on the page.
+    #[tokio::test]
+    async fn a_list_in_any_order_is_a_walk_along_its_index() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = JobStore::open(directory.path()).await.unwrap();
+        let id = store.create(&crate::NewJob::default()).await.unwrap();
+        let job = crate::JobSummary::from(&store.get(id.as_str()).await.unwrap());
+        let user = JobFilter {
+            user: Some("ada".into()),
+            ..JobFilter::default()
+        };
+        for filter in [JobFilter::default(), user] {
+            for by in SortBy::ALL {
+                // Jobs of one user are sorted by age then.
+                if by == SortBy::Created || (by == SortBy::User && filter.user.is_some()) {
+                    continue;
+                }
+                for (ascending, is_further) in
+                    [(true, false), (false, false), (true, true), (false, true)]
+                {
+                    let order = Order { by, ascending };
+                    let walk = Walk {
+                        by,
+                        is_sorted: true,
+                        ascending,
+                        from: is_further.then(|| (order.key_of(&job), id.number())),
+                        limit: 51,
+                    };
+                    let plan = plan(&store, &walk, &filter).await;
+                    let steps: Vec<_> = plan.iter().filter(|step| step.contains("jobs")).collect();
+                    assert!(!steps.is_empty(), "{plan:?}");
+                    for step in steps {
+                        let name = column(by).unwrap().0;
+                        let index = match (&filter.user, by) {
+                            (Some(_), _) => format!("INDEX jobs_of_user_by_{name}"),
+                            (None, SortBy::Kind | SortBy::State) => format!("INDEX jobs_by_{name}"),
+                            (None, _) => format!("INDEX jobs_sorted_by_{name}"),
+                        };
+                        assert!(step.contains(&index), "{order:?}: {plan:?}");
+                        // From the place on, and not up to it.
+                        let is_search = step.starts_with("SEARCH");
+                        assert!(is_search || !is_further, "{order:?}: {plan:?}");
+                    }
+                    // Of runs, those of running jobs are sorted, and parts of the list are put
+                    // together.
+                    let sorts = plan.iter().zip(&plan[1.min(plan.len())..]);
+                    let sorts = sorts.filter(|(step, next)| {
+                        step.contains(" jobs ") && next.contains("TEMP B-TREE")
+                    });
+                    for (step, _) in sorts {
+                        assert!(step.contains("runs_key=?"), "{order:?}: {plan:?}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! A store in a file, with SQLite built in.
+
+use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection};
+
+use super::database::{Database, Dialect, Pool};
+use super::{JobStore, SCHEMA_VERSION, StoreError, schema};
+
+/// The name of the file in its directory.
+const FILE: &str = "pinpoint.db";
+
+/// The longest wait for another process that writes. A write takes well under
+/// a millisecond; this is for a machine that is busy with benchmarks.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Enough to read while something is written.
+const CONNECTIONS: u32 = 4;
+
+/// The failures that a record survives once a SQLite file has acknowledged it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// The death of the process. After a loss of power the last records may be
+    /// missing; what they recorded is done again.
+    Process,
+    /// A loss of power, too: every append waits for the disk, so that many records
+    /// are better appended together.
+    Power,
+}
+
+impl JobStore {
+    /// Opens the store of a state directory, creating both if need be, and
+    /// brings an older file up to date. Where nothing may be written, a file of this version can
+    /// still be read.
+    ///
+    /// # Errors
+    ///
+    /// A file that is newer, damaged, or not ours is refused, and not touched.
+    pub async fn open(state_dir: &Path) -> Result<Self, StoreError> {
+        Self::open_with(state_dir, Durability::Process).await
+    }
+
+    /// As [`JobStore::open`], with a choice of the failures that an acknowledged record
+    /// survives.
+    ///
+    /// # Errors
+    ///
+    /// The same.
+    pub async fn open_with(state_dir: &Path, durability: Durability) -> Result<Self, StoreError> {
+        pinpoint_state::create_state_dir(state_dir).map_err(|source| StoreError::Directory {
+            path: state_dir.into(),
+            source,
+        })?;
+        let path = state_dir.join(FILE);
+        let options = options_of(&path)
+            .foreign_keys(true)
+            .synchronous(match durability {
+                Durability::Process => SqliteSynchronous::Normal,
+                Durability::Power => SqliteSynchronous::Full,
+            });
+        let options = match prepare(state_dir, &path, &options).await {
+            Err(error) if is_forbidden(&error) => read_only(&path, options, error).await?,
+            prepared => {
+                prepared?;
+                options
+            }
+        };
+        // Opened lazily: the file has been seen to be in order.
+        let pool = SqlitePoolOptions::new()
+            .max_connections(CONNECTIONS)
+            .acquire_timeout(PATIENCE)
+            // A file does not go away like a server.
+            .test_before_acquire(false)
+            // When the disk is full, SQLite may end a transaction by itself. The
+            // connection would count as being in one for good, and begin no other.
+            .before_acquire(|connection, _| {
+                Box::pin(async move {
+                    if connection.is_in_transaction() {
+                        // After a rollback that is still queued.
+                        connection.ping().await?;
+                    }
+                    Ok(!connection.is_in_transaction())
+                })
+            })
+            .connect_lazy_with(options);
+        Ok(Self::new(Database {
+            pool: Pool::Sqlite(pool),
+            name: path.display().to_string(),
+        }))
+    }
+}
+
+/// Is it forbidden to write there?
+fn is_forbidden(error: &StoreError) -> bool {
+    matches!(error, StoreError::Directory { source, .. } if matches!(
+        source.kind(),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+    ))
+}
+
+/// The options with which a file that can't be written can be read. One of another version
+/// can't: then this is the error.
+async fn read_only(
+    path: &Path,
+    options: SqliteConnectOptions,
+    error: StoreError,
+) -> Result<SqliteConnectOptions, StoreError> {
+    // The files beside it that SQLite wants to make serve those who write. Where all of the
+    // log is in the file, it is whole without them.
+    let log = path.with_file_name(format!("{FILE}-wal"));
+    let is_whole = std::fs::metadata(log).map_or(true, |log| log.len() == 0);
+    let options = options.read_only(true).immutable(is_whole);
+    let Ok(mut connection) = options.connect().await else {
+        return Err(error);
+    };
+    let found = schema::sqlite::version(&mut connection, path).await;
+    // Nothing was written.
+    let _ = connection.close().await;
+    match found {
+        Ok(SCHEMA_VERSION) => Ok(options),
+        Ok(_) => Err(error),
+        Err(error) => Err(error),
+    }
+}
+
+/// The version of the tables of a state directory, if this program can use them; none where
+/// there is no store. Nothing changes: [`JobStore::open`] would bring them up to date.
+///
+/// # Errors
+///
+/// As of [`JobStore::open`].
+pub async fn version_in(state_dir: &Path) -> Result<Option<u32>, StoreError> {
+    let path = state_dir.join(FILE);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let store = path.display().to_string();
+    let failed = |source| StoreError::from_database(&store, Dialect::Sqlite, source);
+    let mut connection = options_of(&path).connect().await.map_err(failed)?;
+    let found = schema::sqlite::version(&mut connection, &path).await;
+    connection.close().await.map_err(failed)?;
+    found.map(|version| Some(version).filter(|version| *version > 0))
+}
+
+fn options_of(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .busy_timeout(PATIENCE)
+        // What is sorted goes to no other disk, which may be full while this one is not.
+        .pragma("temp_store", "MEMORY")
+}
+
+/// Creates the file, or checks an existing one, and brings it up to date.
+async fn prepare(
+    state_dir: &Path,
+    path: &Path,
+    options: &SqliteConnectOptions,
+) -> Result<(), StoreError> {
+    let store = path.display().to_string();
+    let failed = |source| StoreError::from_database(&store, Dialect::Sqlite, source);
+    // SQLite does not wait for its turn to switch a file to the write-ahead
+    // log, so that two processes that create it at once would disturb each
+    // other. Released at the end, with the file.
+    let _one_at_a_time = lock(&state_dir.join("pinpoint.lock")).await?;
+    // The first look is without the log: it must not change a file that turns
+    // out to belong to another program.
+    let mut connection = options
+        .clone()
+        .create_if_missing(true)
+        .connect()
+        .await
+        .map_err(failed)?;
+    let found = schema::sqlite::version(&mut connection, path).await;
+    // Closed in any case, so that nothing of ours is left beside a refused file.
+    connection.close().await.map_err(failed)?;
+    let found = found?;
+    if found == SCHEMA_VERSION {
+        return Ok(());
+    }
+    let mut connection = options
+        .clone()
+        .journal_mode(SqliteJournalMode::Wal)
+        .connect()
+        .await
+        .map_err(failed)?;
+    schema::sqlite::bring_up_to_date(&mut connection, found)
+        .await
+        .map_err(failed)?;
+    connection.close().await.map_err(failed)
+}
+
+async fn lock(path: &Path) -> Result<File, StoreError> {
+    let failed = |source| StoreError::Directory {
+        path: path.into(),
+        source,
+    };
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .map_err(failed)?;
+    let began = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+            Err(TryLockError::WouldBlock) if began.elapsed() > PATIENCE => {
+                return Err(StoreError::Busy {
+                    store: path.display().to_string(),
+                    source: None,
+                });
+            }
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(Duration::from_millis(5)).await,
+        }
+    }
+}
