@@ -208,7 +208,7 @@ struct Work<'a> {
     /// Not started yet.
     waiting: VecDeque<Action>,
     begun: FuturesUnordered<Begun<'a>>,
-    /// Futures that ended at once.
+    /// Futures that have ended, at once or while a record was written.
     ready: VecDeque<(u64, Ended)>,
     in_flight: BTreeMap<u64, InFlight>,
 }
@@ -337,7 +337,7 @@ impl<'a> Work<'a> {
                     Record::TimePassed { elapsed }
                 }
             };
-            journal.append(&record).await?;
+            self.polled_during(journal.append(&record)).await?;
             let applied = engine.apply(&record)?;
             watch(
                 DriveEvent::Recorded {
@@ -509,6 +509,18 @@ impl<'a> Work<'a> {
             std::task::Poll::Ready(Ok(ended)) => self.ready.push_back(ended),
             std::task::Poll::Ready(Err(Aborted)) => {}
             std::task::Poll::Pending => self.begun.push(begun),
+        }
+    }
+
+    /// Resolves as the other future does, and polls the work in flight until then: limits of
+    /// time and heartbeats must not stand still while a record is written.
+    async fn polled_during<T>(&mut self, other: impl Future<Output = T>) -> T {
+        let mut other = pin!(other.fuse());
+        loop {
+            select_biased! {
+                done = other => return done,
+                ended = self.begun.select_next_some() => self.ready.extend(ended),
+            }
         }
     }
 

@@ -112,8 +112,10 @@ async fn cancel_taken(
         return taken.cancel_with(worker).await;
     }
     // Its commits have names only where its repository is; ending it needs none.
-    let local = config.local;
-    let local = local.and_then(|local| open_local(&local, state_dir, &job.id).ok());
+    let (state_dir, id) = (state_dir.to_owned(), job.id.clone());
+    // It runs git, and may wait for the disk.
+    let open = move || (config.local).and_then(|it| open_local(&it, &state_dir, &id).ok());
+    let local = tokio::task::spawn_blocking(open).await.ok().flatten();
     let source = local.as_ref().map(|local| local as &dyn ResultSource);
     taken.cancel(source).await
 }

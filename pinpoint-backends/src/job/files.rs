@@ -10,6 +10,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use pinpoint_core::{Executor, ExecutorError, Heartbeat, Report, Request, Ticket};
 use tokio::sync::{Mutex, RwLock};
+use tracing::warn;
 
 use crate::store::{JobFile, JobId, JobStore, KnownFile, Lease, StoreError};
 
@@ -225,7 +226,9 @@ impl Keeper {
         let files = Arc::clone(&self.0);
         // In a task of its own: a transaction that has begun has to go on while the caller is
         // not polled, as when that waits for its turn to write.
-        let _ = tokio::spawn(async move { files.keep().await }).await;
+        if let Err(error) = tokio::spawn(async move { files.keep().await }).await {
+            warn!(%error, "the files of the job were not kept");
+        }
     }
 
     /// As [`keep`](Self::keep), with the outputs that a report says were written.
@@ -249,15 +252,25 @@ impl Keeper {
 impl Files {
     async fn keep(&self) {
         let mut kept = self.kept.lock().await;
+        let unkept = |name: &str, error: io::Error| {
+            warn!(name, %error, "a file of the job was not kept; it is tried again");
+        };
         for name in GROWING {
-            let _ = self.keep_growing(&mut kept, name).await;
+            if let Err(error) = self.keep_growing(&mut kept, name).await {
+                unkept(name, error);
+            }
         }
         for name in CHANGING {
-            let _ = self.keep_changing(&mut kept, name).await;
+            if let Err(error) = self.keep_changing(&mut kept, name).await {
+                unkept(name, error);
+            }
         }
         for name in kept.awaited.clone() {
-            if self.keep_output(&mut kept, &name).await.is_ok() {
-                kept.awaited.remove(&name);
+            match self.keep_output(&mut kept, &name).await {
+                Ok(()) => {
+                    kept.awaited.remove(&name);
+                }
+                Err(error) => unkept(&name, error),
             }
         }
     }

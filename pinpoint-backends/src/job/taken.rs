@@ -142,13 +142,7 @@ impl TakenJob {
             return Ok(None);
         };
         let job_dir = job_dir(state_dir, job.id.as_str());
-        let lock = fs::create_dir_all(&job_dir)
-            .map_err(|source| LockError::File {
-                path: job_dir.clone(),
-                source,
-            })
-            .and_then(|()| JobLock::acquire(&job_dir));
-        let lock = match lock {
+        let lock = match acquired(&job_dir).await {
             Ok(lock) => lock,
             Err(error) => {
                 // Another machine may be able to do it.
@@ -193,11 +187,7 @@ impl TakenJob {
     ) -> Result<Self, JobError> {
         let lease = store.share_lease(id, owner, lease_time).await?;
         let job_dir = job_dir(state_dir, id.as_str());
-        fs::create_dir_all(&job_dir).map_err(|source| LockError::File {
-            path: job_dir.clone(),
-            source,
-        })?;
-        let lock = JobLock::acquire(&job_dir)?;
+        let lock = acquired(&job_dir).await?;
         let files = Keeper::begin_shared(store, &lease, &job_dir).await?;
         let job = store.get(id.as_str()).await?;
         Ok(Self {
@@ -633,6 +623,26 @@ impl TakenJob {
     }
 }
 
+/// The lock of a job whose directory is made where it is missing. It may block for a while: not
+/// the runtime.
+async fn acquired(job_dir: &Path) -> Result<JobLock, LockError> {
+    let path = job_dir.to_owned();
+    let acquire = move || {
+        fs::create_dir_all(&path).map_err(|source| LockError::File {
+            path: path.clone(),
+            source,
+        })?;
+        JobLock::acquire(&path)
+    };
+    let acquired = tokio::task::spawn_blocking(acquire).await;
+    acquired.unwrap_or_else(|panic| {
+        Err(LockError::File {
+            path: job_dir.to_owned(),
+            source: std::io::Error::other(panic),
+        })
+    })
+}
+
 /// The lock of a job. A process that has it and not the job still has the job open: it is
 /// asked to release it, and waited for.
 async fn lock(
@@ -643,7 +653,7 @@ async fn lock(
 ) -> Result<JobLock, JobError> {
     let began = Instant::now();
     loop {
-        match JobLock::acquire(job_dir) {
+        match acquired(job_dir).await {
             Err(LockError::Held { .. })
                 if began.elapsed() < LETS_GO && is_free(store, id, owner).await =>
             {

@@ -256,6 +256,52 @@ impl Journal for Memory {
     }
 }
 
+/// Writes a record in many times the time of a run, and counts what ends during that.
+struct SlowJournal<'a> {
+    world: &'a World,
+    records: Memory,
+    ended: u32,
+}
+
+#[async_trait]
+impl Journal for SlowJournal<'_> {
+    fn job(&self) -> JobKey {
+        self.records.job()
+    }
+
+    async fn replay(&mut self, each: &mut (dyn FnMut(Record) + Send)) -> Result<(), JournalError> {
+        self.records.replay(each).await
+    }
+
+    async fn append(&mut self, record: &Record) -> Result<(), JournalError> {
+        let ended = || (self.world.done.lock().unwrap().values()).sum::<u32>();
+        let before = ended();
+        sleep(self.world.takes * 20).await;
+        self.ended += ended() - before;
+        self.records.append(record).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_in_flight_goes_on_while_a_record_is_written() {
+    let spec = spec();
+    let (expected, _) = undisturbed(&spec).await;
+    let world = World::new();
+    let mut journal = SlowJournal {
+        world: &world,
+        records: Memory::default(),
+        ended: 0,
+    };
+    let driven = drive(search(&spec), &world, &mut journal, &world, pending()).await;
+    assert_eq!(driven.unwrap().outcome, expected);
+    assert!(
+        journal.ended > 0,
+        "nothing ended while a record was written"
+    );
+    let replayed = finish(&spec, &World::new(), &mut journal.records).await;
+    assert_eq!(replayed, expected);
+}
+
 async fn finish(spec: &BisectionSpec, world: &World, journal: &mut Memory) -> Outcome {
     drive(search(spec), world, journal, world, pending())
         .await

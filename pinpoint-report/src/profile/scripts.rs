@@ -54,10 +54,13 @@ pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
 /// exports where they are declared.
 fn bundled(name: &str, text: &str) -> String {
     let (mut body, mut exported) = (String::new(), Vec::new());
-    for line in text
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("//"))
-    {
+    let mut is_in_template = false;
+    for line in text.lines() {
+        // A comment, unless it is text of a template literal.
+        if !is_in_template && line.trim_start().starts_with("//") {
+            continue;
+        }
+        is_in_template ^= line.matches('`').count() % 2 == 1;
         let imported = line.strip_prefix("import {");
         if let Some((names, path)) = imported.and_then(|it| it.split_once("} from \"")) {
             let (names, path) = (names.replace(" as ", ": "), path.trim_end_matches(".js\";"));
@@ -121,6 +124,29 @@ pub(super) mod tests {
             "-e",
             &(bundled("first", first) + &bundled("second", second)),
         ]);
+    }
+
+    #[test]
+    fn comments_are_left_out_and_text_that_looks_like_one_is_not() {
+        let module = "// A comment.\nexport const text = `\n// kept\n`;\n// Another, `quoted`.\n";
+        let check = "if (text.text !== \"\\n// kept\\n\") throw new Error(text.text);\n";
+        let script = bundled("text", module);
+        assert!(
+            !script.contains("omment") && !script.contains("Another"),
+            "{script}"
+        );
+        node(&["-e", &(script + check)]);
+    }
+
+    #[test]
+    fn every_template_literal_ends() {
+        for (name, text) in MODULES {
+            let code = text
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"));
+            let quotes: usize = code.map(|line| line.matches('`').count()).sum();
+            assert!(quotes.is_multiple_of(2), "{name} has an odd backquote");
+        }
     }
 
     #[test]

@@ -51,8 +51,10 @@ pub fn unix_milliseconds(text: &str) -> Option<u64> {
     let mut time = time.split(':').map(number);
     let mut time = || time.next().flatten();
     let (hour, minute, second) = (time()?, time()?, time()?);
-    let is_date = (1970..=9999).contains(&year) && (1..=12).contains(&month);
-    let is_time = (1..=31).contains(&day) && hour < 24 && minute < 60 && second <= 60;
+    let is_month = (1970..=9999).contains(&year) && (1..=12).contains(&month);
+    // There are no leap seconds in these times.
+    let is_time = hour < 24 && minute < 60 && second < 60;
+    let is_date = is_month && (1..=days_of(year, month)).contains(&day);
     number(fraction).filter(|_| is_date && is_time)?;
     let milliseconds: String = fraction.chars().chain("000".chars()).take(3).collect();
     let seconds = ((days(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
@@ -78,6 +80,15 @@ pub fn timestamp(unix_milliseconds: u64) -> String {
     };
     let year = year + era * 400 + u64::from(month <= 2);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
+}
+
+/// The days of a month.
+fn days_of(year: i64, month: i64) -> i64 {
+    let (next_year, next_month) = match month {
+        12 => (year + 1, 1),
+        _ => (year, month + 1),
+    };
+    days(next_year, next_month, 1) - days(year, month, 1)
 }
 
 /// Days since 1970: the inverse of the algorithm above.
@@ -121,6 +132,7 @@ mod tests {
         for (text, seconds) in [
             ("1970-01-01T00:00:00Z", 0),
             ("2000-02-29T12:00:00Z", 951_825_600),
+            ("1999-12-31T23:59:59Z", 946_684_799),
             ("2023-11-14T22:13:20.5Z", 1_700_000_000),
             ("2023-11-14T22:13:20.123456789+00:00", 1_700_000_000),
             ("2100-03-01T00:00:00Z", 4_107_542_400),
@@ -142,6 +154,11 @@ mod tests {
             "2023-11-14T22:13:20",
             "2023-13-14T22:13:20Z",
             "1969-12-31T23:59:59Z",
+            "2023-02-29T00:00:00Z",
+            "2024-04-31T00:00:00Z",
+            "2023-12-32T00:00:00Z",
+            "2023-12-00T00:00:00Z",
+            "2023-11-14T22:13:60Z",
             "2023-11-14T22:13Z",
             "2023-11-14T22:13:20.Z",
             "-1-1-1T1:1:1Z",
