@@ -1,19 +1,10 @@
-//! Compiles the messages of the API and of pprof, in Rust alone: no `protoc` is needed.
+//! Compiles the messages of the API, in Rust alone: no `protoc` is needed.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=proto");
     #[cfg(feature = "api")]
     api()?;
-    #[cfg(feature = "profile")]
-    pprof()?;
-    Ok(())
-}
-
-#[cfg(feature = "profile")]
-fn pprof() -> Result<(), Box<dyn std::error::Error>> {
-    let descriptors = protox::compile(["perftools/profiles/profile.proto"], ["proto"])?;
-    prost_build::Config::new().compile_fds(descriptors)?;
     Ok(())
 }
 

@@ -136,8 +136,13 @@ mod metric;
 mod outcome;
 mod pairwise;
 mod pinpoint;
+/// Profiles: reading them, and what moved between two builds.
 #[cfg(feature = "profile")]
-pub mod profile;
+pub mod profile {
+    pub use pinpoint_profile::*;
+
+    pub use crate::waiting_time::{Wait, longer_wait};
+}
 mod random;
 mod report;
 mod request;
@@ -152,6 +157,8 @@ mod strategy;
 pub mod suspicion;
 pub mod translate;
 mod unit;
+#[cfg(feature = "profile")]
+mod waiting_time;
 
 pub use action::{Action, Position, Task};
 pub use aggregate::{Aggregate, Method, UnknownAggregate};

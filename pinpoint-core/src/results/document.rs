@@ -15,10 +15,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::marker::PhantomData;
 
+use pinpoint_document::{Name, place_of};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::{Place, ReadError};
+use super::ReadError;
 
 /// Reads a whole document in the way that `seed` says; `format` is the name of
 /// the format that it should be in.
@@ -46,98 +47,12 @@ fn fault(source: serde_json::Error, text: &str, format: &'static str) -> ReadErr
     }
 }
 
-/// The place of a parser's error.
-pub(crate) fn place_of(error: &serde_json::Error, text: &str) -> Place {
-    let line = text
-        .lines()
-        .nth(error.line().saturating_sub(1))
-        .unwrap_or_default();
-    // The parser counts bytes.
-    let before = line
-        .as_bytes()
-        .get(..error.column())
-        .unwrap_or(line.as_bytes());
-    Place::Text {
-        line: error.line(),
-        column: String::from_utf8_lossy(before).chars().count(),
-    }
-}
-
 /// Tokens as a JSON pointer (RFC 6901).
 pub(super) fn pointer<T: AsRef<str>>(tokens: &[T]) -> String {
     tokens
         .iter()
         .map(|token| format!("/{}", token.as_ref().replace('~', "~0").replace('/', "~1")))
         .collect()
-}
-
-/// One member of an object, which must be there, and once.
-pub(crate) struct Member<S>(pub(crate) &'static str, pub(crate) S);
-
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Member<S> {
-    type Value = S::Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for Member<S> {
-    type Value = S::Value;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "an object with `{}`", self.0)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<S::Value, A::Error> {
-        let Self(wanted, seed) = self;
-        let mut seed = Some(seed);
-        let mut found = None;
-        while let Some(Name(name)) = members.next_key()? {
-            if name != wanted {
-                members.next_value::<IgnoredAny>()?;
-            } else if let Some(seed) = seed.take() {
-                found = Some(members.next_value_seed(seed)?);
-            } else {
-                return Err(A::Error::duplicate_field(wanted));
-            }
-        }
-        found.ok_or_else(|| A::Error::missing_field(wanted))
-    }
-}
-
-/// The elements of an array, each handed over with its index.
-pub(crate) struct Elements<T, F>(F, PhantomData<T>);
-
-impl<T, F: FnMut(usize, T)> Elements<T, F> {
-    pub(crate) fn new(take: F) -> Self {
-        Self(take, PhantomData)
-    }
-}
-
-impl<'de, T: Deserialize<'de>, F: FnMut(usize, T)> DeserializeSeed<'de> for Elements<T, F> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de, T: Deserialize<'de>, F: FnMut(usize, T)> Visitor<'de> for Elements<T, F> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an array")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut elements: A) -> Result<(), A::Error> {
-        let mut index = 0;
-        while let Some(element) = elements.next_element()? {
-            (self.0)(index, element);
-            index += 1;
-        }
-        Ok(())
-    }
 }
 
 /// The members of an object, each handed over with its name; duplicates are errors.
@@ -187,10 +102,6 @@ impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Members<'a, T> {
         Ok(Self(members))
     }
 }
-
-/// Text, borrowed from the document unless it is escaped there.
-#[derive(Clone, Deserialize)]
-pub(crate) struct Name<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 /// A value where a number belongs.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,0 +1,275 @@
+//! Chrome's trace events.
+//!
+//! ```json
+//! {"traceEvents": [
+//!   {"name": "Profile", "ph": "P", "pid": 7, "tid": 7, "id": "0x1", "args": {"data": {"startTime": 658192748}}, …},
+//!   {"name": "ProfileChunk", "ph": "P", "pid": 7, "id": "0x1", "args": {"data":
+//!     {"cpuProfile": {"nodes": […], "samples": [3, 3]}, "timeDeltas": [235, 525]}}, …}, …]}
+//! ```
+//!
+//! An object, or the array alone, which may lack its closing bracket: the format allows
+//! that of a program that was killed. What counts is V8's profiles: `Profile` with its
+//! chunks, which belong together by process and id, and whole ones in `CpuProfile`. Of all
+//! other events count the names of threads, the pages that were opened, the spans of
+//! `performance.measure` and `console.time`, and what was done while a sample was taken. Described in "Trace Event Format" (Google).
+//! Functions are named as their source maps have it, where the trace carries these
+//! (`script_maps.rs`). Without any samples, the times of the events count (`event_times.rs`).
+//! Checked with Chromium 156.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::cpuprofile::CpuProfile;
+use super::event_times::EventTimes;
+use super::open_events::OpenEvents;
+use super::script_maps::ScriptMaps;
+use super::trace_events::{Event, walk};
+use super::v8::{Node, Samples, times};
+use crate::builder::Builder;
+use crate::{
+    Category, Profile, ProfileFormat, ProfileUnit, ProfileWarning, ReadProfileError,
+};
+
+const FORMAT: ProfileFormat = ProfileFormat::ChromeTrace;
+
+pub(crate) fn read(text: &str) -> Result<Profile, ReadProfileError> {
+    let mut reader = Reader::default();
+    let metadata = walk(text, |index, event| reader.event(index, event))?;
+    reader.maps = ScriptMaps::of(metadata, &mut reader.builder);
+    reader.finish()
+}
+
+/// The arguments of an event. Some events of some programs have none where others have data.
+#[derive(Deserialize)]
+pub(crate) struct Data<T> {
+    pub(crate) data: Option<T>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Started {
+    start_time: Option<f64>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct Chunk<'a> {
+    #[serde(borrow)]
+    pub(crate) cpu_profile: CpuProfile<'a>,
+    pub(crate) time_deltas: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Whole<'a> {
+    #[serde(borrow)]
+    pub(crate) cpu_profile: CpuProfile<'a>,
+}
+
+/// One profile, in its chunks.
+#[derive(Default)]
+struct Chunks<'a> {
+    thread: Option<(&'a str, &'a str)>,
+    start: Option<f64>,
+    /// With the time at which each was written: they belong in that order.
+    chunks: Vec<(f64, Chunk<'a>)>,
+    pointer: String,
+}
+
+/// The process, the id and the name of a span.
+type SpanKey<'a> = ((&'a str, &'a str), Cow<'a, str>);
+
+#[derive(Default)]
+struct Reader<'a> {
+    builder: Builder,
+    profiles: BTreeMap<(&'a str, &'a str), Chunks<'a>>,
+    whole: Vec<((&'a str, &'a str), Samples<'a>)>,
+    threads: BTreeMap<(&'a str, &'a str), String>,
+    /// Spans that have begun, by process, id and name.
+    begun: BTreeMap<SpanKey<'a>, Vec<f64>>,
+    events: BTreeMap<(&'a str, &'a str), OpenEvents>,
+    /// What counts where there are no samples.
+    times: EventTimes<'a>,
+    lacks_data: bool,
+    maps: ScriptMaps<'a>,
+}
+
+/// What says that a page is opened: `CommitLoad` has one, the beginning of a recording all.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Opened<'a> {
+    #[serde(borrow)]
+    url: Cow<'a, str>,
+    #[serde(borrow)]
+    parent: Option<&'a RawValue>,
+    is_outermost_main_frame: Option<bool>,
+    #[serde(borrow)]
+    frames: Vec<Opened<'a>>,
+}
+
+impl<'a> Reader<'a> {
+    fn event(&mut self, index: usize, event: Event<'a>) -> Result<(), serde_json::Error> {
+        match (&*event.name, &*event.ph) {
+            ("Profile", "P") => {
+                let started: Data<Started> = event.arguments()?;
+                let start = started.data.and_then(|started| started.start_time);
+                let profile = self.profiles.entry(event.key()).or_default();
+                profile.thread = Some(event.thread());
+                profile.start = start.or(event.ts);
+            }
+            ("ProfileChunk", "P") => {
+                let chunk: Data<Chunk> = event.arguments()?;
+                let Some(chunk) = chunk.data else {
+                    self.without_data(index, &event);
+                    return Ok(());
+                };
+                let profile = self.profiles.entry(event.key()).or_default();
+                if profile.chunks.is_empty() {
+                    profile.pointer = format!("/traceEvents/{index}");
+                }
+                profile.chunks.push((event.ts.unwrap_or(0.0), chunk));
+            }
+            ("CpuProfile", _) => {
+                let whole: Data<Whole> = event.arguments()?;
+                let Some(whole) = whole.data else {
+                    self.without_data(index, &event);
+                    return Ok(());
+                };
+                let pointer = format!("/traceEvents/{index}");
+                let samples = whole.cpu_profile.samples(FORMAT, pointer);
+                self.whole.push((event.thread(), samples));
+            }
+            ("thread_name", "M") => {
+                let named: BTreeMap<String, String> = event.arguments()?;
+                let name = named.get("name").cloned().unwrap_or_default();
+                self.threads.insert(event.thread(), name);
+            }
+            ("TracingStartedInBrowser" | "FrameCommittedInBrowser" | "CommitLoad", _) => {
+                // A trace without pages is one, too: what is odd in them is passed over.
+                let opened: Option<Data<Opened>> = event.arguments().ok();
+                let opened = opened.and_then(|it| it.data);
+                opened.into_iter().for_each(|it| self.opened(&it));
+            }
+            _ if is_timing(&event.cat) => self.timing(event),
+            (_, "X" | "B" | "E") => {
+                if self.profiles.is_empty() && self.whole.is_empty() {
+                    self.times.add(&event);
+                }
+                let is_whole = event.ph == "X";
+                if !(is_whole && Category::of_event(&event.name) == Category::Other) {
+                    self.events.entry(event.thread()).or_default().add(&event);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Passes over an event. Of several, one warning says enough.
+    fn without_data(&mut self, index: usize, event: &Event) {
+        if !std::mem::replace(&mut self.lacks_data, true) {
+            self.builder.warn(ProfileWarning::NoData {
+                event: index,
+                name: event.name.to_string(),
+            });
+        }
+    }
+
+    fn opened(&mut self, opened: &Opened) {
+        for page in opened.frames.iter().chain([opened]) {
+            let is_inside = page.parent.is_some() || page.is_outermost_main_frame == Some(false);
+            if !is_inside && !page.url.is_empty() {
+                self.builder.page(&page.url);
+            }
+        }
+    }
+
+    fn timing(&mut self, event: Event<'a>) {
+        let Some(time) = event.ts else {
+            return;
+        };
+        let key = (event.key(), event.name.clone());
+        match &*event.ph {
+            "b" | "B" | "S" => self.begun.entry(key).or_default().push(time),
+            "e" | "E" | "F" => {
+                if let Some(begin) = self.begun.get_mut(&key).and_then(Vec::pop) {
+                    self.builder.mark(&event.name, begin * 1e3, time * 1e3);
+                }
+            }
+            "X" => {
+                let end = time + event.dur.unwrap_or(0.0);
+                self.builder.mark(&event.name, time * 1e3, end * 1e3);
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(mut self) -> Result<Profile, ReadProfileError> {
+        let has_samples = !(self.profiles.is_empty() && self.whole.is_empty());
+        let times = std::mem::take(&mut self.times);
+        if !has_samples && times.weigh(&self.threads, &mut self.builder) {
+            self.builder.warn(ProfileWarning::EventsOnly);
+        }
+        for profile in std::mem::take(&mut self.profiles).into_values() {
+            let thread = profile.thread;
+            let samples = profile.samples();
+            self.add(thread.unwrap_or_default(), samples)?;
+        }
+        for (thread, samples) in std::mem::take(&mut self.whole) {
+            self.add(thread, samples)?;
+        }
+        self.builder.finish(
+            FORMAT,
+            ProfileUnit::Nanoseconds,
+            "record it with the category disabled-by-default-v8.cpu_profiler, and for longer",
+        )
+    }
+
+    fn add(&mut self, key: (&str, &str), mut samples: Samples) -> Result<(), ReadProfileError> {
+        for node in &mut samples.nodes {
+            self.maps.resolve(&mut node.call_frame, &mut self.builder);
+        }
+        let name = self.threads.get(&key).map_or("", String::as_str);
+        let thread = self.builder.thread(name);
+        let events = self.events.get(&key);
+        let mut at = events.map(OpenEvents::in_order);
+        let event = |time| at.as_mut()?.at(time);
+        samples.add(thread, &mut self.builder, event)
+    }
+}
+
+impl<'a> Chunks<'a> {
+    fn samples(mut self) -> Samples<'a> {
+        self.chunks.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let start = self.start.or(self.chunks.first().map(|chunk| chunk.0));
+        let mut nodes: Vec<Node> = Vec::new();
+        // There are millions, and a list that doubles would take up to twice their room.
+        let all = self.chunks.iter();
+        let all = all.map(|(_, chunk)| chunk.cpu_profile.samples.len()).sum();
+        let (mut samples, mut deltas) = (Vec::with_capacity(all), Vec::with_capacity(all));
+        for (_, chunk) in self.chunks {
+            nodes.extend(chunk.cpu_profile.nodes);
+            samples.extend(chunk.cpu_profile.samples);
+            // Older versions have them inside.
+            deltas.extend(chunk.cpu_profile.time_deltas);
+            deltas.extend(chunk.time_deltas);
+        }
+        Samples {
+            format: FORMAT,
+            pointer: self.pointer,
+            nodes,
+            samples,
+            times: times(start.unwrap_or(0.0), &deltas).collect(),
+        }
+    }
+}
+
+/// The categories of `performance.measure` and `console.time`.
+fn is_timing(categories: &str) -> bool {
+    categories
+        .split(',')
+        .any(|category| matches!(category, "blink.user_timing" | "blink.console"))
+}

@@ -1,0 +1,58 @@
+//! The readers, one for each format, with one function `read`.
+
+pub(super) mod callgrind;
+pub(super) mod chrome_trace;
+pub(super) mod cpuprofile;
+mod event_times;
+pub(super) mod firefox;
+pub(super) mod folded;
+pub(super) mod json;
+pub(super) mod legacy_pprof;
+mod nested_nodes;
+mod open_events;
+pub(super) mod perf_script;
+pub(super) mod pprof;
+mod script_maps;
+mod source_map;
+pub(super) mod speedscope;
+pub(super) mod trace_events;
+pub(super) mod v8;
+
+use crate::{ProfileFormat, ReadProfileError};
+use pinpoint_document::Place;
+
+/// The error of a line, counted from 0, of a text.
+fn misshapen(
+    format: ProfileFormat,
+    index: usize,
+    column: usize,
+    problem: impl Into<String>,
+) -> ReadProfileError {
+    ReadProfileError::Misshapen {
+        format,
+        place: Place::Text {
+            line: index + 1,
+            column,
+        },
+        problem: problem.into(),
+    }
+}
+
+/// The end of a text that is cut short.
+fn cut_short(format: ProfileFormat, text: &str) -> ReadProfileError {
+    let last = text.lines().next_back().unwrap_or_default();
+    ReadProfileError::CutShort {
+        format,
+        place: Place::Text {
+            line: text.lines().count().max(1),
+            column: last.chars().count() + 1,
+        },
+    }
+}
+
+/// How a function without a symbol may be written: `0x1160`.
+fn is_address(name: &str) -> bool {
+    name.strip_prefix("0x").is_some_and(|digits| {
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
