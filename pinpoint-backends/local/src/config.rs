@@ -8,12 +8,12 @@ use pinpoint_core::results::Format;
 use pinpoint_core::{Aggregate, CombinedCommit, Limits};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::build_store::BuildStore;
-use super::cpus::CpuList;
-use super::instructions::InstructionCounter;
-use super::measures::MeasureChoice;
-use super::mirrors::Mirrors;
-use super::profiler::Profiling;
+use crate::build::build_store::BuildStore;
+use crate::git::mirrors::Mirrors;
+use crate::process::cpus::CpuList;
+use crate::run::instructions::InstructionCounter;
+use crate::run::measures::MeasureChoice;
+use crate::run::profiler::Profiling;
 
 /// How a job builds and runs its commits. It is stored with the job, so that
 /// resuming needs nothing else.

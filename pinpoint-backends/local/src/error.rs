@@ -7,11 +7,11 @@ use pinpoint_core::results::MetricDoubt;
 use pinpoint_core::{ExecutorError, NoMetric};
 use pinpoint_midpoint::{HistoryError, MidpointError};
 
-use super::cpus::CpuList;
-use super::mirrors::MirrorError;
-use super::outside_reads::OutsideRead;
-use super::profiler::ProfilerError;
-use super::repository::RepositoryError;
+use crate::git::mirrors::MirrorError;
+use crate::git::repository::RepositoryError;
+use crate::process::cpus::CpuList;
+use crate::run::outside_reads::OutsideRead;
+use crate::run::profiler::ProfilerError;
 
 /// The local executor failed.
 #[derive(Debug, thiserror::Error)]

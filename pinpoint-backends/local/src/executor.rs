@@ -14,23 +14,23 @@ use pinpoint_midpoint::{MidpointError, Repositories as _};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
-use super::build::{Builder, Made};
-use super::build_store::BuildStore;
-use super::builds::Builds;
 use super::config::{LocalConfig, Location, Provisions};
-use super::environment::Environment;
 use super::error::LocalError;
-use super::files;
-use super::local_clones::LocalClones;
-use super::machine_lock::MachineLock;
-use super::outside_reads;
-use super::process::{CancelGuard, Processes};
-use super::repository::Repository;
-use super::run::Runner;
-use super::settle::SettleWait;
 use super::sources::Sources;
-use super::sync::{blocking, locked};
-use super::workspace::{Workspace, hexadecimal};
+use crate::build::build_store::BuildStore;
+use crate::build::builds::Builds;
+use crate::build::maker::{Builder, Made};
+use crate::build::workspace::{Workspace, hexadecimal};
+use crate::git::local_clones::LocalClones;
+use crate::git::repository::Repository;
+use crate::process::child::{CancelGuard, Processes};
+use crate::process::environment::Environment;
+use crate::process::files;
+use crate::process::machine_lock::MachineLock;
+use crate::process::sync::{blocking, locked};
+use crate::run::outside_reads;
+use crate::run::runner::Runner;
+use crate::run::settle::SettleWait;
 
 /// Lists, builds and runs the commits of one job on this machine.
 ///

@@ -63,98 +63,54 @@
 //! them for the others, too. Commands get no variable whose name begins with `GIT_`. Outside
 //! of Linux a process that leaves its process group is not ended, and it is not seen whether
 //! runs open files of the user's checkout.
-mod benchmark;
 mod build;
-mod build_key;
-mod build_manifest;
-mod build_steps;
-mod build_store;
-mod builds;
-mod checkout;
-mod checkout_watch;
-mod command_words;
-mod commit_diff;
-mod commit_lookup;
 mod config;
-mod cpus;
-mod dependencies;
 pub mod doctor;
-mod environment;
 mod error;
-mod error_line;
 mod executor;
-mod files;
-mod history;
-mod host;
-mod incomplete_checkout;
-mod instructions;
-mod job_remarks;
-mod last_run;
+mod git;
 mod listed;
-mod local_clones;
-mod machine_lock;
-mod measures;
-mod memory_floor;
-mod metric;
-mod mirrors;
-mod outside_reads;
 mod process;
-mod profiler;
-mod range;
-mod remote_url;
-mod remotes;
-mod repository;
-mod result_source;
-mod results;
 mod run;
-mod sessions;
-mod settle;
 mod sources;
-mod supervisor;
-mod sync;
-mod tails;
-mod touched;
 mod trace;
-mod tracked_files;
-mod uncommitted;
-mod workspace;
 
-pub use build_manifest::{BuildManifest, BuildManifestError};
-pub use build_store::BuildStore;
-pub use checkout::{Checkout, CheckoutPair};
-pub use commit_diff::FileChange;
-pub use commit_lookup::{CommitDetails, CommitName, NoCommitName};
+pub use build::build_manifest::{BuildManifest, BuildManifestError};
+pub use build::build_store::BuildStore;
+pub use build::workspace::{CleanOptions, CleanReport, clean};
 pub use config::{LocalConfig, Location, Provisions, limits};
-pub use cpus::{CpuList, CpuListError};
 pub use error::LocalError;
 pub use executor::LocalExecutor;
+pub use git::checkout::{Checkout, CheckoutPair};
+pub use git::commit_diff::FileChange;
+pub use git::commit_lookup::{CommitDetails, CommitName, NoCommitName};
 #[doc(hidden)]
-pub use history::same_repository;
-pub use history::{LocalHistory, LocalRepositories};
-pub use host::Host;
-pub use instructions::InstructionCounter;
+pub use git::history::same_repository;
+pub use git::history::{LocalHistory, LocalRepositories};
+pub use git::mirrors::{MirrorError, Mirrors};
+pub use git::remote_url::{RemoteUrl, RemoteUrlError, RepositoryPattern, RepositoryPatternError};
+pub use git::repository::{Repository, RepositoryError};
 #[doc(hidden)]
 pub use listed::listed;
-#[doc(hidden)]
-pub use machine_lock::check_machine_dir;
-pub use machine_lock::default_machine_dir;
-pub use measures::{MeasureChoice, RunMeasure};
-pub use mirrors::{MirrorError, Mirrors};
-pub use outside_reads::OutsideRead;
 pub use pinpoint_core::{Measure, Metric};
-pub use process::ignores_hangup;
+pub use process::child::ignores_hangup;
+pub use process::cpus::{CpuList, CpuListError};
+pub use process::host::Host;
 #[doc(hidden)]
-pub use profiler::Kept;
-pub use profiler::{
+pub use process::machine_lock::check_machine_dir;
+pub use process::machine_lock::default_machine_dir;
+pub use run::instructions::InstructionCounter;
+pub use run::measures::{MeasureChoice, RunMeasure};
+pub use run::outside_reads::OutsideRead;
+#[doc(hidden)]
+pub use run::profiler::Kept;
+pub use run::profiler::{
     Profiler, ProfilerError, ProfilerFacts, Profiling, choose_profiler, kept_profiles,
     profiler_facts,
 };
-pub use remote_url::{RemoteUrl, RemoteUrlError, RepositoryPattern, RepositoryPatternError};
-pub use repository::{Repository, RepositoryError};
-pub use results::Results;
+pub use run::results::Results;
 #[doc(hidden)]
-pub use run::NOT_KEPT;
-pub use sessions::{Session, note_session, sessions};
-pub use settle::SettleWait;
-pub use tails::{OutputTail, output_tails, run_warnings};
-pub use workspace::{CleanOptions, CleanReport, clean};
+pub use run::runner::NOT_KEPT;
+pub use run::sessions::{Session, note_session, sessions};
+pub use run::settle::SettleWait;
+pub use run::tails::{OutputTail, output_tails, run_warnings};

@@ -9,10 +9,10 @@ use pinpoint_midpoint::{Between, History, HistoryError, MidpointError, Midpoints
 
 use super::config::LocalConfig;
 use super::error::LocalError;
-use super::history::LocalRepositories;
-use super::mirrors::{MirrorError, Mirrors};
-use super::repository::{Hashes, Repository};
-use super::sync::{blocking, locked};
+use crate::git::history::LocalRepositories;
+use crate::git::mirrors::{MirrorError, Mirrors};
+use crate::git::repository::{Hashes, Repository};
+use crate::process::sync::{blocking, locked};
 
 /// The source of a job's commits.
 pub(super) struct Sources {

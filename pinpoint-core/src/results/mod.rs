@@ -66,8 +66,8 @@ pub use error::{FormatError, ReadError};
 pub use find::{Asked, FindMetricError, MetricDoubt, RunOutput, Unread, find_metric, may_change};
 pub use format::{Format, Output};
 pub use json::JsonPointer;
-pub use pinpoint_document::Place;
 pub use pattern::LinePattern;
+pub use pinpoint_document::Place;
 pub use reading::Reading;
 pub use unread::{ReadHint, UnreadValue, unread_values};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::cpus::CpuList;
+use crate::process::cpus::CpuList;
 
 /// The times of each processor since the machine started, by its number.
 #[derive(Debug, Clone, Default, PartialEq)]

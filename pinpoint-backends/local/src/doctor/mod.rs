@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::cpus::{self, CpuList};
 use super::error::LocalError;
-use super::machine_lock;
+use crate::process::cpus::{self, CpuList};
+use crate::process::machine_lock;
 use readings::System;
 
 pub(super) use cpu_times::{CpuTimes, CpuUse};

@@ -10,9 +10,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::cpus::CpuList;
-use super::super::host::governors;
 use super::cpu_times::CpuTimes;
+use crate::process::cpus::CpuList;
+use crate::process::host::governors;
 
 /// The most programs that are named.
 const MOST_NAMED: usize = 3;

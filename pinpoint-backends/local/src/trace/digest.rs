@@ -12,12 +12,12 @@ use std::process::{Command, Stdio};
 use sha2::{Digest, Sha256};
 
 use super::super::error::LocalError;
-use super::super::files;
-#[cfg(test)]
-use super::super::repository;
-use super::super::workspace::hexadecimal;
 use super::elf::Elf;
 use super::reads::Reads;
+use crate::build::workspace::hexadecimal;
+#[cfg(test)]
+use crate::git::repository;
+use crate::process::files;
 
 /// Kinds of files, see inode(7).
 const DIRECTORY: u32 = 0o040_000;

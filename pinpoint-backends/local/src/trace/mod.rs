@@ -61,8 +61,8 @@ use pinpoint_midpoint::manifest::all;
 use serde::{Deserialize, Serialize};
 
 use super::error::LocalError;
-use super::files;
-use super::workspace::BuildDir;
+use crate::build::workspace::BuildDir;
+use crate::process::files;
 pub(super) use digest::Before;
 use reads::Outside;
 pub(super) use reads::Reads;

@@ -37,10 +37,7 @@ pub(crate) fn recognize(beginning: &str) -> bool {
         && lines().any(|line| line.starts_with("fn=")))
 }
 
-pub(crate) fn read(
-    text: &str,
-    event: Option<&str>,
-) -> Result<Profile, ReadProfileError> {
+pub(crate) fn read(text: &str, event: Option<&str>) -> Result<Profile, ReadProfileError> {
     let mut reader = Reader::default();
     if let Some(event) = event {
         reader.choose(event, text)?;

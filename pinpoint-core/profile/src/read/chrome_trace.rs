@@ -29,9 +29,7 @@ use super::script_maps::ScriptMaps;
 use super::trace_events::{Event, walk};
 use super::v8::{Node, Samples, times};
 use crate::builder::Builder;
-use crate::{
-    Category, Profile, ProfileFormat, ProfileUnit, ProfileWarning, ReadProfileError,
-};
+use crate::{Category, Profile, ProfileFormat, ProfileUnit, ProfileWarning, ReadProfileError};
 
 const FORMAT: ProfileFormat = ProfileFormat::ChromeTrace;
 

@@ -41,10 +41,7 @@ pub(crate) fn recognize(content: &[u8]) -> bool {
         || Kind::of(first_line(content)).is_some()
 }
 
-pub(crate) fn read(
-    content: &[u8],
-    event: Option<&str>,
-) -> Result<Profile, ReadProfileError> {
+pub(crate) fn read(content: &[u8], event: Option<&str>) -> Result<Profile, ReadProfileError> {
     let mut reader = Reader::default();
     let content = reader.symbol_section(content)?;
     let (types, samples) = match Words::of(content) {

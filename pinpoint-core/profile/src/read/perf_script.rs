@@ -158,10 +158,7 @@ fn event_name(event: &str) -> &str {
     }
 }
 
-pub(crate) fn read(
-    text: &str,
-    event: Option<&str>,
-) -> Result<Profile, ReadProfileError> {
+pub(crate) fn read(text: &str, event: Option<&str>) -> Result<Profile, ReadProfileError> {
     let mut reader = Reader {
         wanted: event,
         ..Reader::default()

@@ -64,10 +64,7 @@ const FIRST_FIELDS: usize = 8;
 /// The greatest number of a field that a profile has.
 const MOST_FIELD: u32 = 16;
 
-pub(crate) fn read(
-    content: &[u8],
-    event: Option<&str>,
-) -> Result<Profile, ReadProfileError> {
+pub(crate) fn read(content: &[u8], event: Option<&str>) -> Result<Profile, ReadProfileError> {
     let tables = Tables::read(content)?;
     let mut reader = Reader {
         builder: Builder::default(),

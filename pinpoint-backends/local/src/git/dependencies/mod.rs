@@ -1,0 +1,533 @@
+//! Laying out the dependencies of a state in its work tree.
+//!
+//! A state is a commit and dependencies held at other revisions than the commit
+//! names: `{tool@1, skia@7}`. The tree that is built must be the one that the manifests
+//! describe, with the revisions that are held in place of those that are named:
+//! then `{tool@1}` and `{tool@1, skia@6}` are the same tree where tool@1 names
+//! skia@6, and the two ends of a roll differ in nothing but skia.
+//!
+//! # What is done
+//!
+//! | named in | not held | held |
+//! | --- | --- | --- |
+//! | `.gitmodules` | checked out at its path | checked out at its path, and entered in the index, so that `git submodule update` leaves it there |
+//! | `DEPS` | checked out at its path | checked out at its path |
+//! | `Cargo.lock` | left to Cargo | the hash of its packages in the lock file |
+//! | `go.mod` | left to Go | checked out beside the work tree, and a `replace` with that directory |
+//!
+//! A revision is a hash or a tag. A branch moves, and builds are kept.
+//!
+//! Only what is available locally is checked out (see
+//! [`LocalRepositories`](crate::LocalRepositories)): nothing is fetched. What is not
+//! stays as a checkout leaves it, and the build command may fetch it. The manifests of a
+//! dependency that is laid out are read in turn, as far as they count: submodules of
+//! submodules, `recursedeps`. Where two name the same path the outer one is followed, as
+//! gclient does.
+//!
+//! Cargo fetches a commit that it does not have from the URL in the lock file, and
+//! Go the other requirements of a replaced module. A merge that no branch holds can't be
+//! fetched: a state with one in a Cargo dependency does not build. A `vendor` directory
+//! or a `go.work` takes precedence over the replacement; Go refuses the first and obeys
+//! the second.
+//!
+//! A dependency is known by its repository. Named at several paths by one
+//! repository, it is held at all of them.
+//!
+//! # Paths in `DEPS`
+//!
+//! Without `use_relative_paths` they begin at the directory that holds the
+//! checkout: `src/third_party/skia`. What the checkout is called there is not on
+//! record, so the most common first component is taken for it. Paths that begin
+//! otherwise are beside the checkout, and are left alone.
+//!
+//! # What does not build
+//!
+//! Each is a failed build with its reason, since another commit may succeed: a path that
+//! leads out of the work tree or to what the commit itself holds there; a manifest that
+//! can't be read; a dependency that is held and that no manifest names; a revision that
+//! the clone lacks. A submodule whose revision is not there yet is left to the build
+//! command, which may fetch it, and so is a dependency under a condition, which may be
+//! meant for other machines. And a file that only happens to be called `DEPS` is not a
+//! manifest: where the user names no other repository, one that can't be read is left
+//! alone, too.
+
+mod cargo_lock;
+mod go_mod;
+mod inside;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use pinpoint_core::{Commit, ModifiedDependency};
+use pinpoint_midpoint::manifest::{
+    Deps, GoMod, MAX_FILE, Manifest, ManifestError, Source, Submodules, all, resolve_url,
+};
+
+use self::inside::inside;
+use crate::build::build_steps::{BuildSteps, Trouble};
+use crate::build::workspace::LaidOut;
+use crate::error::LocalError;
+use crate::git::repository;
+use crate::process::sync::blocking;
+
+/// Manifests of dependencies of dependencies are read this deep. A branch named
+/// in `DEPS` may name itself.
+const MOST_LEVELS: usize = 32;
+
+/// A larger file is not a manifest (Chromium's `DEPS` has 200 KB) and is not even
+/// read into memory; the readers may stop earlier.
+const LARGEST_MANIFEST: u64 = 16 << 20;
+
+impl BuildSteps<'_> {
+    /// Lays out the dependencies of a commit whose own work tree is filled.
+    ///
+    /// Costs a look at four files when none of them names a repository that is available
+    /// locally.
+    pub(crate) async fn place_dependencies(&self) -> Result<LaidOut, Trouble> {
+        let commit = self.commit;
+        let mut layout = Layout {
+            steps: self,
+            held: commit.modified_deps.iter().collect(),
+            named: vec![false; commit.modified_deps.len()],
+            placed: BTreeSet::new(),
+            made: LaidOut::default(),
+            modules: 0,
+            open: VecDeque::from([Holder {
+                repository: commit.main.repository.clone(),
+                tree: self.dir.tree.clone(),
+                manifests: all()
+                    .map(|manifest| (manifest.file(), manifest.file().into()))
+                    .into(),
+                solution: None,
+                level: 0,
+            }]),
+        };
+        while let Some(holder) = layout.open.pop_front() {
+            layout.place_named_by(&holder).await?;
+        }
+        let unnamed = layout.named.iter().position(|named| !named);
+        match unnamed.map(|index| layout.held[index]) {
+            None => Ok(layout.made),
+            Some(held) => Err(Trouble::Build(format!(
+                "it holds {} at {}, but no manifest of {} in this state names that repository",
+                held.commit.repository,
+                held.commit.revision(),
+                held.named_by,
+            ))),
+        }
+    }
+}
+
+/// The dependencies of a build while they are laid out.
+struct Layout<'a> {
+    steps: &'a BuildSteps<'a>,
+    held: Vec<&'a ModifiedDependency>,
+    /// Which of them a manifest names.
+    named: Vec<bool>,
+    placed: BTreeSet<PathBuf>,
+    made: LaidOut,
+    /// The number of modules checked out for Go.
+    modules: usize,
+    /// Whose manifests are still to be read, the outermost first.
+    open: VecDeque<Holder>,
+}
+
+/// A repository with a work tree here, whose manifests count.
+struct Holder {
+    repository: String,
+    tree: PathBuf,
+    /// The format, by the name of its usual file, and the name of this one.
+    manifests: Vec<(&'static str, String)>,
+    /// The name of gclient's solution, where an outer `DEPS` settled it.
+    solution: Option<Solution>,
+    level: usize,
+}
+
+/// A checkout, and its name in the paths of `DEPS`.
+#[derive(Clone)]
+struct Solution {
+    tree: PathBuf,
+    name: Option<String>,
+}
+
+/// A dependency that is checked out in the work tree, as a manifest names it.
+struct Entry<'a> {
+    /// The manifest.
+    file: &'a str,
+    path: &'a str,
+    /// A work tree and a place in it; none: beside the outermost one.
+    place: Option<(&'a Path, &'a Path)>,
+    url: String,
+    revision: &'a str,
+    /// Left to the build command when the clone lacks the revision.
+    may_be_missing: bool,
+    manifests: Vec<(&'static str, String)>,
+    solution: Option<Solution>,
+}
+
+impl<'a> Layout<'a> {
+    async fn place_named_by(&mut self, holder: &Holder) -> Result<(), Trouble> {
+        for (format, file) in &holder.manifests {
+            let path = holder.tree.join(file);
+            // Git does not read a `.gitmodules` through a link either.
+            let Some(metadata) = fs::symlink_metadata(&path)
+                .ok()
+                .filter(|metadata| metadata.is_file())
+            else {
+                continue;
+            };
+            // A commit may hold one of a gigabyte: its size is checked first.
+            if metadata.len() > MAX_FILE as u64 {
+                self.unreadable(
+                    holder,
+                    file,
+                    format!("{file} has more than {MAX_FILE} bytes"),
+                )?;
+                continue;
+            }
+            let length = fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
+            if length > LARGEST_MANIFEST {
+                self.unreadable(holder, file, format!("{file} has {length} bytes, too many"))?;
+                continue;
+            }
+            let text = match fs::read_to_string(&path) {
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    self.unreadable(holder, file, format!("{file} is not UTF-8"))?;
+                    continue;
+                }
+                other => other.map_err(LocalError::io("read", &path))?,
+            };
+            match *format {
+                "Cargo.lock" => self.hold_in_cargo_lock(holder, &path, text)?,
+                "go.mod" => self.hold_in_go_mod(holder, &path, text).await?,
+                "DEPS" => self.place_deps(holder, file, &text).await?,
+                _ => self.place_submodules(holder, file, &text).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn place_submodules(
+        &mut self,
+        holder: &Holder,
+        file: &str,
+        text: &str,
+    ) -> Result<(), Trouble> {
+        let paths = match Submodules.gitlinks(text) {
+            Ok(paths) => paths,
+            Err(error) => return self.unreadable(holder, file, error.to_string()),
+        };
+        let tree = holder.tree.clone();
+        let gitlinks = blocking((), move || Ok(repository::gitlinks(&tree, &paths)?)).await?;
+        let submodules = match Submodules.read(text, &gitlinks) {
+            Ok(submodules) => submodules,
+            Err(error) => return self.unreadable(holder, file, error.to_string()),
+        };
+        for (path, submodule) in &submodules {
+            let Source::Git { url, revision } = &submodule.source else {
+                continue;
+            };
+            let Some(url) = resolve_url(&holder.repository, url) else {
+                continue;
+            };
+            let held = self
+                .place(
+                    holder,
+                    Entry {
+                        file,
+                        path,
+                        place: Some((&holder.tree, Path::new(path))),
+                        url,
+                        revision,
+                        may_be_missing: true,
+                        manifests: named_like_their_formats(&submodule.nested),
+                        solution: None,
+                    },
+                )
+                .await?;
+            if let Some(hash) = held {
+                let enter = repository::enter_gitlink(&holder.tree, &hash, path);
+                let ended = self.steps.step(enter, None).await?;
+                self.steps.succeeded(ended, "update-index", &holder.tree)?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn place_deps(&mut self, holder: &Holder, file: &str, text: &str) -> Result<(), Trouble> {
+        let read = || {
+            let dependencies = Deps.read(text, &BTreeMap::new())?;
+            Ok((dependencies, Deps::has_relative_paths(text)?))
+        };
+        let (dependencies, is_relative) = match read() {
+            Ok(answer) => answer,
+            Err::<_, ManifestError>(error) => {
+                return self.unreadable(holder, file, error.to_string());
+            }
+        };
+        let solution = holder.solution.clone().unwrap_or_else(|| Solution {
+            tree: holder.tree.clone(),
+            name: (!is_relative).then(|| most_common_first(dependencies.keys())),
+        });
+        for (path, dependency) in &dependencies {
+            let Source::Git { url, revision } = &dependency.source else {
+                continue;
+            };
+            let written = Path::new(path);
+            let place = if is_relative {
+                Some((holder.tree.as_path(), written))
+            } else if let Some(name) = &solution.name
+                && let Ok(below) = written.strip_prefix(name)
+            {
+                (below != Path::new("")).then_some((solution.tree.as_path(), below))
+            } else if written
+                .components()
+                .all(|it| matches!(it, Component::Normal(_)))
+            {
+                None
+            } else {
+                // To be refused.
+                Some((solution.tree.as_path(), written))
+            };
+            let manifests = dependency.nested.iter();
+            let entry = Entry {
+                file,
+                path,
+                place,
+                url: url.clone(),
+                revision,
+                may_be_missing: dependency.condition.is_some(),
+                manifests: manifests.map(|file| (Deps.file(), file.clone())).collect(),
+                solution: Some(solution.clone()),
+            };
+            self.place(holder, entry).await?;
+        }
+        Ok(())
+    }
+
+    /// Checks a dependency out where it belongs, if it is available locally. Returns
+    /// the hash that is checked out if it is held there.
+    async fn place(
+        &mut self,
+        holder: &Holder,
+        entry: Entry<'_>,
+    ) -> Result<Option<String>, Trouble> {
+        let held = self.held(holder, &entry.url);
+        let Some(repository) = self.steps.located(&entry.url).await? else {
+            return match held {
+                None => Ok(None),
+                Some(_) => Err(LocalError::NotAvailable {
+                    repository: entry.url,
+                }
+                .into()),
+            };
+        };
+        let wrong = |what: &str| {
+            Trouble::Build(format!(
+                "{} of {} puts {} at `{}`, which {what}",
+                entry.file, holder.repository, entry.url, entry.path
+            ))
+        };
+        let Some((tree, path)) = entry.place else {
+            return match held {
+                None => Ok(None),
+                Some(_) => Err(wrong("lies beside the work tree")),
+            };
+        };
+        // The outer manifest takes precedence.
+        if self.placed.contains(&tree.join(path)) {
+            return Ok(None);
+        }
+        let place = inside(tree, path).map_err(|what| wrong(&what))?;
+        if holder.level == MOST_LEVELS {
+            return Err(wrong("is nested too deeply"));
+        }
+        let commit = held.map_or_else(
+            || Commit::new(&entry.url, entry.revision),
+            |held| held.commit.clone(),
+        );
+        let hash = match self.steps.hash_of(&repository, &commit).await {
+            Err(Trouble::Build(_)) if held.is_none() && entry.may_be_missing => {
+                // Once it is there, this build is not what it would be.
+                let left_out = (entry.url, entry.revision.to_owned());
+                self.made.left_out.insert(left_out);
+                return Ok(None);
+            }
+            other => other?,
+        };
+        let ours = self.steps.check_out(&repository, &hash, &place).await?;
+        self.made.repositories.insert(ours);
+        self.note(&place, &entry.url, &hash);
+        self.placed.insert(place.clone());
+        self.open.push_back(Holder {
+            repository: entry.url,
+            tree: place,
+            manifests: entry.manifests,
+            solution: entry.solution,
+            level: holder.level + 1,
+        });
+        Ok(held.map(|_| hash))
+    }
+
+    /// Notes what is checked out at a place.
+    fn note(&mut self, place: &Path, url: &str, hash: &str) {
+        let place = place.strip_prefix(&self.steps.dir.path).unwrap_or(place);
+        let checkout = (url.to_owned(), hash.to_owned());
+        self.made.checkouts.insert(place.to_owned(), checkout);
+    }
+
+    fn hold_in_cargo_lock(
+        &mut self,
+        holder: &Holder,
+        path: &Path,
+        mut text: String,
+    ) -> Result<(), Trouble> {
+        let clones = self.steps.clones;
+        let mut is_changed = false;
+        for (held, named) in self.held.iter().zip(&mut self.named) {
+            let Commit {
+                repository,
+                git_hash,
+                merged,
+                ..
+            } = &held.commit;
+            if !clones.same(&held.named_by, &holder.repository) {
+                continue;
+            }
+            let is_it = |url: &str| clones.same(url, repository);
+            let Some(changed) = cargo_lock::hold(&text, is_it, git_hash) else {
+                continue;
+            };
+            if !merged.is_empty() {
+                return Err(Trouble::Build(format!(
+                    "Cargo takes {repository} from where it is published, which has no merge {}",
+                    held.commit.revision()
+                )));
+            }
+            text = changed;
+            *named = true;
+            is_changed = true;
+        }
+        if is_changed {
+            fs::write(path, text).map_err(LocalError::io("write", path))?;
+        }
+        Ok(())
+    }
+
+    async fn hold_in_go_mod(
+        &mut self,
+        holder: &Holder,
+        path: &Path,
+        mut text: String,
+    ) -> Result<(), Trouble> {
+        // Only held dependencies are checked out for Go.
+        if !self.holds_for(holder) {
+            return Ok(());
+        }
+        let modules = match GoMod.read(&text, &BTreeMap::new()) {
+            Ok(modules) => modules,
+            Err(error) => return self.unreadable(holder, GoMod.file(), error.to_string()),
+        };
+        // A repository may hold several modules.
+        let mut checkouts: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+        for (module, dependency) in &modules {
+            let Source::Git { url, .. } = &dependency.source else {
+                continue;
+            };
+            let Some(held) = self.held(holder, url) else {
+                continue;
+            };
+            let Some(repository) = self.steps.located(url).await? else {
+                let repository = url.clone();
+                return Err(LocalError::NotAvailable { repository }.into());
+            };
+            let checkout = match checkouts.get(repository.path()) {
+                Some(checkout) => checkout.clone(),
+                None => {
+                    let hash = self.steps.hash_of(&repository, &held.commit).await?;
+                    let number = self.modules.to_string();
+                    let checkout = self.steps.dir.path.join("modules").join(number);
+                    let ours = self.steps.check_out(&repository, &hash, &checkout).await?;
+                    self.modules += 1;
+                    self.made.repositories.insert(ours);
+                    self.note(&checkout, url, &hash);
+                    checkouts.insert(repository.path().into(), checkout.clone());
+                    checkout
+                }
+            };
+            let module_to_find = module.clone();
+            let found = blocking((), move || go_mod::directory_of(&checkout, &module_to_find));
+            let directory = found.await?.ok_or_else(|| {
+                Trouble::Build(format!(
+                    "{url} at {} holds no module {module}",
+                    held.commit.revision()
+                ))
+            })?;
+            text = go_mod::replace(&text, module, &directory);
+        }
+        fs::write(path, text).map_err(LocalError::io("write", path))?;
+        Ok(())
+    }
+
+    /// The revision at which a dependency is held, where this holder names it.
+    fn held(&mut self, holder: &Holder, url: &str) -> Option<&'a ModifiedDependency> {
+        let clones = self.steps.clones;
+        let index = self.held.iter().position(|held| {
+            clones.same(&held.commit.repository, url)
+                && clones.same(&held.named_by, &holder.repository)
+        })?;
+        self.named[index] = true;
+        Some(self.held[index])
+    }
+
+    fn holds_for(&self, holder: &Holder) -> bool {
+        let clones = self.steps.clones;
+        self.held
+            .iter()
+            .any(|held| clones.same(&held.named_by, &holder.repository))
+    }
+
+    /// The error for a manifest that can't be read: none if nothing that it names could
+    /// be laid out anyway.
+    fn unreadable(&self, holder: &Holder, file: &str, problem: String) -> Result<(), Trouble> {
+        let matters = match file {
+            // Submodules have their own file; a dependency that is held and named nowhere
+            // else is found in the end.
+            "DEPS" => !self.steps.config.repositories.is_empty(),
+            _ => self.holds_for(holder) || !self.steps.clones.names().is_empty(),
+        };
+        if matters {
+            let repository = &holder.repository;
+            return Err(Trouble::Build(format!("in {repository}, {problem}")));
+        }
+        Ok(())
+    }
+}
+
+fn named_like_their_formats(files: &[String]) -> Vec<(&'static str, String)> {
+    all()
+        .into_iter()
+        .map(Manifest::file)
+        .filter(|format| files.iter().any(|file| file == format))
+        .map(|format| (format, format.to_owned()))
+        .collect()
+}
+
+/// The first component that most paths have; of several, the first in the
+/// alphabet.
+fn most_common_first<'a>(paths: impl Iterator<Item = &'a String>) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for path in paths {
+        let first = path.split('/').next().unwrap_or_default();
+        *counts.entry(first).or_default() += 1;
+    }
+    let mut best = ("", 0);
+    for (first, count) in counts {
+        if count > best.1 {
+            best = (first, count);
+        }
+    }
+    best.0.to_owned()
+}

@@ -1,0 +1,152 @@
+//! What a work tree lacks though its commit names it: files that Git LFS keeps elsewhere,
+//! files that a filter would have changed, and submodules.
+//!
+//! Looked at when the build command has run, which may have fetched them. A benchmark may do
+//! without, so that this is no failure; but a value measured of a pointer in place of its
+//! file is none of the program's.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::git::repository::{self, Repository, RepositoryError};
+use crate::run::job_remarks::Remark;
+use crate::run::outside_reads::names;
+
+/// How a pointer of Git LFS begins.
+const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
+
+/// The longest file of attributes that is read.
+const LONGEST: u64 = 1 << 20;
+
+/// Sentences on what a work tree lacks; `users` is the repository that its commit is of.
+///
+/// Cost: a list of the tracked files; and where attributes name filters, a list of the files
+/// that have each.
+pub(crate) fn lacks(
+    tree: &Path,
+    users: &Repository,
+) -> Result<Vec<(Remark, String)>, RepositoryError> {
+    let mut remarks = Vec::new();
+    if !tree.join(".git").exists() {
+        return Ok(remarks);
+    }
+    let (mut submodules, mut filters) = (Vec::new(), BTreeSet::new());
+    for entry in git(tree, &["ls-files", "-z", "--stage"])?.split(|byte| *byte == 0) {
+        let Some(tab) = entry.iter().position(|byte| *byte == b'\t') else {
+            continue;
+        };
+        let name = Path::new(OsStr::from_bytes(&entry[tab + 1..]));
+        if entry.starts_with(b"160000 ") {
+            if is_empty(&tree.join(name)) {
+                submodules.push(name.to_owned());
+            }
+        } else if name.file_name() == Some(OsStr::new(".gitattributes")) {
+            filters.extend(filters_in(&tree.join(name)));
+        }
+    }
+    if !submodules.is_empty() {
+        let (is, them) = match submodules.len() {
+            1 => ("the submodule is", "it"),
+            _ => ("submodules are", "them"),
+        };
+        remarks.push((
+            Remark::Submodules,
+            format!(
+                "{is} not checked out in the work tree: {}; name a local clone of {them}, or have \
+                 the build command fetch {them}",
+                names(&submodules)
+            ),
+        ));
+    }
+    for filter in filters {
+        let pattern = format!(":(attr:filter={filter})");
+        let listed = git(tree, &["ls-files", "-z", "--", &pattern])?;
+        let files = listed.split(|byte| *byte == 0);
+        let mut files: Vec<PathBuf> = files
+            .filter(|name| !name.is_empty())
+            .map(|name| PathBuf::from(OsStr::from_bytes(name)))
+            .collect();
+        if filter == "lfs" {
+            files.retain(|name| is_pointer(&tree.join(name)));
+            if !files.is_empty() {
+                remarks.push((
+                    Remark::Pointers,
+                    format!(
+                        "files that Git LFS keeps are pointers in the work tree: {}; have the \
+                         build command fetch them (`git lfs pull`)",
+                        names(&files)
+                    ),
+                ));
+            }
+        } else if !files.is_empty()
+            && is_set(users.git(), &filter)
+            && !is_set(repository::git(tree), &filter)
+        {
+            remarks.push((
+                Remark::Filter,
+                format!(
+                    "the filter `{filter}` of your repository's own configuration is not \
+                     applied in work trees, so that files are as they are stored: {}; set it \
+                     in your global configuration, or have the build command apply it",
+                    names(&files)
+                ),
+            ));
+        }
+    }
+    Ok(remarks)
+}
+
+fn git(tree: &Path, arguments: &[&str]) -> Result<Vec<u8>, RepositoryError> {
+    let output = repository::run(repository::git(tree).args(arguments))?;
+    if !output.status.success() {
+        return Err(repository::failed(arguments, tree, &output));
+    }
+    Ok(output.stdout)
+}
+
+/// Is there a command for files that are checked out?
+fn is_set(mut git: Command, filter: &str) -> bool {
+    let pattern = format!(
+        r"^filter\.{}\.(smudge|process)$",
+        filter.replace('.', r"\.")
+    );
+    git.args(["config", "--get-regexp", &pattern]);
+    repository::run(&mut git).is_ok_and(|output| output.status.success())
+}
+
+fn is_empty(directory: &Path) -> bool {
+    fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none())
+}
+
+fn is_pointer(file: &Path) -> bool {
+    let mut begin = [0; POINTER.len()];
+    let is_file = fs::symlink_metadata(file).is_ok_and(|it| it.is_file());
+    let read = |mut file: File| file.read_exact(&mut begin);
+    is_file && File::open(file).and_then(read).is_ok() && begin == POINTER
+}
+
+/// The names of the filters that a file of attributes sets.
+fn filters_in(attributes: &Path) -> Vec<String> {
+    let mut bytes = Vec::new();
+    let read = File::open(attributes).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
+    if read.is_err() {
+        return Vec::new();
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'));
+    let words = lines.flat_map(str::split_ascii_whitespace);
+    let names = words.filter_map(|word| word.strip_prefix("filter="));
+    // Others could not be named in a pattern.
+    let is_plain = |name: &&str| {
+        !name.is_empty()
+            && (name.bytes()).all(|it| it.is_ascii_alphanumeric() || b"-_.".contains(&it))
+    };
+    names.filter(is_plain).map(str::to_owned).collect()
+}

@@ -1,0 +1,622 @@
+//! Repositories by URL, for machines that have no clone of the user's: clones that are
+//! given, and mirrors of ours.
+//!
+//! A mirror is a bare repository with the branches and tags of a URL, in
+//! `STATE/mirrors/<hash>`. It is made beside its place and moved there when it is whole,
+//! and fetched again only when a commit is missing. Beside it are two locks: `.lock` is
+//! held by the one who clones or fetches, `.used` shared by all who read it.
+//!
+//! Nothing that was fetched is ever dropped: a build may belong to a commit that its
+//! branch has left since. So a commit that is found once stays.
+//!
+//! To clone and to fetch takes the processor, so it holds the machine as a build does, and
+//! never happens beside a measurement. The machine is taken before a mirror's lock, as a
+//! build holds it already when it needs a mirror.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use pinpoint_core::Key;
+use sha2::{Digest, Sha256};
+
+use crate::build::build_steps::BuildSteps;
+use crate::build::workspace::{Workspace, check_room, hexadecimal};
+use crate::error::LocalError;
+use crate::git::history::url::normal_form;
+use crate::git::remote_url::{RemoteUrl, RemoteUrlError, RepositoryPattern, TRANSPORTS};
+use crate::git::repository::{self, Repository, RepositoryError};
+use crate::process::child::{self, CancelGuard, Ended, Launch, NotRun, Processes};
+use crate::process::files::{self, Locked, Mode};
+use crate::process::machine_lock::{BuildHold, MachineLock};
+use crate::process::sync::{blocking, locked};
+
+/// The longest that one call of git may take: the largest repositories are cloned in
+/// hours.
+const LONGEST: Duration = Duration::from_hours(4);
+
+/// The branches and tags of a URL.
+const ALL: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+
+/// A mirror with more packs than this is repacked.
+const MOST_PACKS: usize = 32;
+
+/// A repository can't be had from its URL.
+#[derive(Debug, thiserror::Error)]
+pub enum MirrorError {
+    /// The job does not name it by URL.
+    #[error(
+        "the job does not say from where its repository {name} can be fetched; it was created in a repository without a usable remote"
+    )]
+    NoUrl {
+        /// Its name in the job.
+        name: String,
+    },
+    /// It is not a URL that can be fetched.
+    #[error("a repository of the job can't be fetched: its URL is not valid: {0}")]
+    Url(#[from] RemoteUrlError),
+    /// No pattern permits it.
+    #[error("this machine may not fetch {url}, and was given no clone of it")]
+    NotPermitted {
+        /// The URL.
+        url: String,
+    },
+    /// It was fetched and has no such commit.
+    #[error("{url} has no commit {revision}; push it there")]
+    NoCommit {
+        /// The URL.
+        url: String,
+        /// The commit.
+        revision: String,
+    },
+    /// Git could not fetch it.
+    #[error("{url} can't be fetched: {reason}")]
+    Fetch {
+        /// The URL.
+        url: String,
+        /// The errors of git.
+        reason: String,
+    },
+}
+
+/// The repositories that a machine has, or may fetch, by URL.
+#[derive(Debug, Clone)]
+pub struct Mirrors(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    workspace: Workspace,
+    /// Directories by URL in normal form.
+    given: BTreeMap<String, PathBuf>,
+    permitted: Vec<RepositoryPattern>,
+    machine: MachineLock,
+}
+
+impl Mirrors {
+    /// The repositories in the `given` directories, by URL, and those that a pattern
+    /// permits to fetch. Mirrors are in the state directory.
+    ///
+    /// # Errors
+    ///
+    /// When there is no repository in a given directory, or a directory of ours can't be
+    /// used.
+    pub fn open(
+        state_dir: &Path,
+        machine_dir: &Path,
+        given: impl IntoIterator<Item = (String, PathBuf)>,
+        permitted: Vec<RepositoryPattern>,
+    ) -> Result<Self, LocalError> {
+        let clone = |(url, directory): (String, PathBuf)| {
+            let clone = Repository::discover(&directory)?;
+            Ok((normal_form(&url), clone.path().to_owned()))
+        };
+        let workspace = Workspace::open(state_dir)?;
+        files::create_dir(&workspace.mirrors())?;
+        Ok(Self(Arc::new(Inner {
+            workspace,
+            given: { given.into_iter().map(clone) }.collect::<Result<_, LocalError>>()?,
+            permitted,
+            machine: MachineLock::open(machine_dir)?,
+        })))
+    }
+
+    /// The local repository of a URL, with this commit, named by its full hash. It is cloned
+    /// if this is the first time that it is asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`LocalError::Mirror`], and when the clone that was given can't be read or lacks the
+    /// commit.
+    pub(crate) async fn repository_with(
+        &self,
+        url: &str,
+        commit: &str,
+    ) -> Result<Repository, LocalError> {
+        let repository = self.repository_during(url, None).await?;
+        if let Some(mirror) = repository.mirror() {
+            mirror.bring(commit, None).await?;
+        }
+        let (clone, commit) = (repository.clone(), commit.to_owned());
+        blocking((), move || Ok(clone.full_hash(&commit)?)).await?;
+        Ok(repository)
+    }
+
+    /// The local repository of a URL, which a build needs, or none does.
+    pub(crate) async fn repository_during(
+        &self,
+        url: &str,
+        build: Option<&BuildSteps<'_>>,
+    ) -> Result<Repository, LocalError> {
+        match self.place(url).await? {
+            Place::Given(directory) => {
+                blocking((), move || Ok(Repository::discover(&directory)?)).await
+            }
+            Place::Mirror(mirror) => {
+                mirror.make(build).await?;
+                mirror.repository().await
+            }
+        }
+    }
+
+    /// The local repository of a URL, if it is here.
+    pub(crate) async fn repository_here(
+        &self,
+        url: &str,
+    ) -> Result<Option<Repository>, LocalError> {
+        match self.place(url).await? {
+            Place::Mirror(mirror) if !mirror.0.path.is_dir() => Ok(None),
+            Place::Mirror(mirror) => mirror.repository().await.map(Some),
+            Place::Given(_) => self.repository_during(url, None).await.map(Some),
+        }
+    }
+
+    async fn place(&self, url: &str) -> Result<Place, LocalError> {
+        let url: RemoteUrl = url.parse().map_err(MirrorError::Url)?;
+        let name = url.normal_form();
+        if let Some(directory) = self.0.given.get(&name) {
+            return Ok(Place::Given(directory.clone()));
+        }
+        if !self.0.permitted.iter().any(|pattern| pattern.permits(&url)) {
+            let url = url.to_string();
+            return Err(MirrorError::NotPermitted { url }.into());
+        }
+        let name = hexadecimal(&Sha256::digest(name));
+        let path = self.0.workspace.mirrors().join(name);
+        Ok(Place::Mirror(Mirror(Arc::new(MirrorInner {
+            _used: files::lock(&path.with_extension("used"), Mode::Shared).await?,
+            lock: path.with_extension("lock"),
+            mirrors: self.clone(),
+            missed: Mutex::default(),
+            path,
+            url,
+        }))))
+    }
+
+    pub(crate) fn state_dir(&self) -> &Path {
+        self.0.workspace.state_dir()
+    }
+}
+
+/// Where the repository of a URL is.
+enum Place {
+    /// In a directory that was given.
+    Given(PathBuf),
+    /// In a mirror, made or not.
+    Mirror(Mirror),
+}
+
+/// A bare repository of ours that is kept like another one.
+#[derive(Debug, Clone)]
+pub(crate) struct Mirror(Arc<MirrorInner>);
+
+#[derive(Debug)]
+struct MirrorInner {
+    url: RemoteUrl,
+    path: PathBuf,
+    lock: PathBuf,
+    mirrors: Mirrors,
+    /// What was looked for in vain, and need not be again.
+    missed: Mutex<BTreeSet<String>>,
+    _used: Locked,
+}
+
+impl PartialEq for Mirror {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.path == other.0.path
+    }
+}
+
+impl Eq for Mirror {}
+
+/// All that is held while a mirror changes, dropped in this order.
+struct Alone<'a> {
+    machine: Machine<'a>,
+    lock: Arc<Locked>,
+}
+
+enum Machine<'a> {
+    /// A build has it.
+    Build(&'a BuildSteps<'a>),
+    Own(Arc<BuildHold>),
+}
+
+impl Mirror {
+    pub(crate) fn url(&self) -> &RemoteUrl {
+        &self.0.url
+    }
+
+    /// The repository that it is, once it was made.
+    async fn repository(&self) -> Result<Repository, LocalError> {
+        let path = self.0.path.clone();
+        let repository = blocking((), move || Ok(Repository::discover(&path)?)).await?;
+        Ok(repository.mirroring(Self(Arc::clone(&self.0))))
+    }
+
+    /// Fetches the branches and tags.
+    pub(crate) async fn update(&self) -> Result<(), LocalError> {
+        let alone = self.lock(None).await?;
+        let path = self.0.path.clone();
+        blocking(Arc::clone(&alone.lock), move || remove_remains(&path)).await?;
+        self.run(&alone, self.fetch(&ALL)).await
+    }
+
+    /// Clones it, where that was not done yet or git can't open it, and brings the rest of
+    /// a history that was cut off where it was cloned.
+    async fn make(&self, build: Option<&BuildSteps<'_>>) -> Result<(), LocalError> {
+        let shallow = self.0.path.join("shallow");
+        if self.opens(&["rev-parse"]).await? && !shallow.exists() {
+            return Ok(());
+        }
+        let alone = self.lock(build).await?;
+        // Another process may have done so meanwhile.
+        if !self.opens(&["rev-parse"]).await? {
+            self.clone(&alone).await
+        } else if shallow.exists() {
+            self.run(&alone, self.fetch(&ALL)).await
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Does a command of git succeed in it?
+    async fn opens(&self, arguments: &[&str]) -> Result<bool, LocalError> {
+        let mut command = repository::git_at(&self.0.path);
+        command.args(arguments);
+        let path = self.0.path.clone();
+        blocking((), move || {
+            Ok(path.is_dir() && repository::run(&mut command)?.status.success())
+        })
+        .await
+    }
+
+    /// Clones it, in place of a damaged one.
+    async fn clone(&self, alone: &Alone<'_>) -> Result<(), LocalError> {
+        let path = &self.0.path;
+        let new = path.with_extension("new");
+        let remains = new.clone();
+        // Of a process that was killed. Git can't go on with half a clone.
+        blocking(Arc::clone(&alone.lock), move || files::remove(&remains)).await?;
+        let mut clone = self.git(&self.0.mirrors.0.workspace.mirrors());
+        clone
+            .args([
+                "clone",
+                "--quiet",
+                "--bare",
+                "--no-local",
+                "--template=",
+                "--",
+            ])
+            .arg(self.0.url.as_str())
+            .arg(&new);
+        self.run(alone, clone).await?;
+        let mut index = self.git(&new);
+        index.args(["commit-graph", "write", "--reachable"]);
+        self.run(alone, index).await?;
+        let damaged = path.with_extension("damaged");
+        files::remove(&damaged)?;
+        if path.exists() {
+            fs::rename(path, &damaged).map_err(LocalError::io("write", &damaged))?;
+        }
+        fs::rename(&new, path).map_err(LocalError::io("write", path))?;
+        blocking(Arc::clone(&alone.lock), move || files::remove(&damaged)).await
+    }
+
+    /// Fetches a commit, named by its full hash, or anything by its name, if it is not
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// [`MirrorError::Fetch`], and [`MirrorError::NoCommit`] for a hash alone.
+    pub(crate) async fn bring(
+        &self,
+        revision: &str,
+        build: Option<&BuildSteps<'_>>,
+    ) -> Result<(), LocalError> {
+        let is_hash = matches!(revision.len(), 40 | 64)
+            && revision.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let no_commit = || MirrorError::NoCommit {
+            url: self.0.url.to_string(),
+            revision: revision.to_owned(),
+        };
+        if self.has(revision).await? {
+            return Ok(());
+        }
+        let alone = self.lock(build).await?;
+        // Another process may have fetched it meanwhile.
+        if self.has(revision).await? {
+            return Ok(());
+        }
+        if locked(&self.0.missed).contains(revision) {
+            return if is_hash {
+                Err(no_commit().into())
+            } else {
+                Ok(())
+            };
+        }
+        let path = self.0.path.clone();
+        blocking(Arc::clone(&alone.lock), move || remove_remains(&path)).await?;
+        let mut found = self.fetch_revision(&alone, revision, is_hash).await;
+        if !matches!(found, Ok(true)) && !self.opens(&["rev-list", "--count", "--all"]).await? {
+            self.clone(&alone).await?;
+            found = self.fetch_revision(&alone, revision, is_hash).await;
+        }
+        if !found? {
+            locked(&self.0.missed).insert(revision.to_owned());
+            return if is_hash {
+                Err(no_commit().into())
+            } else {
+                Ok(())
+            };
+        }
+        let packs = fs::read_dir(self.0.path.join("objects/pack"));
+        if packs.is_ok_and(|packs| packs.count() > 2 * MOST_PACKS) {
+            let mut repack = self.git(&self.0.path);
+            repack.args(["repack", "--quiet", "--geometric=2", "-d"]);
+            // Tidiness only, which git before 2.32 does not know.
+            let _ = self.run(&alone, repack).await;
+        }
+        Ok(())
+    }
+
+    /// Fetches everything, and then a commit by its hash. Is it there now?
+    async fn fetch_revision(
+        &self,
+        alone: &Alone<'_>,
+        revision: &str,
+        is_hash: bool,
+    ) -> Result<bool, LocalError> {
+        self.run(alone, self.fetch(&ALL)).await?;
+        if !is_hash || self.has(revision).await? {
+            return self.has(revision).await;
+        }
+        // One that no branch holds any more, or never did, such as a change under review.
+        let kept = format!("{revision}:refs/pinpoint/{revision}");
+        match self.run(alone, self.fetch(&[&kept])).await {
+            Ok(()) => self.has(revision).await,
+            Err(LocalError::Mirror(MirrorError::Fetch { .. })) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn has(&self, revision: &str) -> Result<bool, LocalError> {
+        let (path, revision) = (self.0.path.clone(), revision.to_owned());
+        let found = blocking((), move || {
+            let clone = Repository::discover(&path)?;
+            match clone.full_hash(&revision) {
+                Ok(_) => Ok(true),
+                Err(
+                    RepositoryError::UnknownRevision { .. } | RepositoryError::Ambiguous { .. },
+                ) => Ok(false),
+                Err(error) => Err(error.into()),
+            }
+        });
+        found.await
+    }
+
+    /// The command that brings these references.
+    fn fetch(&self, references: &[&str]) -> Command {
+        let mut fetch = self.git(&self.0.path);
+        fetch
+            .args(["-c", "fetch.writeCommitGraph=true"])
+            .args(["-c", "fetch.unpackLimit=1"])
+            .args([
+                "fetch",
+                "--quiet",
+                "--prune",
+                "--no-tags",
+                "--no-write-fetch-head",
+            ])
+            .arg("--no-auto-gc");
+        if self.0.path.join("shallow").exists() {
+            fetch.arg("--unshallow");
+        }
+        fetch.arg("--").arg(self.0.url.as_str()).args(references);
+        fetch
+    }
+
+    /// A git command that may reach the network, and asks for no password.
+    fn git(&self, directory: &Path) -> Command {
+        let mut command = repository::git(directory);
+        command
+            .args(["-c", "safe.bareRepository=all"])
+            // Slower than this for so long, a connection is dead.
+            .args([
+                "-c",
+                "http.lowSpeedLimit=100",
+                "-c",
+                "http.lowSpeedTime=300",
+                // The place that a URL leads to may not be permitted.
+                "-c",
+                "http.followRedirects=false",
+            ])
+            .env("GIT_ALLOW_PROTOCOL", TRANSPORTS)
+            .env("GIT_ASKPASS", "")
+            .env("SSH_ASKPASS", "")
+            .env("SSH_ASKPASS_REQUIRE", "never");
+        command
+    }
+
+    /// Takes the machine, unless the build holds it, and then the mirror.
+    async fn lock<'a>(&self, build: Option<&'a BuildSteps<'_>>) -> Result<Alone<'a>, LocalError> {
+        let Some(build) = build else {
+            let machine = self.0.mirrors.0.machine.shared().await?;
+            let lock = files::lock(&self.0.lock, Mode::Alone).await?;
+            let machine = machine.build_in(&self.0.path).await?;
+            return Ok(Alone {
+                machine: Machine::Own(Arc::new(machine)),
+                lock: Arc::new(lock),
+            });
+        };
+        Ok(Alone {
+            machine: Machine::Build(build),
+            lock: Arc::new(files::lock(&self.0.lock, Mode::Alone).await?),
+        })
+    }
+
+    async fn run(&self, alone: &Alone<'_>, command: Command) -> Result<(), LocalError> {
+        let lock = Arc::clone(&alone.lock);
+        let (ended, said) = match &alone.machine {
+            Machine::Build(build) => {
+                let before = fs::metadata(build.log).map_or(0, |log| log.len());
+                let ended = build.step_holding(lock, command, Some(LONGEST)).await?;
+                let said = File::open(build.log).and_then(|log| files::tail_after(&log, before));
+                (ended, said.map_err(LocalError::io("read", build.log))?)
+            }
+            Machine::Own(machine) => self.run_apart(machine, lock, command).await?,
+        };
+        match ended.failure(&errors(&said)) {
+            None => Ok(()),
+            Some(failure) => {
+                let directory = self.0.mirrors.0.workspace.mirrors();
+                // Git may have made room again by removing what it wrote.
+                if NO_ROOM.iter().any(|words| said.contains(words)) {
+                    let full = io::Error::from(io::ErrorKind::StorageFull);
+                    return Err(LocalError::io("write to", &directory)(full));
+                }
+                check_room(&directory)?;
+                let url = self.0.url.to_string();
+                let reason = format!("git {failure}");
+                Err(MirrorError::Fetch { url, reason }.into())
+            }
+        }
+    }
+
+    /// Runs a command with the machine held as by a build.
+    async fn run_apart(
+        &self,
+        machine: &Arc<BuildHold>,
+        lock: Arc<Locked>,
+        command: Command,
+    ) -> Result<(Ended, String), LocalError> {
+        let directory = self.0.mirrors.0.workspace.mirrors();
+        let (stdout, stderr) = (
+            files::create_unnamed(&directory)?,
+            files::create_unnamed(&directory)?,
+        );
+        let said = stderr
+            .try_clone()
+            .map_err(LocalError::io("open", &directory))?;
+        let launch = Launch {
+            command,
+            stdout,
+            stderr,
+            cpus: None,
+            count_instructions: false,
+        };
+        let register = machine.register()?;
+        let key = Key {
+            job: "mirror".into(),
+            action: 0,
+        };
+        let CancelGuard(processes) = &CancelGuard(Processes::new(key, None));
+        let holds = (Arc::clone(machine), lock);
+        let ended = process::execute(processes, launch, Some(LONGEST), register, holds).await;
+        let ended = ended.map_err(|error| match error {
+            NotRun::Failed(error) => error,
+            NotRun::Spawn(source) => RepositoryError::not_started(source).into(),
+        })?;
+        let said = files::tail(&said).map_err(LocalError::io("read", &directory))?;
+        Ok((ended, said))
+    }
+}
+
+/// The words of the C library when a disk or a quota is full.
+const NO_ROOM: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
+
+/// The errors in the output of git, in one line: its last line is often advice.
+fn errors(said: &str) -> String {
+    let is_error = |line: &&str| {
+        let marks = ["fatal:", "error:", "ERROR:", "ssh:"];
+        let refusals = ["Permission denied", "Host key verification failed"];
+        marks.iter().any(|mark| line.starts_with(mark))
+            || refusals.iter().any(|refusal| line.contains(refusal))
+    };
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(is_error).collect();
+    let mut errors = match lines.is_empty() {
+        true => said.lines().last().unwrap_or_default().to_owned(),
+        false => lines.join("; "),
+    };
+    if errors.contains("The requested URL returned error: 3") {
+        errors += "; it leads to another URL, which is not followed: name that one as the remote";
+    }
+    errors
+}
+
+/// Removes what a fetch that was killed leaves: git's locks, and halves of packs. Only for
+/// the holder of our lock.
+fn remove_remains(mirror: &Path) -> Result<(), LocalError> {
+    let mut open = vec![mirror.to_owned()];
+    while let Some(directory) = open.pop() {
+        let unreadable = |error| LocalError::io("read", &directory)(error);
+        for entry in fs::read_dir(&directory).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            if entry.file_type().map_err(unreadable)?.is_dir() {
+                // Those of loose objects have nothing of the kind.
+                if name.len() > 2 {
+                    open.push(path);
+                }
+            } else if name.ends_with(".lock") || name.starts_with("tmp_") {
+                files::remove(&path)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_errors_of_git_are_told_from_its_advice() {
+        let advice =
+            "\n\nPlease make sure you have the correct access rights\nand the repository exists.";
+        let unread = "fatal: Could not read from remote repository.";
+        for (said, expected) in [
+            (
+                format!(
+                    "ssh: Could not resolve hostname x: Name or service not known\n{unread}{advice}"
+                ),
+                format!("ssh: Could not resolve hostname x: Name or service not known; {unread}"),
+            ),
+            (
+                format!("banner\ngit@host: Permission denied (publickey).\n{unread}{advice}"),
+                format!("git@host: Permission denied (publickey).; {unread}"),
+            ),
+            (
+                format!("ERROR: Repository not found.\n{unread}{advice}"),
+                format!("ERROR: Repository not found.; {unread}"),
+            ),
+            ("first\nlast".into(), "last".into()),
+            (String::new(), String::new()),
+        ] {
+            assert_eq!(errors(&said), expected);
+        }
+    }
+}

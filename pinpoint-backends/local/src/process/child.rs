@@ -1,0 +1,504 @@
+//! One child process and everything it starts: from its start to its end, with
+//! measurements.
+//!
+//! A command is started by a process of its own, which ensures its end: see
+//! `supervisor`. It leads a process group in a session without a terminal, so
+//! Ctrl-C does not reach it.
+
+#![expect(
+    unsafe_code,
+    reason = "these calls are in no safe interface of the standard library"
+)]
+
+use std::fs::File;
+use std::io;
+use std::mem;
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use pinpoint_core::{Key, Usage};
+use tokio::sync::watch;
+
+use crate::error::LocalError;
+pub(crate) use crate::process::supervisor::{Launch, Left};
+use crate::process::supervisor::{Plan, Supervisor};
+use crate::run::instructions::ProcessorCount;
+
+/// The interval at which a child's output is measured.
+const WATCH: Duration = Duration::from_millis(100);
+
+/// A child that writes more than this to one of its outputs is ended: it would fill
+/// the disk.
+const MOST_OUTPUT: u64 = 1 << 30;
+
+/// The end of a child.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) started: Instant,
+    pub(crate) status: ExitStatus,
+    /// The limit that it exceeded, and was ended for.
+    pub(crate) beyond: Option<Beyond>,
+    /// Wall time includes making the process, some tenths of a millisecond.
+    ///
+    /// On Linux the peak of memory begins at what the new process shares with
+    /// this one when it is made, before it becomes another program: the
+    /// private memory of this process is a lower bound of it.
+    pub(crate) usage: Usage,
+    /// Why its instructions were not counted though that was wanted.
+    pub(crate) uncounted: Option<io::Error>,
+    /// The processes that it left, which were ended after it.
+    pub(crate) left: Left,
+    /// Bytes that its two outputs had when it ended: what it left may have written more.
+    pub(crate) written: [u64; 2],
+}
+
+impl Ended {
+    /// The reason for its failure, in a line with the one of its output that tells it; absent
+    /// when it succeeded.
+    pub(crate) fn failure(&self, error_line: &str) -> Option<String> {
+        match self.beyond {
+            Some(Beyond::Timeout(limit)) => return Some(format!("timed out after {limit:?}")),
+            Some(Beyond::Output) => {
+                return Some(format!(
+                    "wrote more than {} MiB of output; send what is not needed to /dev/null",
+                    MOST_OUTPUT >> 20
+                ));
+            }
+            None if self.status.success() => return None,
+            None => {}
+        }
+        let how = match self.status.code() {
+            Some(code) => format!("failed with exit code {code}"),
+            None => format!("was ended by a {}", self.status),
+        };
+        Some(match error_line {
+            "" => how,
+            line => format!("{how}: {line}"),
+        })
+    }
+}
+
+/// A limit for one child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beyond {
+    Timeout(Duration),
+    Output,
+}
+
+/// The reason why a child did not run.
+#[derive(Debug)]
+pub(crate) enum NotRun {
+    /// It could not be started.
+    Spawn(io::Error),
+    /// It could be started, but not waited for, or was not allowed to run.
+    Failed(LocalError),
+}
+
+/// Runs a command to its end, or to a limit, or until its request is canceled; nothing
+/// that it started is left then.
+///
+/// The process is recorded in the `register` while it lives. What it `holds` is released
+/// after its end, even when the future was dropped before.
+pub(crate) async fn execute<H: Send + 'static>(
+    processes: &Arc<Processes>,
+    launch: Launch,
+    timeout: Option<Duration>,
+    register: File,
+    holds: H,
+) -> Result<Ended, NotRun> {
+    let files = [&launch.stdout, &launch.stderr].map(File::try_clone);
+    // The kernel reports a child's end to a thread that waits for it, at once
+    // and on every system; this one does nothing else.
+    let mut waiter = tokio::task::spawn_blocking({
+        let processes = Arc::clone(processes);
+        let living = processes.living.subscribe();
+        move || {
+            let ended = processes.lead(launch, register);
+            drop((holds, living));
+            ended
+        }
+    });
+    let too_late = async {
+        match timeout {
+            None => std::future::pending().await,
+            Some(timeout) => {
+                tokio::time::sleep(timeout).await;
+                timeout
+            }
+        }
+    };
+    let too_much = async {
+        let length = |file: &io::Result<File>| {
+            let metadata = file.as_ref().ok().and_then(|file| file.metadata().ok());
+            metadata.map_or(0, |metadata| metadata.len())
+        };
+        while files.iter().all(|file| length(file) <= MOST_OUTPUT) {
+            tokio::time::sleep(WATCH).await;
+        }
+    };
+    let mut beyond = None;
+    let joined = tokio::select! {
+        biased;
+        joined = &mut waiter => joined,
+        limit = async {
+            tokio::select! {
+                timeout = too_late => Beyond::Timeout(timeout),
+                () = too_much => Beyond::Output,
+            }
+        } => {
+            beyond = Some(limit);
+            processes.end();
+            waiter.await
+        }
+    };
+    match joined {
+        Ok(ended) => {
+            let ended = ended.map(|ended| Ended { beyond, ..ended })?;
+            tracing::debug!(status = %ended.status, wall = ended.usage.wall, "the process ended");
+            Ok(ended)
+        }
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_shut_down) => Err(NotRun::Failed(LocalError::ShutDown)),
+        },
+    }
+}
+
+/// The processes of one request: they run one after another, and are canceled together.
+pub(crate) struct Processes {
+    key: Key,
+    bot: Option<Arc<str>>,
+    state: Mutex<State>,
+    cancelled: watch::Sender<bool>,
+    /// Each child that lives has a receiver.
+    living: watch::Sender<()>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The supervisor of the child, from its start until its number is free for
+    /// others.
+    supervisor: Option<libc::pid_t>,
+    /// No further child may start.
+    cancelled: bool,
+}
+
+impl Processes {
+    pub(crate) fn new(key: Key, bot: Option<Arc<str>>) -> Arc<Self> {
+        Arc::new(Self {
+            key,
+            bot,
+            state: Mutex::default(),
+            cancelled: watch::Sender::new(false),
+            living: watch::Sender::new(()),
+        })
+    }
+
+    /// The key of their request.
+    pub(crate) fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// The bot of their job, for traces.
+    pub(crate) fn bot(&self) -> Option<&str> {
+        self.bot.as_deref()
+    }
+
+    /// Ends the child, if there is one, and lets no other start.
+    pub(crate) fn cancel(&self) {
+        self.state().cancelled = true;
+        self.cancelled.send_replace(true);
+        self.end();
+    }
+
+    /// Returns when no child lives.
+    pub(crate) async fn ended(&self) {
+        self.living.closed().await;
+    }
+
+    /// Are they canceled, with no child alive?
+    pub(crate) fn is_over(&self) -> bool {
+        *self.cancelled.borrow() && self.living.is_closed()
+    }
+
+    /// Does something that needs them, until they are canceled.
+    pub(crate) async fn unless_cancelled<T>(
+        &self,
+        work: impl Future<Output = Result<T, LocalError>>,
+    ) -> Result<T, LocalError> {
+        let mut cancelled = self.cancelled.subscribe();
+        tokio::select! {
+            biased;
+            // The sender lives as long as `self`, so waiting can't fail.
+            _ = cancelled.wait_for(|cancelled| *cancelled) => Err(LocalError::Cancelled),
+            done = work => done,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // No operation under this lock leaves the state half changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts a child and stays with it to its end.
+    ///
+    /// The thread that calls this must live as long as the child: the kernel notifies a
+    /// supervisor when the thread that started it ends.
+    fn lead(&self, launch: Launch, register: File) -> Result<Ended, NotRun> {
+        let program = launch.command.get_program().to_string_lossy().into_owned();
+        let count = launch.count_instructions.then(ProcessorCount::open);
+        let plan = Plan::new(launch, &register).map_err(NotRun::Spawn)?;
+        // Held while the child is started: its number is known to those who want
+        // to end it.
+        let mut state = self.state();
+        if state.cancelled {
+            return Err(NotRun::Failed(LocalError::Cancelled));
+        }
+        let started = Instant::now();
+        let supervisor = Supervisor::start(plan).map_err(NotRun::Spawn)?;
+        state.supervisor = Some(supervisor.process);
+        drop(state);
+
+        wait_for_end(supervisor.process);
+        // The dead process still keeps its number, so no other process is signalled by
+        // it.
+        self.state().supervisor = None;
+        reap(supervisor.process);
+        match supervisor.report() {
+            Some(Ok(report)) => {
+                let count = count.map(|count| count?.read()).transpose();
+                let (instructions, uncounted) = match count {
+                    Ok(instructions) => (instructions, None),
+                    Err(error) => (None, Some(error)),
+                };
+                Ok(Ended {
+                    started,
+                    status: ExitStatus::from_raw(report.status),
+                    beyond: None,
+                    usage: Usage {
+                        wall: report.wall.as_secs_f64(),
+                        user: report.user.as_secs_f64(),
+                        system: report.system.as_secs_f64(),
+                        peak_memory: report.peak_memory * MEMORY_UNIT,
+                        instructions,
+                    },
+                    uncounted,
+                    left: report.left,
+                    written: report.written,
+                })
+            }
+            Some(Err(error)) => Err(NotRun::Spawn(error)),
+            None => {
+                let mut record = vec![0; 4096];
+                let length = register.read_at(&mut record, 0).unwrap_or(0);
+                let leftover = Leftover::on(&String::from_utf8_lossy(&record[..length]));
+                #[expect(
+                    clippy::disallowed_methods,
+                    reason = "this is the thread that waits for the child"
+                )]
+                while leftover.end() {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                // It may well succeed another time.
+                let killed = "the process that sees to its end was killed";
+                let source = io::Error::new(io::ErrorKind::Interrupted, killed);
+                Err(NotRun::Failed(LocalError::Spawn { program, source }))
+            }
+        }
+    }
+
+    /// Asks the child to end; its supervisor ends it after a grace period.
+    fn end(&self) {
+        let state = self.state();
+        if let Some(supervisor) = state.supervisor {
+            // SAFETY: no memory is involved, and the number is not free for others
+            // while it is in the state.
+            unsafe {
+                libc::kill(supervisor, libc::SIGTERM);
+                // A stopped process would not notice.
+                libc::kill(supervisor, libc::SIGCONT);
+            }
+        }
+    }
+}
+
+/// Cancels the processes of a request when the future of its work is dropped.
+pub(crate) struct CancelGuard(pub(crate) Arc<Processes>);
+
+impl Drop for CancelGuard {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// The unit in which systems count memory: Linux and the BSDs in KiB, macOS in bytes.
+const MEMORY_UNIT: u64 = if cfg!(target_vendor = "apple") {
+    1
+} else {
+    1024
+};
+
+/// The private memory of this process, in bytes; 0 where the system does not say.
+pub(crate) fn own_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    number.unwrap_or(0) * 1024
+}
+
+/// True when this process ignores that its terminal is closed, as `nohup` makes it.
+pub fn ignores_hangup() -> bool {
+    // SAFETY: an all-zero sigaction is a valid one to be written to, and nothing is
+    // changed.
+    unsafe {
+        let mut action: libc::sigaction = mem::zeroed();
+        libc::sigaction(libc::SIGHUP, std::ptr::null(), &raw mut action) == 0
+            && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// Returns when the child has ended, and leaves it for [`reap`]. A supervisor that was
+/// stopped, as by a benchmark that stops its parent, goes on.
+fn wait_for_end(child: libc::pid_t) {
+    loop {
+        // SAFETY: an all-zero siginfo_t is a valid one to be written to, and the number is
+        // that of a child which is not reaped.
+        let result = unsafe {
+            let mut information: libc::siginfo_t = mem::zeroed();
+            let wait = |information: &mut libc::siginfo_t, options| {
+                let child = child.cast_unsigned();
+                libc::waitid(libc::P_PID, child, information, options)
+            };
+            let options = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT;
+            let result = wait(&mut information, options);
+            if result == 0 && information.si_code == libc::CLD_STOPPED {
+                // It is reported once.
+                wait(&mut information, libc::WSTOPPED | libc::WNOHANG);
+                libc::kill(child, libc::SIGCONT);
+                continue;
+            }
+            result
+        };
+        // Where something else waits for all children of this process, the child is
+        // already gone.
+        if result == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return;
+        }
+    }
+}
+
+fn reap(child: libc::pid_t) {
+    loop {
+        // SAFETY: nothing is to be written to.
+        let reaped = unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
+        if reaped == child || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return;
+        }
+    }
+}
+
+/// Ends a recorded child that is still alive.
+///
+/// Only for the holder of the lock under which it was started, since the process
+/// that started it is dead then.
+pub(crate) async fn end_leftover(record: &str) {
+    let leftover = Leftover::on(record);
+    while leftover.end() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// A child on record: its supervisor, and then itself.
+struct Leftover {
+    supervisor: Option<Identity>,
+    leader: Option<Identity>,
+    began: Instant,
+}
+
+impl Leftover {
+    fn on(record: &str) -> Self {
+        let mut lines = record.lines();
+        Self {
+            supervisor: lines.next().and_then(Identity::parse),
+            leader: lines.next().and_then(Identity::parse),
+            began: Instant::now(),
+        }
+    }
+
+    /// Kills the child and its process group; false when that needs no repeating.
+    ///
+    /// The supervisor lives on while it ends everything else that was left. All die as
+    /// soon as they are scheduled; one that hangs in the kernel must not hang us.
+    fn end(&self) -> bool {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        let lives = |recorded: &&Identity| recorded.lives();
+        let leader = self.leader.as_ref().filter(lives);
+        if let Some(leader) = leader {
+            // SAFETY: no memory is involved, and no other process has the number.
+            unsafe {
+                libc::kill(-leader.process, libc::SIGKILL);
+            }
+        }
+        let lives = leader.is_some() || self.supervisor.as_ref().is_some_and(Identity::lives);
+        lives && self.began.elapsed() < PATIENCE
+    }
+}
+
+#[derive(PartialEq)]
+struct Identity {
+    process: libc::pid_t,
+    /// In ticks since the machine started.
+    started: u64,
+    dead: bool,
+}
+
+impl Identity {
+    /// From a line of `/proc/PID/stat`. See proc(5): the name in parentheses
+    /// may hold anything, the state is field 3, the start field 22.
+    fn parse(stat: &str) -> Option<Self> {
+        let (process, rest) = stat.split_once(" (")?;
+        let (_name, fields) = rest.lines().next()?.rsplit_once(") ")?;
+        let mut fields = fields.split(' ');
+        let dead = fields.next()? == "Z";
+        Some(Self {
+            process: process.parse().ok().filter(|process| *process > 1)?,
+            started: fields.nth(18)?.parse().ok()?,
+            dead,
+        })
+    }
+
+    fn lives(&self) -> bool {
+        std::fs::read_to_string(format!("/proc/{}/stat", self.process))
+            .ok()
+            .and_then(|stat| Self::parse(&stat))
+            .is_some_and(|now| now.started == self.started && !now.dead)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_hold_blanks_and_parentheses() {
+        let stat =
+            "4711 (a) b (c)) S 1 4711 4711 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 9 9\n";
+        let identity = Identity::parse(stat).unwrap();
+        assert_eq!(identity.process, 4711);
+        assert_eq!(identity.started, 987_654);
+        assert!(!identity.dead);
+    }
+
+    #[test]
+    fn what_is_no_record_names_nobody() {
+        for text in ["", "\0\0", "1 (init) S 0 1", "x (a) S 1 2 3", "12"] {
+            assert!(Identity::parse(text).is_none(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Small files, written whole or not at all, and locks on files.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::LocalError;
+
+/// The waits before looking at a lock again: the first, and the longest.
+const FIRST_LOOK: Duration = Duration::from_micros(500);
+const LAST_LOOK: Duration = Duration::from_millis(10);
+
+pub(crate) fn create_dir(path: &Path) -> Result<(), LocalError> {
+    fs::create_dir_all(path).map_err(LocalError::io("create", path))
+}
+
+/// Opens a file that may or may not exist, without changing it.
+pub(crate) fn open_or_create(path: &Path) -> Result<File, LocalError> {
+    try_open_or_create(path).map_err(LocalError::io("open", path))
+}
+
+/// As [`open_or_create`], without a name for the failure.
+pub(crate) fn try_open_or_create(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+}
+
+/// Opens a file that others made, to read it. Anything but a regular file is an
+/// error: opening a pipe can block forever.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file",
+        ))
+    }
+}
+
+/// A new file without a name, which is gone once it is closed everywhere.
+pub(crate) fn create_unnamed(directory: &Path) -> Result<File, LocalError> {
+    tempfile::tempfile_in(directory).map_err(LocalError::io("create a file in", directory))
+}
+
+/// The end of a file that may be long: no more than a screen shows. Other readers' and
+/// writers' positions do not change.
+pub(crate) fn tail(file: &File) -> io::Result<String> {
+    tail_after(file, 0)
+}
+
+/// The same, of what follows this many bytes.
+pub(crate) fn tail_after(file: &File, before: u64) -> io::Result<String> {
+    const BYTES: u64 = 2000;
+    let start = file.metadata()?.len().saturating_sub(BYTES).max(before);
+    let bytes = read_at(file, start, BYTES)?;
+    Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
+}
+
+/// This many bytes of a file, or fewer where it ends. Other readers' and writers'
+/// positions do not change.
+pub(crate) fn read_at(file: &File, start: u64, most: u64) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len().saturating_sub(start).min(most);
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+    let mut read = 0;
+    while read < bytes.len() {
+        match file.read_at(&mut bytes[read..], start + read as u64) {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(read);
+    Ok(bytes)
+}
+
+/// Copies the beginning and the end of a file, this much of each; a line notes how much
+/// is left out.
+pub(crate) fn copy_ends(from: &File, to: &Path, each: u64) -> io::Result<()> {
+    let length = from.metadata()?.len();
+    let mut copy = File::create(to)?;
+    if length <= 2 * each {
+        return copy.write_all(&read_at(from, 0, length)?);
+    }
+    copy.write_all(&read_at(from, 0, each)?)?;
+    let left_out = length - 2 * each;
+    write!(copy, "\n[{left_out} bytes are left out here]\n")?;
+    copy.write_all(&read_at(from, length - each, each)?)
+}
+
+pub(crate) fn create(path: &Path) -> Result<File, LocalError> {
+    File::create(path).map_err(LocalError::io("create", path))
+}
+
+/// Removes a file or a whole directory, which need not exist.
+pub(crate) fn remove(path: &Path) -> Result<(), LocalError> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => match fs::remove_dir_all(path) {
+            // Some builds write-protect what they fetch, such as Go's modules.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                make_writable(path).and_then(|()| fs::remove_dir_all(path))
+            }
+            other => other,
+        },
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(LocalError::io("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn make_writable(directory: &Path) -> io::Result<()> {
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            make_writable(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a file under another name and moves it in place, so that half of it
+/// is never seen, even if this process is killed.
+///
+/// It is not forced to the disk: that takes milliseconds, and the build that it describes
+/// is not either.
+pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), LocalError> {
+    let mut unfinished = path.as_os_str().to_owned();
+    unfinished.push(".new");
+    let unfinished = PathBuf::from(unfinished);
+    let write = || {
+        fs::write(&unfinished, serde_json::to_vec(value)?)?;
+        fs::rename(&unfinished, path)
+    };
+    write().map_err(LocalError::io("write", path))
+}
+
+/// Reads a file of ours; `None` when there is none.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LocalError> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(LocalError::io("read", path)(error)),
+    };
+    match serde_json::from_slice(&bytes) {
+        Ok(value) => Ok(Some(value)),
+        Err(source) => Err(LocalError::Damaged {
+            path: path.into(),
+            source,
+        }),
+    }
+}
+
+/// An open file whose lock ends with this value.
+#[derive(Debug)]
+pub(crate) struct Locked(File);
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Mode {
+    Shared,
+    Alone,
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // A child that is just being started holds a copy of the file until it
+        // has become another program, so closing alone may come too late.
+        // Should unlocking fail, closing still does it.
+        let _ = self.0.unlock();
+    }
+}
+
+impl Locked {
+    /// Is it still the file that the path names? The only holder of a lock may remove
+    /// its file; a lock on a file that is gone protects nothing.
+    fn is_at(&self, path: &Path) -> Result<bool, LocalError> {
+        let same = || {
+            let held = self.0.metadata()?;
+            match fs::metadata(path) {
+                Ok(now) => Ok((now.dev(), now.ino()) == (held.dev(), held.ino())),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+                Err(error) => Err(error),
+            }
+        };
+        same().map_err(LocalError::io("lock", path))
+    }
+}
+
+/// Takes a lock if it is free.
+pub(crate) fn try_lock(path: &Path, mode: Mode) -> Result<Option<Locked>, LocalError> {
+    loop {
+        let locked = try_lock_file(open_or_create(path)?, mode);
+        let Ok(locked) = locked.map_err(LocalError::io("lock", path))? else {
+            return Ok(None);
+        };
+        if locked.is_at(path)? {
+            return Ok(Some(locked));
+        }
+    }
+}
+
+/// Takes a lock, waiting for it without blocking the runtime.
+///
+/// A free one takes a few microseconds. No call waits for a file lock and can be
+/// abandoned, so it looks again and again.
+pub(crate) async fn lock(path: &Path, mode: Mode) -> Result<Locked, LocalError> {
+    let mut file = open_or_create(path)?;
+    let mut wait = FIRST_LOOK;
+    loop {
+        match try_lock_file(file, mode).map_err(LocalError::io("lock", path))? {
+            Ok(locked) if locked.is_at(path)? => return Ok(locked),
+            Ok(_removed) => {
+                file = open_or_create(path)?;
+                continue;
+            }
+            Err(unlocked) => file = unlocked,
+        }
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(LAST_LOOK);
+    }
+}
+
+fn try_lock_file(file: File, mode: Mode) -> io::Result<Result<Locked, File>> {
+    let locked = match mode {
+        Mode::Shared => file.try_lock_shared(),
+        Mode::Alone => file.try_lock(),
+    };
+    match locked {
+        Ok(()) => Ok(Ok(Locked(file))),
+        Err(TryLockError::WouldBlock) => Ok(Err(file)),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}

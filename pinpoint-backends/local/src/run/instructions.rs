@@ -1,0 +1,336 @@
+//! Counting the instructions of a run, outside of the kernel.
+//!
+//! A processor counts what it executes; see perf_event_open(2). The count is opened by the
+//! thread that starts the supervisor, and passes on to all that it starts (`inherit`). It
+//! begins where one of them becomes the command (`enable_on_exec`), and ends with the last
+//! of them. Most virtual machines have no such counters: there callgrind, a tool of
+//! valgrind, executes the command. That is exact, and 20 to 200 times slower. A process
+//! that becomes another program is counted from there on.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+
+use crate::error::LocalError;
+use crate::process::supervisor::find;
+
+pub(crate) const VALGRIND: &str = "valgrind";
+
+/// Begins the names of directories for callgrind's counts.
+const PREFIX: &str = "callgrind-";
+
+/// The counter of a run's instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InstructionCounter {
+    /// The processor's own. Runs are as fast as without it.
+    Processor,
+    /// Valgrind's callgrind.
+    Callgrind,
+}
+
+impl InstructionCounter {
+    /// The processor's where this process may use it, else callgrind where it is
+    /// installed.
+    ///
+    /// # Errors
+    ///
+    /// When there is neither.
+    pub fn available() -> Result<Self, LocalError> {
+        let Err(source) = ProcessorCount::open() else {
+            return Ok(Self::Processor);
+        };
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        match find(VALGRIND.as_ref(), None, &[("PATH".into(), path)]) {
+            Ok(_) => Ok(Self::Callgrind),
+            Err(_) => Err(LocalError::NoInstructionCounter { source }),
+        }
+    }
+}
+
+/// A count of the processor: of all that this thread starts from now on.
+pub(crate) struct ProcessorCount {
+    /// One for each kind of core.
+    files: Vec<File>,
+}
+
+impl ProcessorCount {
+    pub(crate) fn open() -> io::Result<Self> {
+        let files = kinds_of_cores(Path::new("/sys/bus/event_source/devices"))
+            .into_iter()
+            .map(perf::open_instructions)
+            .collect::<io::Result<_>>()?;
+        Ok(Self { files })
+    }
+
+    /// The count, once all processes that it is of have ended.
+    ///
+    /// # Errors
+    ///
+    /// When a part of it is missing: where more is to be counted than there are counters,
+    /// the kernel lets them take turns.
+    pub(crate) fn read(&self) -> io::Result<u64> {
+        let (mut count, mut enabled, mut running) = (0, 0, 0);
+        for file in &self.files {
+            let [counted, was_enabled, ran] = perf::read(file)?;
+            count += counted;
+            enabled = was_enabled.max(enabled);
+            running += ran;
+        }
+        // In nanoseconds. A few thousand pass until the counter of a new process runs.
+        let missed = enabled.saturating_sub(running);
+        if count == 0 || missed > (enabled / 100).max(100_000) {
+            return Err(io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "others used them during the run",
+            ));
+        }
+        Ok(count)
+    }
+}
+
+/// The kinds of cores by which an event is extended; 0 where all cores are alike.
+fn kinds_of_cores(devices: &Path) -> Vec<u64> {
+    let devices = fs::read_dir(devices).into_iter().flatten().flatten();
+    let kinds: Vec<u64> = devices
+        .map(|device| device.path())
+        // Other devices have no such file, or count for a whole machine (`cpumask`).
+        .filter(|device| device.join("cpus").exists())
+        .filter_map(|device| fs::read_to_string(device.join("type")).ok())
+        .filter_map(|kind| kind.trim().parse().ok())
+        .collect();
+    if kinds.len() > 1 { kinds } else { vec![0] }
+}
+
+/// The calls of the kernel.
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+mod perf {
+    #![expect(
+        unsafe_code,
+        reason = "these calls are in no safe interface of the standard library"
+    )]
+
+    use std::fs::File;
+    use std::io::{self, Read};
+    use std::os::fd::FromRawFd;
+
+    use perf_event_open_sys::bindings::{
+        PERF_COUNT_HW_INSTRUCTIONS, PERF_FLAG_FD_CLOEXEC, PERF_FORMAT_TOTAL_TIME_ENABLED,
+        PERF_FORMAT_TOTAL_TIME_RUNNING, PERF_PMU_TYPE_SHIFT, PERF_TYPE_HARDWARE, perf_event_attr,
+    };
+    use perf_event_open_sys::perf_event_open;
+
+    /// On one kind of core.
+    pub(crate) fn open_instructions(kind: u64) -> io::Result<File> {
+        let event = u64::from(PERF_COUNT_HW_INSTRUCTIONS) | kind << PERF_PMU_TYPE_SHIFT;
+        open(PERF_TYPE_HARDWARE, event)
+    }
+
+    /// Counts in what this thread starts, from `exec` on, and outside of the kernel.
+    pub(crate) fn open(class: u32, event: u64) -> io::Result<File> {
+        let format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+        let mut attributes = perf_event_attr {
+            size: size_of::<perf_event_attr>() as u32,
+            type_: class,
+            config: event,
+            read_format: format.into(),
+            ..Default::default()
+        };
+        attributes.set_disabled(1);
+        attributes.set_inherit(1);
+        attributes.set_enable_on_exec(1);
+        attributes.set_exclude_kernel(1);
+        attributes.set_exclude_hv(1);
+        // SAFETY: the attributes are of the size that they say, and the call reads no
+        // other memory. A file that it opens belongs to nobody else.
+        unsafe {
+            let file = perf_event_open(&raw mut attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC.into());
+            match file {
+                0.. => Ok(File::from_raw_fd(file)),
+                _ => Err(io::Error::last_os_error()),
+            }
+        }
+    }
+
+    /// The count, and the nanoseconds for which it was enabled and for which it ran.
+    pub(crate) fn read(mut file: &File) -> io::Result<[u64; 3]> {
+        let mut bytes = [0; 24];
+        file.read_exact(&mut bytes)?;
+        let (numbers, _) = bytes.as_chunks();
+        Ok([0, 1, 2].map(|at| u64::from_ne_bytes(numbers[at])))
+    }
+}
+
+/// Elsewhere there is none.
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+mod perf {
+    use std::fs::File;
+    use std::io;
+
+    pub(crate) fn open_instructions(_kind: u64) -> io::Result<File> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn read(_file: &File) -> io::Result<[u64; 3]> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Counts that callgrind writes: a file for each process of a run, and for each fork.
+pub(crate) struct CallgrindCounts {
+    directory: TempDir,
+}
+
+impl CallgrindCounts {
+    pub(crate) fn new(place: &Path) -> Result<Self, LocalError> {
+        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place);
+        Ok(Self {
+            directory: directory.map_err(LocalError::io("make a directory in", place))?,
+        })
+    }
+
+    /// A command that runs this program under callgrind; its arguments are to follow.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        callgrind(self.directory.path(), program)
+    }
+
+    /// The sum over all processes that have ended by themselves; absent without any.
+    pub(crate) fn sum(&self) -> Result<Option<u64>, LocalError> {
+        let place = self.directory.path();
+        let files = fs::read_dir(place).map_err(LocalError::io("read", place))?;
+        let mut sum = None;
+        for file in files {
+            let path = file.map_err(LocalError::io("read", place))?.path();
+            let count = total_of(&path).map_err(LocalError::io("read", &path))?;
+            sum = count.map(|count| count + sum.unwrap_or(0)).or(sum);
+        }
+        Ok(sum)
+    }
+}
+
+/// A command that runs this program under callgrind, which writes to this directory: a file
+/// for each process, and for each fork. The program's arguments are to follow.
+pub(crate) fn callgrind(directory: &Path, program: &Path) -> Command {
+    let mut files = b"--callgrind-out-file=".to_vec();
+    for byte in directory.as_os_str().as_bytes() {
+        // A sign of valgrind's own.
+        files.extend_from_slice(if *byte == b'%' {
+            b"%%"
+        } else {
+            std::slice::from_ref(byte)
+        });
+    }
+    files.extend_from_slice(b"/%p");
+    let mut command = Command::new(VALGRIND);
+    command
+        // No other options, from files or variables.
+        .arg("--command-line-only=yes")
+        .args(["--tool=callgrind", "--trace-children=yes", "--quiet"])
+        // Writes its counts and begins anew, so that they do not count in the new
+        // process once more.
+        .arg("--dump-before=fork")
+        .arg(OsString::from_vec(files))
+        .arg(program);
+    command
+}
+
+/// Removes the counts of runs whose process was killed. No other process works on the job.
+pub(crate) fn remove_left(runs: &Path) -> Result<(), LocalError> {
+    for entry in fs::read_dir(runs).map_err(LocalError::io("read", runs))? {
+        let entry = entry.map_err(LocalError::io("read", runs))?;
+        if entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {
+            // What is still being written there is removed the next time.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
+}
+
+/// The total that ends a file of callgrind's.
+fn total_of(path: &Path) -> io::Result<Option<u64>> {
+    let mut total = None;
+    for line in BufReader::new(File::open(path)?).split(b'\n') {
+        if let Some(number) = line?.strip_prefix(b"totals:") {
+            total = String::from_utf8_lossy(number).trim().parse().ok();
+        }
+    }
+    Ok(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_of_cores_are_those_that_count_for_some_processors() {
+        let directory = tempfile::tempdir().unwrap();
+        let device = |name: &str, kind: &str, processors: &str| {
+            let place = directory.path().join(name);
+            fs::create_dir(&place).unwrap();
+            fs::write(place.join("type"), format!("{kind}\n")).unwrap();
+            fs::write(place.join(processors), "0-7\n").unwrap();
+        };
+        assert_eq!(kinds_of_cores(&directory.path().join("none")), [0]);
+        device("power", "12", "cpumask");
+        device("cpu_core", "4", "cpus");
+        assert_eq!(kinds_of_cores(directory.path()), [0]);
+        device("cpu_atom", "10", "cpus");
+        let mut kinds = kinds_of_cores(directory.path());
+        kinds.sort_unstable();
+        assert_eq!(kinds, [4, 10]);
+    }
+
+    /// The kernel's own counts exist in virtual machines, too.
+    #[cfg(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    ))]
+    #[test]
+    fn a_count_begins_with_the_program_and_ends_with_all_that_it_started() {
+        use perf_event_open_sys::bindings::{PERF_COUNT_SW_PAGE_FAULTS, PERF_TYPE_SOFTWARE};
+
+        let open = || perf::open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS.into());
+        let Ok(count) = open() else {
+            println!("skipped: perf_event_open is not allowed here");
+            return;
+        };
+        std::hint::black_box(vec![1_u8; 10 << 20]);
+        assert_eq!(perf::read(&count).unwrap(), [0, 0, 0]);
+        drop(count);
+        let faults = |script: &str| {
+            let count = open().unwrap();
+            let child = Command::new("sh").args(["-c", script]).spawn();
+            #[expect(clippy::disallowed_methods, reason = "no runtime waits for this test")]
+            child.unwrap().wait().unwrap();
+            let [faults, enabled, running] = perf::read(&count).unwrap();
+            assert!(0 < running && running <= enabled, "{running} of {enabled}");
+            faults
+        };
+        let one = faults("exit");
+        assert!(one > 0);
+        assert!(faults("sh -c exit; sh -c exit; exit") > 2 * one);
+    }
+
+    #[test]
+    fn the_last_total_of_a_file_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("1");
+        let content = b"version: 1\nevents: Ir\nsummary: 12\nfn=\xff\n1 12\n\ntotals: 12\n";
+        fs::write(&path, content).unwrap();
+        assert_eq!(total_of(&path).unwrap(), Some(12));
+        fs::write(&path, "events: Ir\n").unwrap();
+        assert_eq!(total_of(&path).unwrap(), None);
+    }
+}

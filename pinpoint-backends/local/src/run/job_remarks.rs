@@ -1,0 +1,113 @@
+//! Remarks on a job for its user, noted where something is seen: a sentence each.
+//!
+//! Of each kind the first is kept: what one run shows, most others show, too.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::LocalError;
+
+/// The kinds of remarks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Remark {
+    /// A file of the user's checkout is named by the command.
+    NamedFile,
+    /// A file that the command names has changes that are not committed.
+    Uncommitted,
+    /// The benchmark of an earlier job had changed a build that was kept.
+    ChangedKept,
+    /// The benchmark changes tracked files.
+    ChangedFiles,
+    /// The benchmark checks out another commit.
+    OtherCommit,
+    /// Files that are pointers of Git LFS.
+    Pointers,
+    /// A filter that is not applied.
+    Filter,
+    /// Submodules that are not checked out.
+    Submodules,
+    /// Stacks that frame pointers gave name no callers.
+    CallersMissing,
+}
+
+impl Remark {
+    /// Whether a job has a remark of this kind.
+    pub(crate) fn is_noted(self, job_dir: &Path) -> Result<bool, LocalError> {
+        Ok(self.noted(job_dir)?.is_some())
+    }
+
+    /// The sentence of a job's remark of this kind.
+    pub(crate) fn noted(self, job_dir: &Path) -> Result<Option<String>, LocalError> {
+        let mut noted = load(job_dir)?.into_iter();
+        Ok(noted.find_map(|(kind, sentence)| (kind == self).then_some(sentence)))
+    }
+
+    /// Notes this remark on a job, if it has none of the kind.
+    pub(crate) fn note(self, job_dir: &Path, sentence: &str) -> Result<(), LocalError> {
+        if self.is_noted(job_dir)? {
+            return Ok(());
+        }
+        let path = file(job_dir);
+        // The line break comes first, so that it ends a line that a kill cut off.
+        let write = || {
+            let mut line = vec![b'\n'];
+            serde_json::to_writer(&mut line, &(self, sentence))?;
+            let mut file = OpenOptions::new().append(true).create(true).open(&path)?;
+            file.write_all(&line)
+        };
+        write().map_err(LocalError::io("write", &path))
+    }
+}
+
+fn file(job_dir: &Path) -> PathBuf {
+    job_dir.join("remarks.jsonl")
+}
+
+fn load(job_dir: &Path) -> Result<Vec<(Remark, String)>, LocalError> {
+    let path = file(job_dir);
+    let content = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.map_err(LocalError::io("read", &path))?,
+    };
+    let lines = content.split(|byte| *byte == b'\n');
+    Ok(lines
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect())
+}
+
+/// The remarks on a job, in the order in which they were noted.
+pub(crate) fn remarks(job_dir: &Path) -> Result<Vec<String>, LocalError> {
+    let mut seen = Vec::new();
+    let mut sentences = Vec::new();
+    for (kind, sentence) in load(job_dir)? {
+        if !seen.contains(&kind) {
+            seen.push(kind);
+            sentences.push(sentence);
+        }
+    }
+    Ok(sentences)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_each_kind_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let job = directory.path();
+        assert!(remarks(job).unwrap().is_empty());
+        Remark::ChangedFiles.note(job, "it changes a").unwrap();
+        Remark::Pointers.note(job, "b is a pointer").unwrap();
+        Remark::ChangedFiles.note(job, "it changes c").unwrap();
+        assert_eq!(remarks(job).unwrap(), ["it changes a", "b is a pointer"]);
+        // A line that was cut off spoils no other.
+        let whole = fs::read(file(job)).unwrap();
+        fs::write(file(job), &whole[..whole.len() - 3]).unwrap();
+        Remark::Submodules.note(job, "d is empty").unwrap();
+        assert_eq!(remarks(job).unwrap(), ["it changes a", "d is empty"]);
+    }
+}

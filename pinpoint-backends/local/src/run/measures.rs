@@ -1,0 +1,336 @@
+//! The measures of a run by the operating system: the charts of [`Format::Time`].
+
+use std::collections::BTreeMap;
+
+use pinpoint_core::results::Format;
+use pinpoint_core::{Direction, Series, Usage, Variant};
+use serde::{Deserialize, Serialize};
+
+use crate::config::LocalConfig;
+use crate::error::LocalError;
+use crate::run::instructions::InstructionCounter;
+use crate::run::metric::Values;
+
+/// The chart that decides when none is named.
+pub(crate) const WALL: &str = "wall";
+const USER: &str = "user";
+pub(crate) const INSTRUCTIONS: &str = "instructions";
+pub(crate) const PEAK_MEMORY: &str = "peak_memory";
+
+/// The measure that decides about commands whose output is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunMeasure {
+    /// The time from start to end.
+    Wall,
+    /// The time of processors in the program and its children. The kernel's, on their
+    /// behalf, is not part of it: it depends on what is cached, and on other processes.
+    User,
+    /// The instructions that processors execute in that time.
+    Instructions,
+    /// The peak memory of the largest process. What this process has is its lower bound.
+    Memory,
+}
+
+impl RunMeasure {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Wall, Self::User, Self::Instructions, Self::Memory];
+
+    /// In its written form, everywhere the same.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Wall => "wall",
+            Self::User => "user",
+            Self::Instructions => "instructions",
+            Self::Memory => "memory",
+        }
+    }
+
+    /// The name of its chart.
+    pub fn chart(self) -> &'static str {
+        match self {
+            Self::Wall => WALL,
+            Self::User => USER,
+            Self::Instructions => INSTRUCTIONS,
+            Self::Memory => PEAK_MEMORY,
+        }
+    }
+}
+
+/// The choice of a measure by a few runs of the good end and of another state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasureChoice {
+    /// The other state.
+    pub other: Variant,
+    /// A measure in which the other state is better counts as well as one in which it is
+    /// worse.
+    #[serde(default)]
+    pub either_way: bool,
+}
+
+impl LocalConfig {
+    /// Has runs measured by the operating system, and not by their output.
+    ///
+    /// # Errors
+    ///
+    /// When a format says how the output is read, or nothing counts instructions here.
+    pub fn measure_by(&mut self, measure: RunMeasure) -> Result<(), LocalError> {
+        self.ignore_output()?;
+        self.chart = Some(measure.chart().into());
+        if measure == RunMeasure::Instructions {
+            self.instructions = Some(InstructionCounter::available()?);
+        }
+        Ok(())
+    }
+
+    /// The same, with the measure that tells the other state from the good end most
+    /// clearly: by a few runs of both, before the search.
+    ///
+    /// # Errors
+    ///
+    /// When a format says how the output is read.
+    pub fn choose_measure(&mut self, choice: MeasureChoice) -> Result<(), LocalError> {
+        self.ignore_output()?;
+        self.count_instructions_at_no_cost();
+        self.measure_choice = Some(choice);
+        self.every_chart = false;
+        Ok(())
+    }
+
+    fn ignore_output(&mut self) -> Result<(), LocalError> {
+        if !matches!(self.format, Format::Auto | Format::Time) || self.results.is_some() {
+            return Err(LocalError::MeasureOfOutput);
+        }
+        self.format = Format::Time;
+        Ok(())
+    }
+
+    /// Has instructions counted beside the other measures, where the processor does it.
+    pub fn count_instructions_at_no_cost(&mut self) {
+        if self.instructions.is_none() {
+            let counter = InstructionCounter::available().ok();
+            self.instructions = counter.filter(|it| *it == InstructionCounter::Processor);
+        }
+    }
+}
+
+/// Values of the good end and of the other state, by their charts.
+pub(crate) type Samples = [BTreeMap<String, Vec<f64>>; 2];
+
+/// The measure in which the other state is worse most clearly, or better, if either way
+/// counts: the usual one if it is clear there, else another of time, in which such a change
+/// is looked for, or else memory, or else none better than the usual one.
+pub(crate) fn choose(samples: &Samples, either_way: bool) -> RunMeasure {
+    /// In standard deviations: by chance, five runs of the same commit rarely differ so.
+    const CLEAR: f64 = 5.0;
+    let runs = samples
+        .each_ref()
+        .map(|end| end.get(WALL).map_or(0, Vec::len));
+    let separation = |measure: RunMeasure| {
+        let [good, other] = samples.each_ref().map(|end| end.get(measure.chart()));
+        let (Some(good), Some(other)) = (good, other) else {
+            return 0.0;
+        };
+        // What some of these runs do not have, later ones may lack, too.
+        let is_complete = good.len() >= runs[0] && other.len() >= runs[1];
+        let is_fine = measure != RunMeasure::User || is_fine(good) && is_fine(other);
+        match separation(good, other) {
+            _ if !is_complete || !is_fine => 0.0,
+            separation if either_way => separation.abs(),
+            separation => separation,
+        }
+    };
+    let mut best = RunMeasure::Wall;
+    if separation(best) >= CLEAR {
+        return best;
+    }
+    let mut most = CLEAR;
+    for measure in [RunMeasure::User, RunMeasure::Instructions] {
+        if separation(measure) >= most {
+            (best, most) = (measure, separation(measure));
+        }
+    }
+    if best == RunMeasure::Wall && separation(RunMeasure::Memory) >= CLEAR {
+        best = RunMeasure::Memory;
+    }
+    best
+}
+
+/// Are these processor times long enough? Some kernels count them in ticks of up to 10 ms,
+/// by which a short run takes nothing or everything.
+fn is_fine(times: &[f64]) -> bool {
+    const LEAST: f64 = 0.05;
+    quartiles(times).is_some_and(|(median, _)| median >= LEAST) && !times.contains(&0.0)
+}
+
+/// The median of values, and the range between their quartiles.
+fn quartiles(values: &[f64]) -> Option<(f64, f64)> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let count = sorted.len();
+    (count > 0).then(|| (sorted[count / 2], sorted[3 * count / 4] - sorted[count / 4]))
+}
+
+/// By how much the median is higher at the other state, in standard deviations by the
+/// quartiles; negative where it is lower. Less is better in all measures.
+fn separation(good: &[f64], other: &[f64]) -> f64 {
+    /// Differences below this part of the values are not worth finding, however quiet a
+    /// measure is: they are the deviation, at the least.
+    const LEAST_DEVIATION: f64 = 0.001;
+    /// The interquartile range of normal noise, in standard deviations.
+    const RANGE: f64 = 1.349;
+    let (Some((good, range)), Some((other, other_range))) = (quartiles(good), quartiles(other))
+    else {
+        return 0.0;
+    };
+    let deviation = (range + other_range) / 2.0 / RANGE;
+    let least = LEAST_DEVIATION * good.abs().max(other.abs());
+    match other - good {
+        0.0 => 0.0,
+        difference => difference / deviation.max(least),
+    }
+}
+
+/// The measures of a run. Under callgrind its times and its memory are not its own.
+pub(crate) fn of_run(usage: &Usage, counter: Option<InstructionCounter>) -> Values {
+    let mut values = BTreeMap::new();
+    let mut add = |chart: &str, value: f64, unit: Option<&str>| {
+        let series = Series {
+            values: vec![value],
+            unit: unit.map(str::to_owned),
+            direction: Direction::Down,
+        };
+        values.insert(chart.into(), series);
+    };
+    if counter != Some(InstructionCounter::Callgrind) {
+        add(WALL, usage.wall, Some("s"));
+        add(USER, usage.user, Some("s"));
+        add("system", usage.system, Some("s"));
+        add(PEAK_MEMORY, usage.peak_memory as f64, Some("bytes"));
+    }
+    if let Some(instructions) = usage.instructions {
+        add(INSTRUCTIONS, instructions as f64, None);
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Five values of each measure at two commits.
+    fn samples(of: &[(RunMeasure, [f64; 5], [f64; 5])]) -> Samples {
+        let mut samples = Samples::default();
+        for (measure, good, bad) in of {
+            for (sample, values) in samples.iter_mut().zip([good, bad]) {
+                sample.insert(measure.chart().into(), values.to_vec());
+            }
+        }
+        samples
+    }
+
+    const NOISY: [f64; 5] = [1.0, 1.1, 1.3, 1.2, 0.9];
+
+    #[test]
+    fn the_quietest_measure_that_shows_the_change_is_chosen() {
+        use RunMeasure::{Instructions, Memory, User, Wall};
+
+        let slower = NOISY.map(|value| value * 1.2);
+        let quiet = [1.0, 1.01, 1.02, 1.0, 1.01];
+        let quiet_slower = quiet.map(|value| value * 1.2);
+        let exact = [1e9; 5];
+        for (chosen, of) in [
+            // Nothing shows anything.
+            (Wall, vec![]),
+            (
+                Wall,
+                vec![
+                    (Wall, NOISY, NOISY),
+                    (User, quiet, quiet),
+                    (Memory, exact, exact),
+                ],
+            ),
+            (
+                User,
+                vec![(Wall, NOISY, slower), (User, quiet, quiet_slower)],
+            ),
+            (
+                Instructions,
+                vec![
+                    (Wall, NOISY, slower),
+                    (User, quiet, quiet_slower),
+                    (Instructions, exact, [1.2e9; 5]),
+                ],
+            ),
+            // What is quiet shows differences that are worth nothing, too.
+            (
+                User,
+                vec![
+                    (User, quiet, quiet_slower),
+                    (Instructions, exact, [1.001e9; 5]),
+                ],
+            ),
+            // Memory is another question, unless it is the only answer.
+            (
+                User,
+                vec![(User, quiet, quiet_slower), (Memory, exact, [2e9; 5])],
+            ),
+            (
+                Memory,
+                vec![(Wall, NOISY, slower), (Memory, exact, [2e9; 5])],
+            ),
+            (
+                Wall,
+                vec![(Wall, [0.0; 5], [0.0; 5]), (Memory, exact, [1.001e9; 5])],
+            ),
+            // The usual one is good enough.
+            (
+                Wall,
+                vec![(Wall, quiet, quiet_slower), (Instructions, exact, [2e9; 5])],
+            ),
+            // A regression is no measure in which the bad end is better.
+            (
+                Wall,
+                vec![(Wall, NOISY, slower), (User, quiet_slower, quiet)],
+            ),
+            (
+                Wall,
+                vec![
+                    (Wall, quiet, quiet_slower),
+                    (User, [2.0; 5], [0.1; 5]),
+                    (Memory, [2e9; 5], exact),
+                ],
+            ),
+            // Short times of processors say nothing.
+            (
+                Wall,
+                vec![(Wall, NOISY, slower), (User, [0.04; 5], [0.08; 5])],
+            ),
+            (
+                Wall,
+                vec![
+                    (Wall, NOISY, slower),
+                    (User, [0.1, 0.1, 0.0, 0.1, 0.1], [0.2; 5]),
+                ],
+            ),
+        ] {
+            assert_eq!(choose(&samples(&of), false), chosen, "{of:?}");
+            // Either way is the same both ways.
+            let mut swapped = samples(&of);
+            swapped.reverse();
+            assert_eq!(choose(&swapped, true), choose(&samples(&of), true));
+        }
+        let better = samples(&[
+            (Wall, slower, NOISY),
+            (User, quiet_slower, quiet),
+            (Memory, exact, exact),
+        ]);
+        assert_eq!(choose(&better, false), Wall);
+        assert_eq!(choose(&better, true), User);
+        // Some runs were not counted.
+        let of = [(Wall, NOISY, slower), (Instructions, exact, [2e9; 5])];
+        let mut samples = samples(&of);
+        samples[1].get_mut(INSTRUCTIONS).unwrap().pop();
+        assert_eq!(choose(&samples, false), Wall);
+    }
+}

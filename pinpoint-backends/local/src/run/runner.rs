@@ -1,0 +1,711 @@
+//! Running the benchmark.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use pinpoint_core::results::{Asked, FindMetricError, MetricDoubt, find_metric, may_change};
+use pinpoint_core::{
+    Aggregate, ChartChoice, CombinedCommit, FindMetricRequest, Metric, MetricSource, NoMetric,
+    PairReport, RunPairRequest, RunReport, RunRequest, Variant,
+};
+use tokio::sync::watch;
+
+use crate::build::builds::Builds;
+use crate::build::maker::{Build, Made};
+use crate::config::LocalConfig;
+use crate::error::LocalError;
+use crate::process::child::Processes;
+use crate::process::environment::Environment;
+use crate::process::error_line;
+use crate::process::files;
+use crate::process::machine_lock::{MachineLock, RunHold};
+use crate::process::sync::{blocking, locked};
+use crate::run::benchmark::{Benchmark, Execution, Holds, NotBegun, Purpose};
+use crate::run::checkout_watch::CheckoutWatch;
+use crate::run::instructions;
+use crate::run::job_remarks::Remark;
+use crate::run::last_run::{LastRun, Ran};
+use crate::run::measures::{self, Samples};
+use crate::run::memory_floor;
+use crate::run::metric::{self, Outputs, Reader};
+use crate::run::outside_reads::{self, Surroundings};
+use crate::run::profiler::{self, Kept, Profiling};
+use crate::run::settle::{SettleWait, Settling};
+use crate::run::tails::{OutputTail, Tails, run_warnings};
+use crate::run::uncommitted;
+
+/// The number of times that the good end may fail before its first success.
+const ATTEMPTS: u32 = 3;
+
+/// Runs of each end by which a measure is chosen.
+const RUNS_OF_CHOICE: u32 = 5;
+
+/// Bytes kept of the beginning of an output of a run that failed, and of its end.
+const KEPT: u64 = 64 << 10;
+
+/// The exit code by which a benchmark says that its commit can't be tested, as `git bisect run`
+/// has it.
+const UNTESTABLE: i32 = 125;
+
+/// The remark on a run whose profile does not fit.
+#[doc(hidden)]
+pub const NOT_KEPT: &str = "its profile was not kept: the job's profiles have no more room";
+
+/// One execution that counts, about to be made.
+struct One<'a> {
+    variant: &'a Variant,
+    index: u32,
+    bot: Option<&'a String>,
+    /// The name of its output if that is kept.
+    name: String,
+    ready: Result<Holds, String>,
+}
+
+/// What may lead a benchmark out of its work tree, and a watch over where that leads.
+type Watched = (Arc<Surroundings>, CheckoutWatch);
+
+/// The number of times that each build was warmed up.
+pub(crate) type WarmedUp = HashMap<String, u32>;
+
+/// Runs the benchmark of a job, once at a time.
+pub(crate) struct Runner {
+    config: Arc<LocalConfig>,
+    job_dir: PathBuf,
+    builds: Arc<Builds>,
+    benchmark: Benchmark,
+    pub(crate) machine: Arc<MachineLock>,
+    /// The queue of runs.
+    pub(crate) turn: tokio::sync::Mutex<WarmedUp>,
+    last_run: Mutex<LastRun>,
+    tails: Mutex<Tails>,
+    settling: Option<Settling>,
+    /// Of a job whose runs are profiled.
+    profiles: Option<Arc<Kept>>,
+    /// The wait for a quiet machine that goes on now.
+    pub(crate) waiting: watch::Sender<Option<SettleWait>>,
+    /// Of a job that found it before that was journaled.
+    pub(crate) old_metric: Option<Metric>,
+    /// The name of this machine, which runs are reported with where no bot was asked for.
+    pub(crate) machine_name: Option<String>,
+    /// The same instant on both clocks.
+    opened: (Duration, Instant),
+}
+
+impl Runner {
+    pub(crate) fn open(
+        config: Arc<LocalConfig>,
+        environment: Arc<Environment>,
+        job_dir: PathBuf,
+        builds: Arc<Builds>,
+        machine: Arc<MachineLock>,
+        user_trees: Vec<PathBuf>,
+    ) -> Result<Self, LocalError> {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH);
+        let runs = job_dir.join("runs");
+        instructions::remove_left(&runs)?;
+        profiler::remove_left(&runs)?;
+        let kept = |profiling: &Profiling| Kept::open(&job_dir, profiling.keep).map(Arc::new);
+        Ok(Self {
+            turn: tokio::sync::Mutex::default(),
+            last_run: Mutex::new(LastRun::open(&job_dir.join("last_run.json"))?),
+            tails: Mutex::new(Tails::open(&job_dir)?),
+            settling: Settling::open(&config, &job_dir)?,
+            profiles: config.profiling.as_ref().map(kept).transpose()?,
+            waiting: watch::Sender::default(),
+            old_metric: files::read_json(&job_dir.join("metric.json"))?,
+            machine_name: None,
+            opened: (unix.unwrap_or_default(), Instant::now()),
+            benchmark: Benchmark {
+                config: Arc::clone(&config),
+                environment,
+                builds: Arc::clone(&builds),
+                user_trees,
+                runs,
+            },
+            config,
+            job_dir,
+            builds,
+            machine,
+        })
+    }
+
+    /// Remarks on the runs for the job's user, beside their values.
+    pub(crate) fn warnings(&self) -> Result<Vec<String>, LocalError> {
+        run_warnings(&self.job_dir)
+    }
+
+    /// Milliseconds since 1970, on a clock that is never set back while a job runs.
+    fn unix_time(&self, moment: Instant) -> u64 {
+        let (unix, opened) = self.opened;
+        let since = unix + moment.saturating_duration_since(opened);
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) async fn run(
+        &self,
+        request: &RunRequest,
+        processes: &Arc<Processes>,
+    ) -> Result<RunReport, LocalError> {
+        let action = request.key.action;
+        // Fair: turns come in the order in which they were first asked for.
+        let mut warmed = self.turn.lock().await;
+        let commit = &request.variant.commit;
+        if let Some([report]) = locked(&self.last_run).get(action, &[commit], request.index) {
+            return Ok(report.clone());
+        }
+        let metric = request.metric.as_ref().or(self.old_metric.as_ref());
+        let reader = Reader::new(&self.config, metric, &request.charts)?;
+        let made = self.builds.get(commit, processes).await?;
+        let machine = Arc::new(self.machine.for_run().await?);
+        let one = One {
+            variant: &request.variant,
+            index: request.index,
+            bot: request.bot.as_ref(),
+            name: action.to_string(),
+            ready: ready(made, &machine),
+        };
+        self.warm_up(&one, &mut warmed, processes).await?;
+        if one.ready.is_ok() {
+            self.settle().await?;
+        }
+        let report = self.count(&one, &reader, processes).await?;
+        let ran = Ran {
+            action,
+            commits: vec![commit.clone()],
+            index: request.index,
+            reports: vec![report.clone()],
+        };
+        locked(&self.last_run).set(ran)?;
+        Ok(report)
+    }
+
+    pub(crate) async fn run_pair(
+        &self,
+        request: &RunPairRequest,
+        processes: &Arc<Processes>,
+    ) -> Result<PairReport, LocalError> {
+        let RunPairRequest { first, second, .. } = request;
+        let action = request.key.action;
+        let mut warmed = self.turn.lock().await;
+        let commits = [&first.commit, &second.commit];
+        if let Some([first, second]) = locked(&self.last_run).get(action, &commits, request.index) {
+            return Ok(PairReport {
+                first: first.clone(),
+                second: second.clone(),
+            });
+        }
+        let metric = request.metric.as_ref().or(self.old_metric.as_ref());
+        let reader = Reader::new(&self.config, metric, &request.charts)?;
+        // Both before the machine is taken: a build needs it, too.
+        let made = [
+            self.builds.get(&first.commit, processes).await?,
+            self.builds.get(&second.commit, processes).await?,
+        ];
+        let machine = Arc::new(self.machine.for_run().await?);
+        let [first_made, second_made] = made.map(|made| ready(made, &machine));
+        let one = |variant, name, ready| One {
+            variant,
+            index: request.index,
+            bot: request.bot.as_ref(),
+            name: format!("{action}-{name}"),
+            ready,
+        };
+        let first = one(first, "first", first_made);
+        let second = one(second, "second", second_made);
+        // Nothing comes between the two that count.
+        self.warm_up(&first, &mut warmed, processes).await?;
+        self.warm_up(&second, &mut warmed, processes).await?;
+        if first.ready.is_ok() || second.ready.is_ok() {
+            self.settle().await?;
+        }
+        let pair = PairReport {
+            first: self.count(&first, &reader, processes).await?,
+            second: self.count(&second, &reader, processes).await?,
+        };
+        let ran = Ran {
+            action,
+            commits: commits.map(Clone::clone).to_vec(),
+            index: request.index,
+            reports: vec![pair.first.clone(), pair.second.clone()],
+        };
+        locked(&self.last_run).set(ran)?;
+        Ok(pair)
+    }
+
+    /// Waits for a quiet machine, if that is wanted.
+    pub(crate) async fn settle(&self) -> Result<(), LocalError> {
+        match &self.settling {
+            Some(settling) => settling.settle(&self.waiting).await,
+            None => Ok(()),
+        }
+    }
+
+    /// One execution that counts.
+    async fn count(
+        &self,
+        one: &One<'_>,
+        reader: &Reader<'_>,
+        processes: &Arc<Processes>,
+    ) -> Result<RunReport, LocalError> {
+        let began = Instant::now();
+        let mut report = RunReport::new(self.unix_time(began));
+        report.bot = one.bot.or(self.machine_name.as_ref()).cloned();
+        report.chart = reader.chart();
+        let holds = match &one.ready {
+            Ok(holds) => holds,
+            Err(failure) => {
+                report.failure = Some(failure.clone());
+                return Ok(report);
+            }
+        };
+        let execute = || {
+            let purpose = Purpose::Count(one.index);
+            let outputs = reader.outputs();
+            (self.benchmark).execute(one.variant, purpose, outputs, holds, processes)
+        };
+        let mut began = execute().await?;
+        if let Ok(execution) = &began
+            && self.is_to_be_repeated(execution, holds).await?
+        {
+            began = execute().await?;
+        }
+        let mut execution = match began {
+            Ok(execution) => execution,
+            Err(not_begun) => {
+                report.failure = Some(self.benchmark.cannot_begin(
+                    not_begun,
+                    one.variant,
+                    &holds.0,
+                ));
+                self.benchmark.check_room(&holds.0)?;
+                return Ok(report);
+            }
+        };
+        execution.check_count(reader.is_decided_by(measures::INSTRUCTIONS))?;
+        let ended = &execution.ended;
+        report.started = self.unix_time(ended.started);
+        report.usage = Some(ended.usage);
+        report.exit_code = ended.status.code();
+        report.untestable = report.exit_code == Some(UNTESTABLE);
+        match execution.values(reader) {
+            Ok(read) => {
+                (report.chart, report.charts) = read;
+                if reader.is_decided_by(measures::PEAK_MEMORY) {
+                    memory_floor::note(&self.job_dir, ended.usage.peak_memory)?;
+                }
+            }
+            Err(failure) => {
+                report.failure = Some(failure);
+                self.benchmark.check_room(&holds.0)?;
+            }
+        }
+        if let (Some(kept), Some(profile)) = (&self.profiles, execution.profile) {
+            let (kept, name) = (Arc::clone(kept), one.name.clone());
+            let added = move || kept.add(&name, &profile.files);
+            if !blocking(Arc::clone(holds), added).await? {
+                report.warnings.push(NOT_KEPT.into());
+            }
+        }
+        let mut tail = execution.tail;
+        if report.failure.is_some() {
+            self.builds.check(&holds.0, Some(&one.name))?;
+            report.log = self
+                .keep(execution.stdout, execution.stderr, &one.name)
+                .await?;
+            tail.not_kept = report.log.is_none();
+        }
+        locked(&self.tails).add(&one.name, &tail)?;
+        Ok(report)
+    }
+
+    /// Whether the profile of a run is of no use, and the profiler has another way.
+    async fn is_to_be_repeated(
+        &self,
+        execution: &Execution,
+        holds: &Holds,
+    ) -> Result<bool, LocalError> {
+        let (Some(profiling), Some(profile)) = (&self.config.profiling, &execution.profile) else {
+            return Ok(false);
+        };
+        let (profiling, job_dir) = (profiling.clone(), self.job_dir.clone());
+        let files = profile.files.clone();
+        let look = move || profiling.is_to_be_repeated(&job_dir, &files);
+        blocking(Arc::clone(holds), look).await
+    }
+
+    /// Finds the metric by a run that succeeds. It is made like the counted ones, so that
+    /// it shows what they will show, but it may be the first of its build, and does not count.
+    pub(crate) async fn find_metric(
+        &self,
+        FindMetricRequest {
+            commit, aggregate, ..
+        }: &FindMetricRequest,
+        processes: &Arc<Processes>,
+    ) -> Result<Metric, LocalError> {
+        let mut warmed = self.turn.lock().await;
+        let good = &Variant {
+            arguments: self.config.good_arguments.clone(),
+            env: self.config.good_env.clone(),
+            ..Variant::from(commit.clone())
+        };
+        let mut outside = self.look_outside().await?;
+        let build = match self.builds.get(commit, processes).await? {
+            Made::Ready(build) => build,
+            Made::Failed(failure) => {
+                return Err(LocalError::GoodDoesNotBuild {
+                    commit: self.builds.name(commit),
+                    reason: failure.reason.clone(),
+                });
+            }
+        };
+        let choice = match &self.config.measure_choice {
+            Some(choice) => {
+                let made = self.builds.get(&choice.other.commit, processes).await?;
+                Some((choice, made))
+            }
+            None => None,
+        };
+        let key = warm_up_key(&build, good);
+        let machine = Arc::new(self.machine.for_run().await?);
+        let holds: Holds = Arc::new((build, Arc::clone(&machine)));
+        let (mut reason, mut wrote) = (String::new(), String::new());
+        for _ in 0..ATTEMPTS {
+            if let Some((_, watch)) = &mut outside {
+                // What was opened before this run is none of its.
+                watch.opened();
+            }
+            let purpose = Purpose::FindMetric;
+            let outputs = Outputs::to_find(&self.config);
+            match (self.benchmark)
+                .execute(good, purpose, outputs, &holds, processes)
+                .await?
+            {
+                Ok(mut execution) => {
+                    let chart = self.config.chart.as_deref();
+                    execution.check_count(chart == Some(measures::INSTRUCTIONS))?;
+                    self.note_left("preparation", &execution)?;
+                    match self.metric_of(&execution, commit, *aggregate)? {
+                        Ok(metric) => {
+                            self.check_opened(&mut outside, good, &holds, processes)
+                                .await?;
+                            self.check_name(&metric, good, &holds, processes).await?;
+                            *warmed.entry(key).or_default() += 1;
+                            let Some((choice, Made::Ready(build))) = choice else {
+                                return Ok(metric);
+                            };
+                            let other = (&choice.other, &Arc::new((build, machine)));
+                            let samples = self.samples([(good, &holds), other], processes).await?;
+                            let chosen = measures::choose(&samples, choice.either_way).chart();
+                            let measure = metric.charts.get(chosen);
+                            return Ok(Metric {
+                                unit: measure.and_then(|measure| measure.unit.clone()),
+                                chart: Some(chosen.into()),
+                                ..metric
+                            });
+                        }
+                        Err(failure) => reason = failure,
+                    }
+                    wrote = error_line::excerpt(&execution.stderr)
+                        .map_err(LocalError::io("read", &self.job_dir))?;
+                }
+                Err(NotBegun::Program(error)) => {
+                    return Err(self.benchmark.cannot_run(error, good, &holds.0));
+                }
+                Err(NotBegun::Results(failure)) => reason = failure,
+            }
+            self.benchmark.check_room(&holds.0)?;
+            self.builds.check(&holds.0, None)?;
+        }
+        Err(LocalError::GoodFails {
+            commit: self.builds.name(commit),
+            attempts: ATTEMPTS,
+            hint: self.what_may_lack(&holds.0.tree, &reason)?,
+            reason,
+            tail: wrote,
+        })
+    }
+
+    /// Why the benchmark may fail in a work tree, although it passes in the user's checkout.
+    fn what_may_lack(&self, tree: &Path, reason: &str) -> Result<Option<String>, LocalError> {
+        if let Some(file) = self.benchmark.missing(tree) {
+            return Ok(Some(file));
+        }
+        if let Some(pointers) = Remark::Pointers.noted(&self.job_dir)? {
+            return Ok(Some(pointers));
+        }
+        // What a shell says of a command that it does not find.
+        Ok(reason.contains("exit code 127").then(|| {
+            "commands run in a work tree of each commit, which holds what was committed: have the \
+             build command install what the benchmark needs"
+                .to_owned()
+        }))
+    }
+
+    /// Looks whether the command or the build is led into the user's checkout, and prepares
+    /// to see whether runs open its files. Absent where that is allowed or can't be seen.
+    async fn look_outside(&self) -> Result<Option<Watched>, LocalError> {
+        let trees = self.benchmark.user_trees.clone();
+        if trees.is_empty() {
+            return Ok(None);
+        }
+        let (config, job_dir) = (Arc::clone(&self.config), self.job_dir.clone());
+        let surroundings = Surroundings::of(&trees, &self.benchmark.environment, &config);
+        blocking((), move || {
+            let changed = uncommitted::changed(&config.command, &trees);
+            if !changed.is_empty() {
+                let sentence = format!(
+                    "your checkout has changes of what the command names that are not committed, \
+                     and were not run: {}; each commit was run with its own",
+                    outside_reads::names(&changed)
+                );
+                Remark::Uncommitted.note(&job_dir, &sentence)?;
+            }
+            if config.allow_outside_reads {
+                return Ok(None);
+            }
+            let named = surroundings.check()?;
+            if !named.is_empty() {
+                let sentence = format!(
+                    "the command names a file of your checkout, which was the same for all \
+                     commits: {}",
+                    outside_reads::names(&named)
+                );
+                Remark::NamedFile.note(&job_dir, &sentence)?;
+            }
+            let watch = surroundings.watch();
+            Ok(watch.map(|watch| (Arc::new(surroundings), watch)))
+        })
+        .await
+    }
+
+    /// Checks whether the run that just ended opened tracked files of the user's checkout.
+    /// Others may have opened them meanwhile, as an editor, so that it is run once more: what
+    /// is opened again is opened by it.
+    async fn check_opened(
+        &self,
+        outside: &mut Option<Watched>,
+        good: &Variant,
+        holds: &Holds,
+        processes: &Arc<Processes>,
+    ) -> Result<(), LocalError> {
+        let Some((surroundings, watch)) = outside else {
+            return Ok(());
+        };
+        let opened = watch.opened();
+        if surroundings.judge(&opened).is_ok() {
+            return Ok(());
+        }
+        let (purpose, outputs) = (Purpose::FindMetric, Outputs::None);
+        // Python may have made directories for what it compiled, which it reads from now on.
+        let anew = Arc::clone(surroundings);
+        let Some(mut watch) = blocking((), move || Ok(anew.watch())).await? else {
+            return Ok(());
+        };
+        let again = (self.benchmark)
+            .execute(good, purpose, outputs, holds, processes)
+            .await?;
+        if again.is_err() {
+            return Ok(());
+        }
+        let both = watch.opened().intersection(&opened).cloned().collect();
+        Ok(surroundings.judge(&both)?)
+    }
+
+    /// The values of some runs of both ends, by which a measure is chosen. Runs that fail
+    /// say nothing about it.
+    async fn samples(
+        &self,
+        ends: [(&Variant, &Holds); 2],
+        processes: &Arc<Processes>,
+    ) -> Result<Samples, LocalError> {
+        let mut samples = Samples::default();
+        // In turns, as the search runs them. The good end was run already.
+        let (variant, holds) = ends[1];
+        (self.benchmark)
+            .execute(variant, Purpose::WarmUp, Outputs::None, holds, processes)
+            .await?
+            .ok();
+        for _ in 0..RUNS_OF_CHOICE {
+            for ((variant, holds), sample) in ends.into_iter().zip(&mut samples) {
+                let purpose = Purpose::FindMetric;
+                let Ok(execution) = (self.benchmark)
+                    .execute(variant, purpose, Outputs::None, holds, processes)
+                    .await?
+                else {
+                    continue;
+                };
+                self.note_left("preparation", &execution)?;
+                if execution.failure.is_none() {
+                    for (chart, series) in execution.measures {
+                        sample.entry(chart).or_default().extend(series.values);
+                    }
+                }
+            }
+        }
+        Ok(samples)
+    }
+
+    /// The metric that a run gives, or the reason why that run failed: another may not.
+    /// The error is one that no other run can change.
+    fn metric_of(
+        &self,
+        execution: &Execution,
+        commit: &CombinedCommit,
+        aggregate: Option<Aggregate>,
+    ) -> Result<Result<Metric, String>, LocalError> {
+        let unusable = |reason| LocalError::GoodUnreadable {
+            commit: self.builds.name(commit),
+            reason,
+        };
+        if let Some(failure) = &execution.failure {
+            return Ok(Err(failure.clone()));
+        }
+        let results = match &execution.results {
+            Ok(results) => results,
+            Err(failure) => return Ok(Err(failure.clone())),
+        };
+        let asked = Asked {
+            format: &self.config.format,
+            charts: match self.config.every_chart {
+                true => ChartChoice::Every,
+                false => ChartChoice::named_or_only(self.config.chart.as_deref()),
+            },
+            aggregate: self.config.run_aggregate.or(aggregate),
+        };
+        match find_metric(asked, execution.output(results)) {
+            Ok((metric, _)) => Ok(Ok(metric)),
+            Err(error) if metric::may_pass(&error) => Ok(Err(error.to_string())),
+            Err(FindMetricError::Doubt(doubt)) => Err(doubt.into()),
+            Err(FindMetricError::Charts(
+                error @ (NoMetric::NoSuchChart { .. } | NoMetric::ManyCharts { .. }),
+            )) => Err(error.into()),
+            Err(error) => Err(unusable(error.to_string())),
+        }
+    }
+
+    /// Checks by one more run whether the benchmark names its value anew in each, which
+    /// would fail all of the search's. Only a name that may change is worth a run, and none
+    /// that the user knows.
+    async fn check_name(
+        &self,
+        metric: &Metric,
+        good: &Variant,
+        holds: &Holds,
+        processes: &Arc<Processes>,
+    ) -> Result<(), LocalError> {
+        let mut names = metric.charts.keys().filter(|it| match &metric.chart {
+            Some(deciding) => *it == deciding,
+            None => true,
+        });
+        if self.config.chart.is_some()
+            || metric.source == Some(MetricSource::Measured)
+            || !names.all(|chart| may_change(chart))
+        {
+            return Ok(());
+        }
+        let (purpose, outputs) = (Purpose::FindMetric, Outputs::to_find(&self.config));
+        let Ok(execution) = (self.benchmark)
+            .execute(good, purpose, outputs, holds, processes)
+            .await?
+        else {
+            return Ok(());
+        };
+        self.note_left("preparation", &execution)?;
+        if let (None, Ok(results)) = (&execution.failure, &execution.results)
+            && let names = metric::names_again(metric, execution.output(results))
+            && let Some(doubt) = MetricDoubt::of_name(metric, names)
+        {
+            return Err(doubt.into());
+        }
+        Ok(())
+    }
+
+    /// Runs a build that has not been run lately as often as requested, before its first
+    /// run that counts. The results are ignored.
+    async fn warm_up(
+        &self,
+        one: &One<'_>,
+        warmed: &mut WarmedUp,
+        processes: &Arc<Processes>,
+    ) -> Result<(), LocalError> {
+        let Ok(holds) = &one.ready else {
+            return Ok(());
+        };
+        let done = warmed
+            .entry(warm_up_key(&holds.0, one.variant))
+            .or_default();
+        while *done < self.config.warmup {
+            // Nothing is read: the results are ignored.
+            let (purpose, outputs) = (Purpose::WarmUp, Outputs::None);
+            match (self.benchmark)
+                .execute(one.variant, purpose, outputs, holds, processes)
+                .await?
+            {
+                Ok(execution) => {
+                    self.note_left("warm-up", &execution)?;
+                    if execution.ended.status.success() {
+                        *done += 1;
+                    } else {
+                        // The run that counts will report how it fails; no more warm-up
+                        // runs.
+                        *done = self.config.warmup;
+                    }
+                }
+                Err(_) => *done = self.config.warmup,
+            }
+        }
+        Ok(())
+    }
+
+    /// Records what an uncounted run left running.
+    fn note_left(&self, name: &str, execution: &Execution) -> Result<(), LocalError> {
+        let left = execution.tail.left.clone();
+        let tail = OutputTail {
+            left,
+            ..OutputTail::default()
+        };
+        locked(&self.tails).add(name, &tail)
+    }
+
+    /// Keeps the output of a failed run, and returns where; nothing when the job keeps
+    /// enough already. For a successful run its report and the end of its
+    /// output are enough.
+    async fn keep(
+        &self,
+        stdout: File,
+        stderr: File,
+        name: &str,
+    ) -> Result<Option<String>, LocalError> {
+        let place = |end| self.job_dir.join("runs").join(format!("{name}.{end}"));
+        let (out, err) = (place("out"), place("err"));
+        let log = out.display().to_string();
+        let room = locked(&self.tails).take_room(&[&stdout, &stderr], 2 * KEPT);
+        if !room {
+            return Ok(None);
+        }
+        blocking((), move || {
+            for (from, to) in [(stdout, out), (stderr, err)] {
+                files::copy_ends(&from, &to, KEPT).map_err(LocalError::io("write", &to))?;
+            }
+            Ok(Some(log))
+        })
+        .await
+    }
+}
+
+/// Everything a run needs, or why there is nothing to run: the commit was built when
+/// it was asked for; since then the build was removed, and can't be made again.
+fn ready(made: Made, machine: &Arc<RunHold>) -> Result<Holds, String> {
+    match made {
+        Made::Ready(build) => Ok(Arc::new((build, Arc::clone(machine)))),
+        Made::Failed(failure) => Err(format!("does not build any more: {}", failure.reason)),
+    }
+}
+
+/// Identifies what is warmed up: the same build with other arguments is cold.
+fn warm_up_key(build: &Build, variant: &Variant) -> String {
+    format!("{} {:?} {:?}", build.key, variant.arguments, variant.env)
+}

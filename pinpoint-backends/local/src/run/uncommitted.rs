@@ -1,0 +1,200 @@
+//! Files that the command names and that are in the user's checkout, but not in the work tree
+//! of a commit, or not as they are there.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::git::repository;
+use crate::run::command_words::words;
+
+/// The longest word that is taken for a path.
+const LONGEST: usize = 1024;
+
+/// The state of a file in a checkout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Untracked,
+    Ignored,
+    Changed,
+    Committed,
+}
+
+/// Why a benchmark may not find a file that its user has: the first that the command names,
+/// as a sentence. `tree` is the work tree of the commit, `users` are the user's own.
+pub(crate) fn missing(command: &[String], tree: &Path, users: &[PathBuf]) -> Option<String> {
+    paths_in(command).iter().find_map(|word| {
+        if tree.join(word).exists() {
+            return None;
+        }
+        let checkout = users.iter().find(|users| users.join(word).is_file());
+        if let Some(checkout) = checkout {
+            let where_it_is = match state(checkout, word) {
+                State::Untracked => "is in your checkout, but in no commit (it is not tracked)",
+                State::Ignored => "is in your checkout, but in no commit (it is ignored)",
+                State::Changed | State::Committed => {
+                    "is in your checkout, but not in the commit that is run"
+                }
+            };
+            return Some(format!(
+                "{word} {where_it_is}: commands run in a work tree of each commit, which holds \
+                 what was committed; commit it, have the build make it, or name it by its absolute \
+                 path, so that all commits use the same one"
+            ));
+        }
+        let beside = below(tree, word)?;
+        Some(format!(
+            "{word} is not at the top of the repository, where commands run; there is {}: name it \
+             so",
+            beside.display()
+        ))
+    })
+}
+
+/// The files that the command names and that have changes in a checkout of the user which
+/// are not committed.
+pub(crate) fn changed(command: &[String], users: &[PathBuf]) -> Vec<PathBuf> {
+    let is_changed = |word: &String| {
+        let mut checkouts = users.iter();
+        checkouts.any(|users| users.join(word).is_file() && state(users, word) == State::Changed)
+    };
+    paths_in(command)
+        .into_iter()
+        .filter(is_changed)
+        .map(PathBuf::from)
+        .collect()
+}
+
+/// The words of a command that may be paths relative to where it runs.
+fn paths_in(command: &[String]) -> Vec<String> {
+    let words = command.iter().enumerate().flat_map(|(place, part)| {
+        // A name alone is a program that PATH finds.
+        let is_path = move |word: &String| place > 0 || word.contains('/');
+        words(part).into_iter().filter(is_path)
+    });
+    words
+        .map(|word| word.strip_prefix("./").map(str::to_owned).unwrap_or(word))
+        .filter(|word| {
+            !word.is_empty()
+                && word.len() <= LONGEST
+                && !word.starts_with(['-', '/', '.'])
+                && word.contains(['.', '/'])
+        })
+        .collect()
+}
+
+fn state(checkout: &Path, file: &str) -> State {
+    let mut command = repository::git(checkout);
+    command.args([
+        "--literal-pathspecs",
+        "status",
+        "--porcelain",
+        "-z",
+        "--ignored",
+        "--",
+    ]);
+    let Ok(output) = repository::run(command.arg(file)) else {
+        return State::Committed;
+    };
+    match output.stdout.get(..2) {
+        Some(b"??") => State::Untracked,
+        Some(b"!!") => State::Ignored,
+        Some(_) => State::Changed,
+        None => State::Committed,
+    }
+}
+
+/// The only tracked file whose path ends so.
+fn below(tree: &Path, file: &str) -> Option<PathBuf> {
+    let mut command = repository::git(tree);
+    command.args(["ls-files", "-z"]);
+    let output = repository::run(&mut command).ok()?;
+    let mut found = { output.stdout.split(|byte| *byte == 0) }
+        .map(|name| Path::new(OsStr::from_bytes(name)))
+        .filter(|name| name.ends_with(file));
+    let first = found.next()?.to_owned();
+    found.next().is_none().then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn words(command: &[&str]) -> Vec<String> {
+        command.iter().map(|&word| word.into()).collect()
+    }
+
+    #[test]
+    fn the_words_that_may_be_paths() {
+        let command = words(&[
+            "python3.11",
+            "bench/run.py",
+            "-v",
+            "--size=3",
+            "sh",
+            "/a/b.c",
+            "../x.py",
+        ]);
+        assert_eq!(paths_in(&command), ["bench/run.py"]);
+        let command = words(&["./bench.sh", "data.json"]);
+        assert_eq!(paths_in(&command), ["bench.sh", "data.json"]);
+        let command = words(&["sh", "-c", "python3 run.py >out.txt"]);
+        let paths = paths_in(&command);
+        for path in ["run.py", "out.txt"] {
+            assert!(paths.iter().any(|it| it == path), "{paths:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_only_in_the_checkout_is_told_with_its_state() {
+        let temporary = tempfile::tempdir().unwrap();
+        let root = temporary.path().canonicalize().unwrap();
+        let (tree, users) = (root.join("tree"), root.join("checkout"));
+        let git = |directory: &Path, arguments: &[&str]| {
+            let output = repository::run(repository::git(directory).args(arguments)).unwrap();
+            assert!(output.status.success(), "{output:?}");
+        };
+        for directory in [&tree, &users] {
+            fs::create_dir_all(directory.join("sub")).unwrap();
+            git(directory, &["init", "-q"]);
+            for name in ["committed.py", "sub/deep.py"] {
+                fs::write(directory.join(name), "1").unwrap();
+            }
+            git(directory, &["add", "-A"]);
+        }
+        git(
+            &users,
+            &[
+                "-c",
+                "user.name=A",
+                "-c",
+                "user.email=a@example.org",
+                "commit",
+                "-qm",
+                "1",
+            ],
+        );
+        fs::write(users.join("new.py"), "1").unwrap();
+        fs::write(users.join(".gitignore"), "*.tmp.py\n").unwrap();
+        fs::write(users.join("a.tmp.py"), "1").unwrap();
+        let users = [users];
+        let about =
+            |name: &str| missing(&words(&["python3", name]), &tree, &users).unwrap_or_default();
+        assert!(
+            about("new.py").contains("it is not tracked"),
+            "{}",
+            about("new.py")
+        );
+        assert!(about("a.tmp.py").contains("it is ignored"));
+        assert_eq!(about("committed.py"), "");
+        assert_eq!(about("nowhere.py"), "");
+        assert!(about("deep.py").contains("there is sub/deep.py"));
+
+        let command = words(&["python3", "committed.py"]);
+        assert!(changed(&command, &users).is_empty());
+        fs::write(users[0].join("committed.py"), "2").unwrap();
+        assert_eq!(changed(&command, &users), [PathBuf::from("committed.py")]);
+    }
+}
