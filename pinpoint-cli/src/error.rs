@@ -19,9 +19,9 @@ use serde_json::{Value, json};
 
 use crate::advice;
 use crate::arguments::{Display, Output};
-use crate::output::{errln, print_json};
-use crate::storage::{job_command, resume_command};
-use crate::text::{BOLD, ERROR};
+use crate::job::storage::{job_command, resume_command};
+use crate::show::output::{errln, print_json};
+use crate::show::text::{BOLD, ERROR};
 
 /// A culprit was found, or a difference.
 pub(crate) const FOUND: u8 = 0;

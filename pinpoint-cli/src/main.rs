@@ -4,48 +4,11 @@
 
 mod advice;
 mod arguments;
-mod bisect;
-mod bots;
-mod command_line;
-mod compare;
-mod comparison_table;
-mod culprit;
-mod culprit_summary;
-mod demo;
-mod doctor;
+mod commands;
 mod error;
-mod explain;
-mod explanation_text;
 mod job;
-mod job_list;
-mod job_result;
-mod jobs;
-mod luci;
-mod midpoint;
-mod new_job;
-#[cfg(feature = "luci")]
-mod notices;
-mod output;
-mod pairwise;
-mod pairwise_summary;
-mod plan;
-mod prior;
-mod progress;
-mod reading;
-mod report;
-mod reporter;
-#[cfg(test)]
-mod screen_tests;
-mod stop;
-mod storage;
-mod summary;
-mod temporal;
-mod text;
-mod traces;
-mod wait;
+mod show;
 mod whole_file;
-mod worker;
-mod worker_list;
 
 use std::process::ExitCode;
 
@@ -53,8 +16,8 @@ use clap::CommandFactory;
 
 use arguments::{Arguments, Command};
 use error::CliError;
-use output::{Failure, errln};
-use text::{ERROR, Text};
+use show::output::{Failure, errln};
+use show::text::{ERROR, Text};
 
 fn main() -> ExitCode {
     let arguments = match Arguments::of_this_process() {
@@ -64,7 +27,7 @@ fn main() -> ExitCode {
     let display = arguments.display.clone();
     display.color.apply();
     // Sent when everything else has ended.
-    let _traces = traces::export(&arguments);
+    let _traces = job::traces::export(&arguments);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -87,16 +50,16 @@ fn say(answer: &clap::Error) -> u8 {
     let answered = answer.render();
     let text = Text::of_styled(&answered.ansi().to_string());
     if !answer.use_stderr() {
-        output::print_text(&text);
+        show::output::print_text(&text);
         return error::FOUND;
     }
     if arguments::asks_for_json(std::env::args_os().skip(1)) {
         let message = answered.to_string();
         let message = message.trim().trim_start_matches("error: ");
         let document = error::without_result(None, false, message);
-        output::print_json(format_args!("{document:#}"));
+        show::output::print_json(format_args!("{document:#}"));
     }
-    output::print_error_text(&text);
+    show::output::print_error_text(&text);
     error::WRONG_INPUT
 }
 
@@ -104,7 +67,7 @@ fn say(answer: &clap::Error) -> u8 {
 /// chose to leave.
 fn finish(result: Result<u8, (CliError, arguments::Display)>) -> u8 {
     match result {
-        Ok(code) => match output::failure() {
+        Ok(code) => match show::output::failure() {
             None | Some(Failure::ReaderLeft) => code,
             Some(Failure::Error(error)) => {
                 errln!("{ERROR}error:{ERROR:#} can't write to standard output: {error}");
@@ -112,7 +75,7 @@ fn finish(result: Result<u8, (CliError, arguments::Display)>) -> u8 {
             }
         },
         // The command was stopped because the reader of its output has left.
-        Err(_) if output::is_unread() => error::FOUND,
+        Err(_) if show::output::is_unread() => error::FOUND,
         Err((error, display)) => {
             error.print(&display);
             error.exit_code()
@@ -123,25 +86,25 @@ fn finish(result: Result<u8, (CliError, arguments::Display)>) -> u8 {
 async fn run(arguments: Arguments) -> Result<u8, CliError> {
     let display = arguments.display;
     match arguments.command {
-        Command::Bisect(bisect) => bisect::run(*bisect, display).await,
-        Command::Pairwise(pairwise) => pairwise::run(*pairwise, display).await,
-        Command::Culprit(culprit) => culprit::run(*culprit, display).await,
-        Command::Compare(arguments) => compare::run(*arguments, &display),
-        Command::Explain(arguments) => explain::run(*arguments, &display).await,
-        Command::Midpoint(midpoint) => midpoint::run(midpoint, display).await,
-        Command::Plan(plan) => plan::run(*plan, display).await,
-        Command::Doctor(doctor) => doctor::run(doctor, display).await,
-        Command::Jobs(command) => jobs::run(command, display).await,
-        Command::Worker(worker) => worker::run(*worker, display).await,
-        Command::Workers(command) => worker::look(command, display).await,
-        Command::Temporal(command) => temporal::run(command, &display).await,
-        Command::Bots(command) => bots::run(&command, &display),
-        Command::Demo(demo) => demo::run(demo, display).await,
-        Command::Clean(clean) => storage::clean(&clean, &display),
+        Command::Bisect(bisect) => commands::bisect::run(*bisect, display).await,
+        Command::Pairwise(pairwise) => commands::pairwise::run(*pairwise, display).await,
+        Command::Culprit(culprit) => commands::culprit::run(*culprit, display).await,
+        Command::Compare(arguments) => commands::compare::run(*arguments, &display),
+        Command::Explain(arguments) => commands::explain::run(*arguments, &display).await,
+        Command::Midpoint(midpoint) => commands::midpoint::run(midpoint, display).await,
+        Command::Plan(plan) => commands::plan::run(*plan, display).await,
+        Command::Doctor(doctor) => commands::doctor::run(doctor, display).await,
+        Command::Jobs(command) => commands::jobs::run(command, display).await,
+        Command::Worker(worker) => commands::worker::run(*worker, display).await,
+        Command::Workers(command) => commands::worker::look(command, display).await,
+        Command::Temporal(command) => job::temporal::run(command, &display).await,
+        Command::Bots(command) => commands::bots::run(&command, &display),
+        Command::Demo(demo) => commands::demo::run(demo, display).await,
+        Command::Clean(clean) => job::storage::clean(&clean, &display),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "pinpoint", &mut script);
-            output::print_bytes(&script);
+            show::output::print_bytes(&script);
             Ok(error::FOUND)
         }
     }

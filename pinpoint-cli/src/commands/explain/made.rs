@@ -1,0 +1,285 @@
+//! The answer of an explanation among the jobs: made of its profiles, or as it was kept.
+
+use std::fs;
+
+use bytesize::ByteSize;
+use pinpoint_backends::job::{
+    Changes, Explained, JobConfig, ProfilePair, machine_of, profile_pairs,
+};
+use pinpoint_backends::local::{Profiler, Profiling, Repository, run_warnings};
+use pinpoint_backends::store::Job;
+use pinpoint_core::job::{JobResult, PairwiseResult};
+use pinpoint_core::profile::{
+    ExplainError, ExplainOptions, Explanation, Profile, SourceDiff, Wait, Window, explain,
+    longer_wait, shows_difference,
+};
+use pinpoint_core::{Answers, Journal, Usage, Variant};
+use pinpoint_report::results::stored;
+use serde::Deserialize;
+
+use super::job::{About, BuildName};
+use super::pairs::ReadPairs;
+use super::problems::{unfit, without_profiles};
+use super::{Answer, kept};
+use crate::arguments::Display;
+use crate::error::{CliError, with_advice};
+use crate::job::storage::Storage;
+use crate::show::output::errln;
+use crate::show::text::FOUND as WARNING;
+
+/// Why a pair has no profiles whose runs left some.
+const REMOVED: &str = "whose profiles are not on this machine, or were removed by `pinpoint clean`";
+
+/// A remark on an answer that outlives its profiles.
+const GONE: &str = "the profiles are not on this machine, or were removed by `pinpoint clean`; this is the answer as it was made";
+
+/// The default of `--keep-profiles`.
+pub(super) const KEEP: u64 = 1 << 30;
+
+/// The answer as it was kept, or made and kept.
+pub(super) async fn made_or_kept(
+    storage: &Storage,
+    job: &Job,
+    explains: &Explained,
+    display: &Display,
+) -> Result<Answer, CliError> {
+    let directory = storage.job_dir(&job.id);
+    if let Some(mut answer) = kept::read(&directory)? {
+        if answer.files.iter().flatten().any(|file| !file.exists()) {
+            answer.warnings.push(GONE.into());
+        }
+        return Ok(answer);
+    }
+    let given = Explained {
+        same: Vec::new(),
+        map: Vec::new(),
+        window: None,
+        ..explains.clone()
+    };
+    let answer = made_again(storage, job, explains, given, display).await?;
+    keep(storage, job, &answer);
+    Ok(answer)
+}
+
+pub(super) fn keep(storage: &Storage, job: &Job, answer: &Answer) {
+    if let Err(error) = kept::keep(&storage.job_dir(&job.id), answer) {
+        errln!(
+            "{WARNING}warning:{WARNING:#} the answer can't be shown once its profiles are removed: {}",
+            with_advice(&error)
+        );
+    }
+}
+
+/// The answer with the options of `given`. Where one is not given, that with which the job was
+/// made counts, if the profiles fit it.
+pub(super) async fn made_again(
+    storage: &Storage,
+    job: &Job,
+    explains: &Explained,
+    given: Explained,
+    display: &Display,
+) -> Result<Answer, CliError> {
+    let mut asked = given.clone();
+    if asked.same.is_empty() {
+        asked.same.clone_from(&explains.same);
+    }
+    if asked.map.is_empty() {
+        asked.map.clone_from(&explains.map);
+    }
+    asked.window = asked.window.or_else(|| explains.window.clone());
+    match made(storage, job, &asked, display).await {
+        Err(CliError::UnfitOptions { reason, .. }) if asked != given => {
+            let answer = made(storage, job, &given, display).await?;
+            errln!(
+                "{WARNING}warning:{WARNING:#} {reason}; the answer leaves out the --same, --map and --window of the job"
+            );
+            Ok(answer)
+        }
+        made => made,
+    }
+}
+
+/// Reads the profiles of an explanation, and says what moved.
+pub(super) async fn made(
+    storage: &Storage,
+    job: &Job,
+    explains: &Explained,
+    display: &Display,
+) -> Result<Answer, CliError> {
+    let mut journal = storage.jobs.journal(&job.id).await?;
+    let records = journal.records().await.map_err(|error| {
+        CliError::NoProfiles(format!(
+            "the journal of job {} can't be read: {error}",
+            job.id
+        ))
+    })?;
+    let answers = Answers::of(journal.job(), machine_of(job, false)?, records).answers;
+    let pairs = profile_pairs(&answers, &storage.job_dir(&job.id))?;
+    let window = explains.window.as_deref().map(str::parse).transpose();
+    let window: Option<Window> = window
+        .map_err(|error: pinpoint_core::profile::WindowError| CliError::Input(error.to_string()))?;
+    let profiling = profiling_of(job);
+    let profiler = profiling.as_ref().map(|it| it.profiler.in_words());
+    let profiler = profiler.unwrap_or_default();
+    let read = ReadPairs::read(&pairs, window.as_ref(), &profiler, display);
+    let most = ByteSize::b(profiling.map_or(KEEP, |profiling| profiling.keep));
+    if read.count() == 0 {
+        return Err(match read.window_problem() {
+            Some(reason) => unfit(job, reason.into(), display),
+            None => without_profiles(
+                job,
+                explains,
+                read.reason(),
+                (most, &profiler_of(job), alternative(job)),
+                display,
+            ),
+        });
+    }
+    let options = ExplainOptions {
+        paired: true,
+        same: explains.same.clone(),
+        map: explains.map.clone(),
+    };
+    let mut explanation = explained(job, &read.profiles, &options, display)?;
+    if let Some(diff) = explains.changes.as_ref().and_then(diff_of) {
+        diff.mark(&mut explanation);
+    }
+    let pairs_without_profiles = pairs.len() - read.count();
+    // In a window is a part of what the job measured.
+    let shown = (explains.difference.filter(|_| window.is_none()))
+        .map(|measured| shows_difference(measured, &explanation.whole));
+    // In a window is a part of a run, and the wait may lie elsewhere.
+    let wait = longer_wait_in(&pairs).filter(|_| window.is_none());
+    let pairs_result = match stored(job) {
+        Some(JobResult::Pairwise(result)) => Some(result),
+        _ => None,
+    };
+    let local = JobConfig::of(job).ok().and_then(|config| config.local);
+    let about = About {
+        job_id: job.id.to_string(),
+        explains: explains.job.clone(),
+        profiler: profiler_of(job),
+        measured: explains.difference,
+        shown,
+        waiting: wait
+            .filter(|_| shown == Some(false))
+            .map(|it| it.difference()),
+        waits: wait.filter(|wait| wait.is_certain || shown == Some(false)),
+        base: commit_of(&pairs_result, |it| &it.base),
+        experiment: commit_of(&pairs_result, |it| &it.experiment),
+        command: local.map_or_else(Vec::new, |local| local.command),
+        alternative: alternative(job).into(),
+        pairs_without_profiles,
+        missing: (read.reason().map(|reason| reason.text(most)))
+            .or_else(|| (pairs_without_profiles > 0).then(|| REMOVED.into())),
+    };
+    let builds = storage.state_dir.join("builds");
+    // What was seen while it was recorded.
+    let mut warnings = run_warnings(&storage.job_dir(&job.id))?;
+    warnings.extend(super::warnings(
+        &read.profiles,
+        &explanation,
+        profiling_of(job).as_ref(),
+    ));
+    Ok(Answer {
+        warnings,
+        files: read.files,
+        profiles: read.profiles,
+        window,
+        explanation,
+        about: Some(about),
+        builds: Some(builds.canonicalize().unwrap_or(builds)),
+        options,
+    })
+}
+
+fn commit_of(
+    result: &Option<PairwiseResult>,
+    side: impl Fn(&PairwiseResult) -> &Variant,
+) -> Option<BuildName> {
+    result
+        .as_ref()
+        .map(|result| BuildName::from(&side(result).commit))
+}
+
+fn longer_wait_in(pairs: &[ProfilePair]) -> Option<Wait> {
+    let [base, experiment] = [0, 1].map(|side| -> Vec<Usage> {
+        pairs
+            .iter()
+            .filter_map(|it| Some(it.usage?[side]))
+            .collect()
+    });
+    longer_wait(&base, &experiment)
+}
+
+/// What moved between the profiles of a job.
+fn explained(
+    job: &Job,
+    [base, experiment]: &[Vec<Profile>; 2],
+    options: &ExplainOptions,
+    display: &Display,
+) -> Result<Explanation, CliError> {
+    explain(base, experiment, options).map_err(|error| match error {
+        ExplainError::NoFunction { .. }
+        | ExplainError::Ambiguous { .. }
+        | ExplainError::NoPlace { .. }
+        | ExplainError::TwoNames { .. } => unfit(job, error.to_string(), display),
+        error => CliError::Input(error.to_string()),
+    })
+}
+
+fn profiling_of(job: &Job) -> Option<Profiling> {
+    let config = JobConfig::of(job).ok()?;
+    match (config.local, config.luci) {
+        (Some(local), _) => local.profiling,
+        // As its executor writes it.
+        (None, Some(luci)) => Profiling::deserialize(luci.get("profiling")?).ok(),
+        (None, None) => None,
+    }
+}
+
+fn profiler_of(job: &Job) -> String {
+    profiling_of(job).map_or_else(String::new, |profiling| profiling.profiler.to_string())
+}
+
+/// A profiler that sees what that of a job may not.
+fn alternative(job: &Job) -> &'static str {
+    if JobConfig::of(job).is_ok_and(|config| config.luci.is_some()) {
+        return "files:GLOB";
+    }
+    alternative_to(profiling_of(job).map(|it| it.profiler).as_ref())
+}
+
+/// Of languages of their own, what runs below them; of samples, what is too short for them.
+pub(super) fn alternative_to(profiler: Option<&Profiler>) -> &'static str {
+    match profiler {
+        Some(Profiler::Perf | Profiler::PerfDwarf) => "callgrind",
+        _ => "perf",
+    }
+}
+
+/// The lines that were changed. Without them the answer is the same, but for its marks.
+fn diff_of(changes: &Changes) -> Option<SourceDiff> {
+    let text = match changes {
+        Changes::Patch(path) => fs::read(path)
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .map_err(CliError::file("read", path)),
+        Changes::Commits {
+            repository,
+            from,
+            to,
+        } => Repository::discover(repository)
+            .and_then(|repository| repository.changed_lines(from.as_deref(), to))
+            .map_err(CliError::from),
+    };
+    match text {
+        Ok(text) => Some(SourceDiff::parse(&text)),
+        Err(error) => {
+            errln!(
+                "{WARNING}warning:{WARNING:#} the changes can't be read: {}",
+                with_advice(&error)
+            );
+            None
+        }
+    }
+}

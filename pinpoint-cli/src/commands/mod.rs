@@ -1,0 +1,14 @@
+//! The commands: from arguments to a job or an answer, one file each.
+
+pub(crate) mod bisect;
+pub(crate) mod bots;
+pub(crate) mod compare;
+pub(crate) mod culprit;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod explain;
+pub(crate) mod jobs;
+pub(crate) mod midpoint;
+pub(crate) mod pairwise;
+pub(crate) mod plan;
+pub(crate) mod worker;

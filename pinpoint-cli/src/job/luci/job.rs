@@ -1,0 +1,457 @@
+//! From arguments to a job in LUCI, and the executor of one.
+
+use std::path::{Path, PathBuf};
+
+use pinpoint_backends::gitiles::{GitilesHistory, RepositoryUrl, is_full_hash};
+use pinpoint_backends::google::{TokenSource, UnknownTokenSource};
+use pinpoint_backends::job::{CommandLine, JobConfig, JobError};
+use pinpoint_backends::local::{Profiling, RepositoryError};
+use pinpoint_backends::luci::{
+    Benchmark, LuciConfig, LuciExecutor, LuciProfiling, LuciSettings, WantedCharts,
+};
+use pinpoint_core::bots::Workers;
+use pinpoint_core::{
+    BisectionSpec, CULPRIT_FINDER_SPEC_VERSION, CombinedCommit, Commit, CulpritFinderSpec,
+    Direction, FindMetric, JobMachine, JobSpec, PairwiseSpec, Patch, Range, Variant,
+};
+use pinpoint_midpoint::{History, MidpointError};
+use pinpoint_report::command_line::with_ends;
+use serde_json::json;
+
+use super::Elsewhere;
+use super::patch::at_gerrit;
+use super::reports::{report, reports};
+use crate::arguments::{
+    Assignment, Bisect, Display, JobOptions, LuciTokens, Output, Pairwise, ProfilerArgument,
+};
+use crate::commands::explain::job::end_explained;
+use crate::error::{CliError, FOUND};
+use crate::job::new_job::{CarriedOut, Names, end, milliseconds, store_job};
+use crate::job::storage::{Storage, state_dir};
+use crate::job::work::refused;
+use crate::show::output::{errln, outln, print_json};
+use crate::{bots, command_line};
+
+/// The source of tokens unless another is named: the program by which Chromium's developers
+/// sign in.
+const TOKENS: &str = "command:luci-auth token -scopes {scopes}";
+
+/// The job in whose name requests are shown.
+const DRY_RUN: &str = "dry-run";
+
+/// The executor of a job; of one that is worked on, with its directory for profiles.
+pub(crate) fn open(
+    config: &JobConfig,
+    tokens: &LuciTokens,
+    state_dir: &Path,
+    job_dir: Option<&Path>,
+) -> Result<Box<dyn Elsewhere>, JobError> {
+    let source = source_of(tokens).map_err(refused)?;
+    let executor = LuciExecutor::open(config_of(config)?, &source, &cache_of(state_dir));
+    let executor = executor.and_then(|executor| match job_dir {
+        Some(job_dir) => executor.keeping_profiles(job_dir),
+        None => Ok(executor),
+    });
+    Ok(Box::new(executor.map_err(refused)?))
+}
+
+/// The configuration of an explanation in LUCI: that of its job, with its runs profiled.
+pub(crate) fn profiled(
+    config: JobConfig,
+    profiling: Profiling,
+    arguments: Vec<String>,
+) -> Result<JobConfig, CliError> {
+    let luci = config_of(&config)?.profiled(LuciProfiling {
+        profiling,
+        arguments,
+    })?;
+    Ok(JobConfig {
+        luci: Some(json!(luci)),
+        ..config
+    })
+}
+
+pub(super) fn config_of(config: &JobConfig) -> Result<LuciConfig, JobError> {
+    serde_json::from_value(config.luci.clone().unwrap_or_default()).map_err(refused)
+}
+
+pub(super) fn source_of(tokens: &LuciTokens) -> Result<TokenSource, UnknownTokenSource> {
+    // A variable that is empty is as if it were not there.
+    let named = tokens.luci_tokens.as_deref().filter(|it| !it.is_empty());
+    named.unwrap_or(TOKENS).parse()
+}
+
+/// The place of what Gitiles answers.
+fn cache_of(state_dir: &Path) -> PathBuf {
+    state_dir.join("gitiles")
+}
+
+/// `pinpoint bisect`, and with pairs `pinpoint culprit`.
+pub(crate) async fn bisect(
+    arguments: Bisect,
+    pairs: Option<u32>,
+    display: Display,
+) -> Result<u8, CliError> {
+    let charts = match &arguments.chart {
+        Some(chart) => WantedCharts::Named(chart.clone()),
+        None => WantedCharts::Only,
+    };
+    let job = NewJob::of(
+        arguments.job,
+        charts,
+        arguments.command,
+        arguments.bug,
+        &display,
+    )?;
+    let patch = arguments.patch.as_deref().map(at_gerrit).transpose()?;
+    let spec = |[good, bad]: [CombinedCommit; 2]| {
+        let bisection = BisectionSpec {
+            strategy: arguments.strategy.into(),
+            chart: arguments.chart.clone(),
+            magnitude: arguments.magnitude,
+            aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
+            direction: job.direction(),
+            confidence: arguments.confidence,
+            attempts: arguments.attempts,
+            build_cost: arguments.build_cost,
+            seed: job.options.seed,
+            max_runs: arguments.max_runs,
+            max_builds: arguments.max_builds,
+            max_time: milliseconds(job.options.max_time),
+            ..BisectionSpec::new(Range::Between { good, bad })
+        };
+        match pairs {
+            None => JobSpec::from(bisection),
+            Some(pairs) => JobSpec::from(CulpritFinderSpec {
+                version: CULPRIT_FINDER_SPEC_VERSION,
+                bisection,
+                pairs,
+            }),
+        }
+    };
+    let display = job.options.assignment.display(display);
+    let storage = job.prepare(spec(job.any_ends()), &display).await?;
+    let good = job.commit(&arguments.good).await?;
+    let bad = job.commit(&arguments.bad).await?;
+    let ends = [&good, &bad].map(|end| with_patch(end.clone(), patch.as_ref()));
+    let Some(storage) = storage else {
+        return job.show(&ends.map(Variant::from), &display);
+    };
+    let command_line = command_line::of_this_process(&arguments.good, &arguments.bad);
+    let names = [&*arguments.good, &*arguments.bad];
+    job.check_range([&good, &bad], names, &command_line).await?;
+    let find = job.find_metric(arguments.chart.is_none());
+    let spec = spec(ends);
+    let explain = arguments.explain.then_some(arguments.profiler);
+    job.run(&storage, spec, find, command_line, explain, &display)
+        .await
+}
+
+/// `pinpoint pairwise`.
+pub(crate) async fn pairwise(arguments: Pairwise, display: Display) -> Result<u8, CliError> {
+    let charts = match &arguments.chart {
+        Some(chart) => WantedCharts::Named(chart.clone()),
+        None => WantedCharts::Every,
+    };
+    let job = NewJob::of(arguments.job, charts, arguments.command, None, &display)?;
+    let patch = arguments.patch.as_deref().map(at_gerrit).transpose()?;
+    let spec = |[base, experiment]: [Variant; 2]| PairwiseSpec {
+        chart: arguments.chart.clone(),
+        aggregate: Some(arguments.benchmark.aggregate.unwrap_or_default()),
+        direction: job.direction(),
+        pairs: arguments.pairs,
+        early_stopping: arguments.early_stop,
+        seed: job.options.seed,
+        max_time: milliseconds(job.options.max_time),
+        ..PairwiseSpec::new(base, experiment)
+    };
+    let display = job.options.assignment.display(display);
+    let any = spec(job.any_ends().map(Variant::from));
+    let storage = job.prepare(any.into(), &display).await?;
+    // Required where there are no builds.
+    let base = job.commit(&arguments.base.unwrap_or_default()).await?;
+    let experiment = match &arguments.experiment {
+        Some(revision) => job.commit(revision).await?,
+        None => base.clone(),
+    };
+    let base = Variant {
+        arguments: arguments.base_arg,
+        ..Variant::from(CombinedCommit::from(base))
+    };
+    let experiment = Variant {
+        arguments: arguments.experiment_arg,
+        ..Variant::from(with_patch(experiment, patch.as_ref()))
+    };
+    // To see how much a commit scatters, a user names it twice.
+    if arguments.experiment.is_none() && base == experiment {
+        return Err(CliError::Input(
+            "there is nothing to compare the base with: name an EXPERIMENT, or give --patch or --experiment-arg".into(),
+        ));
+    }
+    let Some(storage) = storage else {
+        return job.show(&[base, experiment], &display);
+    };
+    // All pairs are asked for at once: a chart that does not exist would cost all of them.
+    let find = job.find_metric(arguments.chart.is_some());
+    let spec = spec([base, experiment]).into();
+    let command_line = command_line::without_ends();
+    job.run(&storage, spec, find, command_line, None, &display)
+        .await
+}
+
+/// A job that the arguments ask for.
+struct NewJob {
+    options: JobOptions,
+    config: LuciConfig,
+    executor: LuciExecutor,
+    repository: RepositoryUrl,
+    bot: String,
+    report: Option<PathBuf>,
+}
+
+impl NewJob {
+    fn of(
+        options: JobOptions,
+        charts: WantedCharts,
+        arguments: Vec<String>,
+        issue: Option<u64>,
+        display: &Display,
+    ) -> Result<Self, CliError> {
+        let Assignment {
+            bot,
+            config: bot_config,
+            luci,
+            ..
+        } = &options.assignment;
+        // Required with --executor.
+        let bot = bot.as_deref().unwrap_or_default();
+        let benchmark = options.benchmark_name.clone().unwrap_or_default();
+        let all = bots::read(&bot_config.bot_config)?;
+        let bot = all.get(bot)?;
+        let wrong = |reason: &str| CliError::Input(format!("bot `{}` {reason}", bot.name));
+        if bot.out_of_resources {
+            return Err(wrong("is out of resources, and takes no jobs for now"));
+        }
+        let Workers::Swarming(machines) = bot.workers else {
+            return Err(wrong(
+                "has no Swarming server: leave --executor out, and its workers take the job",
+            ));
+        };
+        let repository = bot.repository.and_then(|url| url.parse().ok());
+        let repository = repository.ok_or_else(|| wrong("names no repository at Gitiles"))?;
+        let config = LuciConfig {
+            charts,
+            issue,
+            settings: settings(luci.luci_config.as_deref())?,
+            ..LuciConfig::new(
+                machines.clone(),
+                Benchmark {
+                    target: all.target(bot.name, &benchmark)?.into(),
+                    name: benchmark,
+                    story: luci.story.clone(),
+                    story_tags: luci.story_tags.clone(),
+                    arguments,
+                },
+                options.seed,
+            )
+        };
+        let source = source_of(&luci.tokens)
+            .map_err(|error| CliError::Input(format!("--luci-tokens: {error}")))?;
+        // Found out at the end of the job, it would be too late.
+        reports(&config, &source)?;
+        if luci.dry_run && (issue.is_some() || config.settings.reports.culprits.is_some()) {
+            errln!("the reports of the result are not shown: they depend on it");
+        }
+        let cache = cache_of(&state_dir(display)?);
+        let executor = LuciExecutor::open(config.clone(), &source, &cache)?;
+        let report = options
+            .report
+            .as_deref()
+            .map(crate::job::report::destination);
+        Ok(Self {
+            report: report.transpose()?,
+            bot: bot.configured_as.to_owned(),
+            options,
+            config,
+            executor,
+            repository,
+        })
+    }
+
+    /// Opens the store, unless the requests are only shown. A search that can't be made and a
+    /// store that can't be used are refused before any service is asked.
+    async fn prepare(&self, spec: JobSpec, display: &Display) -> Result<Option<Storage>, CliError> {
+        JobMachine::new(spec)?;
+        match self.options.assignment.luci.dry_run {
+            true => Ok(None),
+            false => Storage::open(display).await.map(Some),
+        }
+    }
+
+    /// In place of the ends, which are not looked up yet.
+    fn any_ends(&self) -> [CombinedCommit; 2] {
+        ["first", "second"].map(|end| Commit::new(self.repository.to_string(), end).into())
+    }
+
+    fn direction(&self) -> Direction {
+        let direction = self.options.direction;
+        direction.map_or(Direction::Unknown, Into::into)
+    }
+
+    /// What a run has to show before the search, if anything: it takes as long as any other.
+    fn find_metric(&self, chart: bool) -> Option<FindMetric> {
+        let directions = self.options.direction.is_none();
+        (chart || directions).then_some(FindMetric {
+            directions,
+            ..FindMetric::default()
+        })
+    }
+
+    fn history(&self) -> Result<GitilesHistory, CliError> {
+        let history = { self.executor.gitiles() }.history(&self.repository.to_string());
+        Ok(history.map_err(MidpointError::from)?)
+    }
+
+    /// The commit that a user names. For a dry run nothing is asked but what a name means.
+    async fn commit(&self, name: &str) -> Result<Commit, CliError> {
+        let is_dry_run = self.options.assignment.luci.dry_run;
+        let hash = match is_dry_run && is_full_hash(name) {
+            true => name.to_ascii_lowercase(),
+            false => {
+                let found = self.history()?.resolve(name).await;
+                found.map_err(MidpointError::from)?
+            }
+        };
+        let commit = Commit::new(self.repository.to_string(), hash);
+        match is_dry_run {
+            true => Ok(commit),
+            false => Ok(self.executor.describe_commit(commit).await?),
+        }
+    }
+
+    /// Refuses ends that are no range.
+    async fn check_range(
+        &self,
+        [good, bad]: [&Commit; 2],
+        names: [&str; 2],
+        command_line: &CommandLine,
+    ) -> Result<(), CliError> {
+        let (good, bad) = (&good.git_hash, &bad.git_hash);
+        if good == bad {
+            let commit = good.clone();
+            return Err(RepositoryError::SameCommit { commit }.into());
+        }
+        let history = self.history()?;
+        let is_ancestor = async |one: &str, other: &str| {
+            let answer = history.is_ancestor(one, other).await;
+            Ok::<_, CliError>(answer.map_err(MidpointError::from)?)
+        };
+        if is_ancestor(good, bad).await? {
+            return Ok(());
+        }
+        let (good, bad) = (good.clone(), bad.clone());
+        if !is_ancestor(&bad, &good).await? {
+            return Err(CliError::Input(format!(
+                "the good commit {good} is not part of the history of the bad one {bad}"
+            )));
+        }
+        let [first, second] = names;
+        Err(CliError::Reversed {
+            error: RepositoryError::Reversed { good, bad },
+            swapped: with_ends(command_line, second, first)
+                .unwrap_or_else(|| format!("pinpoint bisect … {second} {first}")),
+        })
+    }
+
+    /// Prints the requests by which these ends are built and run.
+    fn show(&self, ends: &[Variant; 2], display: &Display) -> Result<u8, CliError> {
+        let mut requests = Vec::new();
+        let [first, second] = ends.each_ref().map(|end| &end.commit.main.git_hash);
+        if first != second {
+            requests.push(self.history()?.rendered_range(first, second));
+        }
+        requests.extend(self.executor.rendered(ends, DRY_RUN)?);
+        match display.output {
+            Output::Json => print_json(json!({ "requests": requests })),
+            Output::Text => outln!("{}", requests.join("\n\n")),
+        }
+        Ok(FOUND)
+    }
+
+    /// Stores the job, and carries it out.
+    async fn run(
+        self,
+        storage: &Storage,
+        spec: JobSpec,
+        find_metric: Option<FindMetric>,
+        command_line: CommandLine,
+        explain: Option<ProfilerArgument>,
+        display: &Display,
+    ) -> Result<u8, CliError> {
+        let config = JobConfig {
+            luci: Some(json!(self.config)),
+            find_metric,
+            report: self.report.clone(),
+            command_line: Some(command_line),
+            ..JobConfig::default()
+        };
+        let by = CarriedOut::InLuci {
+            bot: self.bot,
+            repository: self.repository.to_string(),
+            tokens: self.options.assignment.luci.tokens.clone(),
+        };
+        let names = Names::of(&self.options, &by, &[]);
+        let id = store_job(storage, spec, &config, names, None, None).await?;
+        let result = by
+            .run(storage, &id, self.report.as_deref(), display)
+            .await?;
+        let Some(result) = &result else {
+            return Ok(end(None, display));
+        };
+        let tokens = &self.options.assignment.luci.tokens;
+        let resumed = &Display {
+            resume_options: tokens.words(),
+            ..display.clone()
+        };
+        let (code, missing) = match explain {
+            // Others need not wait for the explanation, which takes as long as a comparison.
+            Some(profiler) => {
+                let missing = report(storage, &id, tokens, result, resumed).await;
+                let explained =
+                    end_explained(result, profiler, self.report.as_deref(), tokens, resumed);
+                (explained.await?, missing)
+            }
+            None => {
+                let code = end(Some(result), display);
+                (code, report(storage, &id, tokens, result, resumed).await)
+            }
+        };
+        Ok(missing.unwrap_or(code))
+    }
+}
+
+fn with_patch(main: Commit, patch: Option<&Patch>) -> CombinedCommit {
+    CombinedCommit {
+        patch: patch.cloned(),
+        ..main.into()
+    }
+}
+
+/// The settings in a file, or those of Chromium's Pinpoint.
+fn settings(file: Option<&Path>) -> Result<LuciSettings, CliError> {
+    let Some(file) = file.filter(|file| !file.as_os_str().is_empty()) else {
+        return Ok(LuciSettings::default());
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        CliError::Input(format!(
+            "can't read the settings of LUCI {}: {error}",
+            file.display()
+        ))
+    })?;
+    toml::from_str(&text).map_err(|error| {
+        CliError::Input(format!(
+            "the settings of LUCI in {} can't be used: {error}",
+            file.display()
+        ))
+    })
+}

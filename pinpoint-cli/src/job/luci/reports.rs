@@ -1,0 +1,133 @@
+//! Telling the issue tracker and BigQuery of the result of a job.
+
+use pinpoint_backends::google::{Secret, TokenSource};
+use pinpoint_backends::issue_tracker::IssueTracker;
+use pinpoint_backends::job::{JobConfig, JobError, TakenJob};
+use pinpoint_backends::luci::{LuciConfig, Reports, Subject};
+use pinpoint_backends::store::{JobId, LockError, StoreError};
+use pinpoint_core::job::JobResult;
+
+use super::job::{config_of, source_of};
+use crate::arguments::{Display, LuciTokens};
+use crate::error::{CliError, INTERRUPTED, NOT_REPORTED, with_advice};
+use crate::job::stop::Interrupt;
+use crate::job::storage::{Storage, resume_command};
+use crate::job::work::refused;
+use crate::show::output::errln;
+use crate::show::text::ERROR;
+
+/// The variable with the API key for the issue tracker.
+const KEY: &str = "PINPOINT_ISSUE_TRACKER_KEY";
+
+/// The reports that a configuration asks for.
+///
+/// # Errors
+///
+/// When they can't be made for a reason that is known before a service is asked.
+pub(super) fn reports(config: &LuciConfig, source: &TokenSource) -> Result<Reports, CliError> {
+    let key = match config.issue {
+        Some(_) => key()?,
+        None => None,
+    };
+    let is_google = config.settings.addresses.issue_tracker == IssueTracker::GOOGLE;
+    if let (Some(issue), None, true) = (config.issue, &key, is_google) {
+        return Err(CliError::Input(format!(
+            "can't comment on issue {issue} without an API key: set {KEY}"
+        )));
+    }
+    Ok(Reports::open(config, source, key)?)
+}
+
+/// The key. A variable that is empty is as if it were not there.
+fn key() -> Result<Option<Secret>, CliError> {
+    let key = std::env::var_os(KEY).unwrap_or_default();
+    let key = key.to_str().map(str::trim);
+    match key.filter(|key| key.bytes().all(|byte| byte.is_ascii_graphic())) {
+        Some("") => Ok(None),
+        Some(key) => Ok(Some(Secret::new(key))),
+        None => Err(CliError::Input(format!(
+            "{KEY} is no API key: it has a space, or a character that is not ASCII"
+        ))),
+    }
+}
+
+/// Makes the reports that a job in LUCI owes, which has this result. What can't be made is said,
+/// with the command that makes it later: the job still has its result. Gives the exit code then.
+pub(crate) async fn report(
+    storage: &Storage,
+    id: &JobId,
+    tokens: &LuciTokens,
+    result: &JobResult,
+    display: &Display,
+) -> Option<u8> {
+    let made = make(storage, id, tokens, result).await;
+    let is_interrupted = matches!(made, Err(CliError::Job(JobError::Interrupted)));
+    let made = made.unwrap_or_else(|error| vec![Err(with_advice(&error))]);
+    let is_missing = made.iter().any(Result::is_err);
+    for made in made {
+        match made {
+            Ok(_) if display.quiet => {}
+            Ok(made) => errln!("{made}"),
+            Err(error) => errln!("{ERROR}error:{ERROR:#} {error}"),
+        }
+    }
+    if is_missing {
+        errln!(
+            "to make the missing report:  {}",
+            resume_command(display, id.as_str())
+        );
+    }
+    is_missing.then_some(match is_interrupted {
+        true => INTERRUPTED,
+        false => NOT_REPORTED,
+    })
+}
+
+/// What was reported, and what not and why.
+async fn make(
+    storage: &Storage,
+    id: &JobId,
+    tokens: &LuciTokens,
+    result: &JobResult,
+) -> Result<Vec<Result<String, String>>, CliError> {
+    let job = storage.jobs.get(id.as_str()).await?;
+    let config = JobConfig::of(&job).ok();
+    let Some(config) = config.filter(|config| config.luci.is_some()) else {
+        return Ok(Vec::new());
+    };
+    let (config, job_dir) = (config_of(&config)?, storage.job_dir(id));
+    if !Reports::are_owed(&config, result, &job_dir) {
+        return Ok(Vec::new());
+    }
+    let source = source_of(tokens).map_err(refused)?;
+    let reports = reports(&config, &source)?;
+    let interrupt = Interrupt::listen().map_err(refused)?;
+    let taken = TakenJob::take(&storage.jobs, id, &storage.owner()?, &job_dir).await;
+    let taken = taken.map_err(without_cancel)?;
+    let subject = Subject {
+        bot: &job.bot,
+        benchmark: &job.benchmark,
+        ended: u64::try_from(job.updated).unwrap_or_default(),
+    };
+    let made = reports.make(result, &subject, &job_dir);
+    let made = taken.follow_up(interrupt.interrupted(), made).await;
+    taken.release().await;
+    let said = made?.into_iter().map(|made| match made {
+        Ok(reported) => Ok(reported.to_string()),
+        Err(error) => Err(with_advice(&error)),
+    });
+    Ok(said.collect())
+}
+
+/// As it is said of a job that is finished: there is nothing to cancel.
+fn without_cancel(error: JobError) -> CliError {
+    match error {
+        JobError::Store(StoreError::Leased { seconds, .. }) => CliError::Input(format!(
+            "another process has the job; resume again in {seconds} s"
+        )),
+        JobError::Locked(LockError::Held { .. }) => {
+            CliError::Input("another process has the job; resume again when it has ended".into())
+        }
+        error => error.into(),
+    }
+}

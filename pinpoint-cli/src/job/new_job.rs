@@ -1,0 +1,410 @@
+//! From arguments to a stored job: what all kinds of job have in common.
+
+use std::collections::BTreeMap;
+use std::env::VarError;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pinpoint_backends::create_state_dir;
+use pinpoint_backends::job::{self, JobConfig, JobError, PATCH};
+use pinpoint_backends::local::{
+    CpuList, LocalConfig, MeasureChoice, Provisions, Repository, RepositoryError,
+};
+use pinpoint_backends::store::{Creation, Job, JobId, NewJob, SigningKey};
+use pinpoint_core::job::JobResult;
+use pinpoint_core::{CombinedCommit, Commit, JobSpec, Patch};
+use pinpoint_report::command_line::quoted;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::arguments::{
+    Assignment, Benchmark, Display, JobOptions, LuciTokens, MeasureArgument, Output,
+};
+use crate::error::{CliError, FOUND, with_advice};
+use crate::job::storage::{Storage, host};
+use crate::job::work::Session;
+use crate::show::job_result::{exit_code, print_result};
+use crate::show::output::{errln, outln, print_json};
+use crate::show::text::FOUND as WARNING;
+use crate::{bots, report, wait};
+
+/// The values of variables that are inherited.
+///
+/// # Errors
+///
+/// When one of them is not set, or not text.
+pub(crate) fn values_of(inherited: &[String]) -> Result<BTreeMap<String, String>, CliError> {
+    job::inherited_values(inherited).map_err(|error| match error {
+        JobError::Environment {
+            name,
+            source: VarError::NotPresent,
+        } => CliError::Input(format!(
+            "--env {name}: the environment has no variable of this name; set it, or give its value as --env {name}=VALUE"
+        )),
+        JobError::Environment { name, .. } => CliError::Input(format!(
+            "--env {name}: the value of this variable is not UTF-8"
+        )),
+        error => error.into(),
+    })
+}
+
+impl Benchmark {
+    /// The variables that are inherited.
+    pub(crate) fn inherited_env(&self) -> Vec<String> {
+        let without_value = self.env.iter().filter(|it| it.value.is_none());
+        without_value.map(|it| it.name.clone()).collect()
+    }
+
+    /// Says that commands run at the top of the repository, to a user who stands below it.
+    pub(crate) fn say_where(&self, display: &Display) {
+        // What is wrong with a repository is said where it is needed.
+        let below = Repository::discover(&self.repo).and_then(|it| it.prefix());
+        if let Ok(below) = below
+            && !below.is_empty()
+            && !display.quiet
+        {
+            errln!(
+                "note: builds and the benchmark begin at the top of the repository, and not in \
+                 {below}: name paths from there"
+            );
+        }
+    }
+
+    /// The configuration with which an executor measures commits of this repository;
+    /// other settings are at their defaults. A measure is chosen by runs of the good end
+    /// and of another state.
+    ///
+    /// # Errors
+    ///
+    /// When one of the clones named is in no repository, or the measure can't be taken.
+    pub(crate) fn into_config(
+        self,
+        repository: &Path,
+        good: CombinedCommit,
+        choice: Option<MeasureChoice>,
+        command: Vec<String>,
+        chart: Option<String>,
+    ) -> Result<LocalConfig, CliError> {
+        let repositories = self.repository.into_iter();
+        let repositories = repositories
+            .map(|(url, directory)| match Repository::discover(&directory) {
+                Ok(clone) => Ok((url, clone.path().to_owned())),
+                Err(RepositoryError::NotARepository { path, reason }) => {
+                    Err(CliError::Input(format!(
+                        "--repository: {} is not in a git repository ({reason}); name a clone of {url}",
+                        path.display()
+                    )))
+                }
+                Err(error) => Err(error.into()),
+            })
+            .collect::<Result<_, CliError>>()?;
+        let ends = [
+            Some(&good),
+            choice.as_ref().map(|choice| &choice.other.commit),
+        ];
+        let ends: Vec<_> = { ends.iter().flatten() }
+            .map(|end| end.main.git_hash.as_str())
+            .collect();
+        let urls = match Repository::discover(repository) {
+            Ok(repository) => repository.urls(&repositories, &ends)?,
+            // Existing builds are in none.
+            Err(RepositoryError::NotARepository { .. }) => BTreeMap::new(),
+            Err(error) => return Err(error.into()),
+        };
+        let mut config = LocalConfig {
+            repository: repository.to_owned(),
+            made: false,
+            repositories,
+            urls,
+            good,
+            good_arguments: Vec::new(),
+            good_env: Default::default(),
+            build: self.build,
+            command,
+            env: (self.env.into_iter())
+                .filter_map(|variable| Some((variable.name, variable.value?)))
+                .collect(),
+            patch: None,
+            format: self.format,
+            chart,
+            every_chart: false,
+            instructions: None,
+            measure_choice: None,
+            run_aggregate: None,
+            results: self.results,
+            warmup: self.warmup,
+            timeout: self.timeout,
+            cpus: self.cpu,
+            settle: self.settle,
+            build_jobs: 1,
+            cache_size: self.cache_size.as_u64(),
+            skip: Vec::new(),
+            trace: false,
+            allow_outside_reads: self.allow_outside_reads,
+            profiling: None,
+            paths: Vec::new(),
+        };
+        match (self.measure.map(MeasureArgument::named), choice) {
+            (Some(Some(measure)), _) => config.measure_by(measure)?,
+            (Some(None), Some(choice)) => config.choose_measure(choice)?,
+            (Some(None), None) => {
+                return Err(CliError::Input(
+                    "--measure auto: a measure is chosen by what tells two commits apart, and only \
+                     one is run; leave --measure out to see the noise of each"
+                        .into(),
+                ));
+            }
+            (None, _) => {}
+        }
+        Ok(config)
+    }
+}
+
+/// The names of a job and its benchmark in lists of jobs.
+pub(crate) struct Names {
+    job: String,
+    benchmark: String,
+    bot: String,
+    /// The repository, where it is not the local one.
+    repository: Option<String>,
+}
+
+impl Names {
+    /// Of a job that runs the benchmark of another, where that one does.
+    pub(crate) fn like(job: &Job, config: &JobConfig) -> Self {
+        let in_luci = config.luci.is_some();
+        Self {
+            job: String::new(),
+            benchmark: job.benchmark.clone(),
+            bot: if in_luci { job.bot.clone() } else { host() },
+            repository: in_luci.then(|| job.repository.clone()),
+        }
+    }
+
+    /// As given; else the benchmark is the program that is run.
+    pub(crate) fn of(options: &JobOptions, by: &CarriedOut, command: &[String]) -> Self {
+        let program = || {
+            let program = Path::new(command.first()?).file_name()?;
+            Some(program.to_string_lossy().into_owned())
+        };
+        let benchmark = options.benchmark_name.clone().or_else(program);
+        Self {
+            job: options.job_name.clone().unwrap_or_default(),
+            benchmark: benchmark.unwrap_or_default(),
+            bot: match by {
+                CarriedOut::Here => host(),
+                CarriedOut::ByWorkers { bot, .. } | CarriedOut::InLuci { bot, .. } => bot.clone(),
+            },
+            repository: match by {
+                CarriedOut::InLuci { repository, .. } => Some(repository.clone()),
+                CarriedOut::Here | CarriedOut::ByWorkers { .. } => None,
+            },
+        }
+    }
+}
+
+/// Who carries a new job out.
+#[derive(Debug)]
+pub(crate) enum CarriedOut {
+    /// This process.
+    Here,
+    /// This process, which has everything done in LUCI.
+    #[cfg_attr(
+        not(feature = "luci"),
+        expect(dead_code, reason = "nobody makes such jobs")
+    )]
+    InLuci {
+        bot: String,
+        repository: String,
+        tokens: LuciTokens,
+    },
+    /// The workers of a bot.
+    ByWorkers {
+        bot: String,
+        /// This process does not follow it.
+        detached: bool,
+        /// Signs it.
+        key: Option<SigningKey>,
+    },
+}
+
+impl CarriedOut {
+    /// As the arguments say, which are checked to fit: what is needed here is here.
+    pub(crate) fn of(assignment: &Assignment, benchmark: &Benchmark) -> Result<Self, CliError> {
+        let Some(bot) = &assignment.bot else {
+            values_of(&benchmark.inherited_env())?;
+            benchmark.cpu.as_ref().map_or(Ok(()), CpuList::check)?;
+            return Ok(Self::Here);
+        };
+        let bots = bots::read(&assignment.config.bot_config)?;
+        Ok(Self::ByWorkers {
+            bot: bots::of_workers(&bots, bot)?.configured_as.to_owned(),
+            detached: assignment.detach,
+            key: assignment.signing.key()?,
+        })
+    }
+
+    pub(crate) fn by_workers(&self) -> bool {
+        matches!(self, Self::ByWorkers { .. })
+    }
+
+    /// The key that signs the job.
+    pub(crate) fn key(&self) -> Option<&SigningKey> {
+        match self {
+            Self::Here | Self::InLuci { .. } => None,
+            Self::ByWorkers { key, .. } => key.as_ref(),
+        }
+    }
+
+    /// Warns if workers on other machines can't fetch these ends. Some may see this
+    /// repository all the same.
+    pub(crate) fn warn_of_unpublished(&self, repository: &Path, ends: [&CombinedCommit; 2]) {
+        let hashes = ends.map(|end| end.main.git_hash.as_str());
+        let published = || Repository::discover(repository)?.published(&hashes);
+        if self.by_workers()
+            && let Err(error) = published()
+        {
+            errln!("{WARNING}warning:{WARNING:#} {}", with_advice(&error));
+        }
+    }
+
+    /// Carries a job out that was just stored, or leaves it to the workers; `report` is
+    /// the file of its report. No result when this process does not wait for it: then its
+    /// id is printed.
+    pub(crate) async fn run(
+        &self,
+        storage: &Storage,
+        id: &JobId,
+        report: Option<&Path>,
+        display: &Display,
+    ) -> Result<Option<JobResult>, CliError> {
+        match self {
+            Self::Here => Ok(Some(Session::take(storage, id).await?.run(display).await?)),
+            Self::InLuci { tokens, .. } => {
+                let mut session = Session::take(storage, id).await?;
+                session.provide(Provisions::default(), tokens.clone(), tokens.words());
+                Ok(Some(session.run(display).await?))
+            }
+            Self::ByWorkers { detached: true, .. } => {
+                say_handed_over(id, display);
+                Ok(None)
+            }
+            Self::ByWorkers { .. } => {
+                let result = wait::follow_one(storage, id, display).await;
+                if let Some(file) = report
+                    && !matches!(result, Err(CliError::Left { .. }))
+                    && let Err(error) = report::write(storage, id, file).await
+                {
+                    report::say_unwritten(&error, id);
+                }
+                result.map(Some)
+            }
+        }
+    }
+}
+
+/// Names a job that is left to workers.
+pub(crate) fn say_handed_over(id: &JobId, display: &Display) {
+    match display.output {
+        Output::Json => print_json(json!({ "job_id": id, "status": "pending" })),
+        Output::Text => outln!("{id}"),
+    }
+}
+
+/// Prints the result of a new job, if this process has waited for it, and returns the exit
+/// code.
+pub(crate) fn end(result: Option<&JobResult>, display: &Display) -> u8 {
+    result.map_or(FOUND, |result| {
+        print_result(result, display);
+        exit_code(result)
+    })
+}
+
+/// A patch, as it was when the job was made.
+pub(crate) struct PatchFile {
+    patch: Patch,
+    sha256: String,
+    bytes: Vec<u8>,
+}
+
+impl PatchFile {
+    pub(crate) fn read(path: &Path) -> Result<Self, CliError> {
+        let bytes = fs::read(path).map_err(|error| {
+            CliError::Input(format!("can't read the patch {}: {error}", path.display()))
+        })?;
+        let digest = Sha256::digest(&bytes);
+        let sha256: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = path.display().to_string();
+        Ok(Self {
+            patch: Patch::File {
+                name,
+                sha256: sha256.clone(),
+            },
+            sha256,
+            bytes,
+        })
+    }
+
+    /// Keeps a copy: the user's file may change before the job is resumed.
+    pub(crate) fn keep(&self, storage: &Storage) -> Result<PathBuf, CliError> {
+        let directory = storage.state_dir.join("patches");
+        let path = directory.join(&self.sha256);
+        // Moved in place: a job that is about to read the same patch sees all of
+        // it.
+        let unfinished = path.with_extension(std::process::id().to_string());
+        create_state_dir(&storage.state_dir)
+            .and_then(|()| fs::create_dir_all(&directory))
+            .and_then(|()| fs::write(&unfinished, &self.bytes))
+            .and_then(|()| fs::rename(&unfinished, &path))
+            .map_err(CliError::file("write", &path))?;
+        Ok(path)
+    }
+}
+
+/// A commit with a patch on top, if there is one.
+pub(crate) fn patched(main: Commit, patch: Option<&PatchFile>) -> CombinedCommit {
+    CombinedCommit {
+        patch: patch.map(|file| file.patch.clone()),
+        ..main.into()
+    }
+}
+
+pub(crate) fn milliseconds(time: Option<Duration>) -> Option<u64> {
+    time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Stores a job, once it is found to be one that can be carried out.
+pub(crate) async fn store_job(
+    storage: &Storage,
+    spec: impl Into<JobSpec>,
+    config: &JobConfig,
+    names: Names,
+    patch: Option<&PatchFile>,
+    key: Option<&SigningKey>,
+) -> Result<JobId, CliError> {
+    // One that can't be read begins no trace, as its standard says.
+    let traceparent = std::env::var("TRACEPARENT").ok();
+    let config = &JobConfig {
+        traceparent: traceparent.and_then(|parent| parent.parse().ok()),
+        ..config.clone()
+    };
+    let words = config.command_line.as_ref().map(|command| &*command.words);
+    let new = job::new_job(&spec.into(), config)?;
+    let job = NewJob {
+        repository: names.repository.unwrap_or(new.repository),
+        title: words.map(quoted).unwrap_or_default(),
+        name: names.job,
+        benchmark: names.benchmark,
+        bot: names.bot,
+        user: whoami::username().unwrap_or_default(),
+        ..new
+    };
+    let patch = patch.map(|patch| (PATCH, &*patch.bytes));
+    let creation = Creation {
+        files: patch.as_slice(),
+        key,
+        ..Creation::default()
+    };
+    Ok(storage.jobs.create_with(&job, &creation).await?.id)
+}

@@ -1,0 +1,210 @@
+//! The place of jobs, and making room there.
+
+use std::path::{Path, PathBuf};
+
+use bytesize::ByteSize;
+use pinpoint_backends::job::interrupted;
+use pinpoint_backends::local::{BuildStore, CleanOptions, CleanReport, clean as clean_builds};
+use pinpoint_backends::store::{JobId, JobStore, without_password};
+use pinpoint_backends::{STATE_MARK, job_dir, owner};
+use pinpoint_report::command_line::quoted;
+use serde_json::json;
+
+use crate::arguments::{Clean, Display, Output};
+use crate::error::{CliError, FAILED, FOUND};
+use crate::show::output::{errln, outln, print_json};
+
+/// The place of the jobs, and what they need on this machine.
+#[derive(Debug, Clone)]
+pub(crate) struct Storage {
+    /// Builds, work trees and patches; the jobs as well, unless they are elsewhere.
+    pub(crate) state_dir: PathBuf,
+    pub(crate) jobs: JobStore,
+}
+
+impl Storage {
+    pub(crate) async fn open(display: &Display) -> Result<Self, CliError> {
+        let state_dir = state_dir(display)?;
+        // A variable that is empty is as if it were not there.
+        let jobs = match display.store.as_ref().filter(|url| !url.is_empty()) {
+            Some(url) => match url.strip_prefix("sqlite:") {
+                Some(directory) => JobStore::open(Path::new(directory)).await?,
+                None => {
+                    warn_of_password(url);
+                    connect(url).await?
+                }
+            },
+            None => JobStore::open(&state_dir).await?,
+        };
+        Ok(Self { state_dir, jobs })
+    }
+
+    /// The directory in which a job keeps what is not in the store; `lock` is held while
+    /// it runs.
+    pub(crate) fn job_dir(&self, id: &JobId) -> PathBuf {
+        job_dir(&self.state_dir, id.as_str())
+    }
+
+    /// Those of these running jobs whose processes are gone.
+    pub(crate) async fn interrupted(&self, running: &[JobId]) -> Result<Vec<JobId>, CliError> {
+        // Where there is no owner's mark, and none can be made, nothing is held by one.
+        let owner = self.owner().ok();
+        let state_dir = &self.state_dir;
+        Ok(interrupted(&self.jobs, running, owner.as_deref(), state_dir).await?)
+    }
+
+    /// The owner of a job's lease: among the processes that share a state directory, a
+    /// lock in it chooses one.
+    pub(crate) fn owner(&self) -> Result<String, CliError> {
+        owner(&self.state_dir, &host()).map_err(CliError::file("write", &self.state_dir))
+    }
+}
+
+/// The command line is visible in the list of processes.
+fn warn_of_password(url: &str) {
+    let mut words = std::env::args_os().take_while(|word| word != "--");
+    if without_password(url) != url && words.any(|word| word.to_string_lossy().contains(url)) {
+        errln!(
+            "warning: every user of this machine can see the password in --store; \
+             give the URL in PINPOINT_STORE, or the password in PGPASSWORD or ~/.pgpass"
+        );
+    }
+}
+
+#[cfg(feature = "postgres")]
+async fn connect(url: &str) -> Result<JobStore, CliError> {
+    Ok(JobStore::connect(url).await?)
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn connect(_: &str) -> Result<JobStore, CliError> {
+    Err(CliError::Input(
+        "this pinpoint was built without PostgreSQL: build it with `--features postgres`, or omit --store".into(),
+    ))
+}
+
+/// The name of this machine.
+pub(crate) fn host() -> String {
+    whoami::hostname().unwrap_or_else(|_| "localhost".into())
+}
+
+/// The state directory: as given, or as the XDG base directory specification
+/// says.
+pub(crate) fn state_dir(display: &Display) -> Result<PathBuf, CliError> {
+    let state_dir = named_state_dir(display)?;
+    match state_dir.to_str() {
+        Some(_) => Ok(state_dir),
+        // Databases, manifests and records name it.
+        None => Err(CliError::Input(format!(
+            "the name of the state directory {} is not UTF-8: choose another with --state-dir",
+            state_dir.display()
+        ))),
+    }
+}
+
+fn named_state_dir(display: &Display) -> Result<PathBuf, CliError> {
+    if let Some(told) = &display.state_dir {
+        return std::path::absolute(told).map_err(CliError::file("find", told));
+    }
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    absolute("XDG_STATE_HOME")
+        .or_else(|| Some(absolute("HOME")?.join(".local/state")))
+        .map(|base| base.join("pinpoint"))
+        .ok_or_else(|| {
+            CliError::Input(
+                "there is no home directory to keep jobs in: choose a directory with --state-dir"
+                    .into(),
+            )
+        })
+}
+
+/// The command that takes a job up again.
+pub(crate) fn resume_command(display: &Display, job: &str) -> String {
+    let command = job_command(display, "resume", job);
+    match &display.resume_options[..] {
+        [] => command,
+        options => format!("{command} {}", quoted(options)),
+    }
+}
+
+/// The command that does something with a job.
+pub(crate) fn job_command(display: &Display, does: &str, job: &str) -> String {
+    let mut words = vec![
+        "pinpoint".to_owned(),
+        "jobs".into(),
+        does.into(),
+        job.into(),
+    ];
+    if let Some(told) = &display.state_dir {
+        words.extend(["--state-dir".into(), told.display().to_string()]);
+    }
+    if let Some(told) = display.store.as_ref().filter(|url| !url.is_empty()) {
+        words.extend(["--store".into(), without_password(told)]);
+    }
+    quoted(&words)
+}
+
+pub(crate) fn clean(clean: &Clean, display: &Display) -> Result<u8, CliError> {
+    if let Some(root) = &clean.build_store {
+        // A directory that is none stays as it is.
+        std::fs::read_dir(root.join("blobs")).map_err(CliError::file("read", root))?;
+        let done = BuildStore::open(root, clean.cache_size.as_u64())?.shrink()?;
+        return report(display, &root.display().to_string(), &done);
+    }
+    let state_dir = state_dir(display)?;
+    // A directory without the jobs' file is not ours: leave it alone.
+    if !state_dir.join("pinpoint.db").exists() && !state_dir.join(STATE_MARK).exists() {
+        return report(
+            display,
+            &state_dir.display().to_string(),
+            &CleanReport::default(),
+        );
+    }
+    let done = clean_builds(
+        &state_dir,
+        CleanOptions {
+            keep: clean.cache_size.as_u64(),
+        },
+    )?;
+    report(display, &state_dir.display().to_string(), &done)
+}
+
+fn report(display: &Display, place: &str, done: &CleanReport) -> Result<u8, CliError> {
+    let removed = done.removed.len();
+    match display.output {
+        Output::Json => {
+            let failed = done.failed.iter();
+            let failed: Vec<_> = failed
+                .map(|(path, reason)| json!({ "path": path, "reason": reason }))
+                .collect();
+            print_json(json!({
+                "state_dir": place,
+                "removed": removed,
+                "freed_bytes": done.freed,
+                "in_use": done.in_use,
+                "failed": failed,
+            }));
+        }
+        Output::Text => {
+            outln!(
+                "{removed} directories removed from {place}, {} freed",
+                ByteSize(done.freed).display().iec()
+            );
+            for path in &done.in_use {
+                outln!("in use, left alone: {}", path.display());
+            }
+            for (path, reason) in &done.failed {
+                errln!("can't be removed, left alone: {}: {reason}", path.display());
+            }
+        }
+    }
+    Ok(if done.failed.is_empty() {
+        FOUND
+    } else {
+        FAILED
+    })
+}

@@ -1,0 +1,31 @@
+//! The result of a job, as it is printed.
+
+use pinpoint_core::job::JobResult;
+
+use crate::arguments::{Display, Output};
+use crate::error::{exit_code_of_pairwise, exit_code_of_search};
+use crate::show::output::{print, print_result_json};
+use crate::{culprit_summary, pairwise_summary, summary};
+
+pub(crate) fn exit_code(result: &JobResult) -> u8 {
+    match result {
+        JobResult::Pairwise(result) => exit_code_of_pairwise(result.status),
+        JobResult::Bisection(result) => exit_code_of_search(result.status),
+        JobResult::CulpritFinder(result) => exit_code_of_search(result.search.status),
+    }
+}
+
+/// Prints the result on standard output.
+pub(crate) fn print_result(result: &JobResult, display: &Display) {
+    match display.output {
+        Output::Json => print_result_json(result),
+        Output::Text => {
+            let summary = match result {
+                JobResult::Bisection(result) => summary::of(result, display),
+                JobResult::Pairwise(result) => pairwise_summary::of(result, display),
+                JobResult::CulpritFinder(result) => culprit_summary::of(result, display),
+            };
+            print(format_args!("{summary}"));
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The screen: progress, results and lists as text.
+
+pub(crate) mod comparison_table;
+pub(crate) mod culprit_summary;
+pub(crate) mod explanation_text;
+pub(crate) mod job_list;
+pub(crate) mod job_result;
+#[cfg(feature = "luci")]
+pub(crate) mod notices;
+pub(crate) mod output;
+pub(crate) mod pairwise_summary;
+pub(crate) mod progress;
+pub(crate) mod reading;
+pub(crate) mod reporter;
+#[cfg(test)]
+pub(crate) mod screen_tests;
+pub(crate) mod summary;
+pub(crate) mod text;
+pub(crate) mod worker_list;
