@@ -31,7 +31,7 @@ use pinpoint_backends::local::RepositoryPattern;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use crate::hosts::is_name;
+use crate::jobs::hosts::is_name;
 
 pub use self::commits::Commits;
 pub use self::limits::{LimitsConfig, Most, OwnLimits};

@@ -11,14 +11,15 @@ use http::Method;
 use pinpoint_backends::store::{JobFilter, Order, Place, SCHEMA_VERSION};
 use serde_json::json;
 
-use crate::caller::Context;
-use crate::grpc::errors;
-use crate::metrics::METRICS;
-use crate::older_page;
-use crate::operations::{Access, Right};
-use crate::rest::Problem;
-use crate::sign_in;
-use crate::{Phase, Service, ui};
+use crate::api::grpc::errors;
+use crate::api::operations::{Access, Right};
+use crate::api::rest::Problem;
+use crate::auth::caller::Context;
+use crate::auth::sign_in;
+use crate::compat::older_page;
+use crate::state::{Phase, Service};
+use crate::transport::metrics::METRICS;
+use crate::ui;
 
 /// A path that is no RPC.
 pub(crate) struct Page {
@@ -51,7 +52,7 @@ pub(crate) const PAGES: &[Page] = &[
         access: Access::Anyone,
         handler: || post(sign_in::end),
     },
-    seen("/openapi.json", || get(crate::openapi::answer)),
+    seen("/openapi.json", || get(crate::api::openapi::answer)),
 ];
 
 /// All of them, those for people included.

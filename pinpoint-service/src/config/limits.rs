@@ -9,7 +9,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use super::{ConfigError, NO_TIME};
-use crate::users::user_name;
+use crate::auth::users::user_name;
 
 /// The most of something; [`Most::NONE`] is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

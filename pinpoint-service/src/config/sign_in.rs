@@ -11,8 +11,8 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::{ConfigError, NO_TIME, seconds};
-use crate::sign_in::address;
-pub use crate::sign_in::{Algorithm, Member, MemberError, Names, Roles};
+use crate::auth::sign_in::address;
+pub use crate::auth::sign_in::{Algorithm, Member, MemberError, Names, Roles};
 
 /// The ways in which callers say who they are: `"none"`, `"tokens"`, or a table with the ways
 /// besides tokens.

@@ -12,15 +12,15 @@ use tonic::{Code, Status};
 use super::dates::{ago, at, now};
 use super::frame::{self, Section};
 use super::view::{Form, THEME, THEMES, View};
-use crate::Service;
-use crate::caller::{denied, is_same};
-use crate::grpc::errors;
-use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
-use crate::grpc::v2::messages::{GetQuotaRequest, GetQuotaResponse};
-use crate::operations::Right;
-use crate::query::Query;
-use crate::rest::Problem;
-use crate::users::user_name;
+use crate::api::grpc::errors;
+use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
+use crate::api::grpc::v2::messages::{GetQuotaRequest, GetQuotaResponse};
+use crate::api::operations::Right;
+use crate::api::query::Query;
+use crate::api::rest::Problem;
+use crate::auth::caller::{denied, is_same};
+use crate::auth::users::user_name;
+use crate::state::Service;
 
 /// The theme of the system.
 const SYSTEM: &str = "system";

@@ -10,14 +10,14 @@ use pinpoint_report::{Foreign, clean};
 use super::frame::{self, Section};
 use super::job::{is_over, state, title};
 use super::view::{Form, View, once};
-use crate::Service;
-use crate::grpc::errors;
-use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
-use crate::grpc::v2::messages::{
+use crate::api::grpc::errors;
+use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
+use crate::api::grpc::v2::messages::{
     CancelJobRequest, GetJobRequest, JobSummary, PauseJobRequest, ResumeJobRequest, RetryJobRequest,
 };
-use crate::query::Query;
-use crate::rest::Problem;
+use crate::api::query::Query;
+use crate::api::rest::Problem;
+use crate::state::Service;
 
 /// GET `/jobs/{id}/cancel`: asks for the reason, which the job keeps.
 pub(super) async fn ask_reason(

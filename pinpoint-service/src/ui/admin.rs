@@ -17,14 +17,14 @@ use super::dates::{at, days};
 use super::frame::{self, Section};
 use super::problems::of_list;
 use super::view::View;
-use crate::Service;
+use crate::api::grpc::errors;
+use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
+use crate::api::grpc::v2::messages::{AuditRow, GetAuditRequest};
+use crate::api::query::Query;
+use crate::api::rest::Problem;
+use crate::auth::sign_in::Roles;
 use crate::config::{LimitsConfig, Most};
-use crate::grpc::errors;
-use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
-use crate::grpc::v2::messages::{AuditRow, GetAuditRequest};
-use crate::query::Query;
-use crate::rest::Problem;
-use crate::sign_in::Roles;
+use crate::state::Service;
 
 /// The days of the log that are shown unless others are asked for.
 const LATELY: i64 = 7;

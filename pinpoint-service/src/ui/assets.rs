@@ -11,7 +11,7 @@ use http::{HeaderValue, header};
 use pinpoint_report::picture::{self, Theme};
 use sha2::{Digest, Sha256};
 
-use crate::rest::Problem;
+use crate::api::rest::Problem;
 
 /// The name of each file, and its text.
 fn files() -> [(&'static str, Cow<'static, str>); 3] {

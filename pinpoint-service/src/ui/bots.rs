@@ -14,13 +14,13 @@ use super::job::title;
 use super::machines;
 use super::problems::wants_page;
 use super::view::View;
-use crate::Service;
-use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
-use crate::grpc::v2::messages::{
+use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
+use crate::api::grpc::v2::messages::{
     Bot, JobFilter, ListBotsRequest, ListJobsRequest, ListWorkersRequest, State as JobState, Worker,
 };
-use crate::older_page;
-use crate::rest::Problem;
+use crate::api::rest::Problem;
+use crate::compat::older_page;
+use crate::state::Service;
 
 /// The most jobs under way whose titles are looked up.
 const MOST_TITLES: u32 = 500;

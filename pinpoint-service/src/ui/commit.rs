@@ -15,12 +15,12 @@ use super::frame::{self, Section};
 use super::job::{kind, state, title};
 use super::problems::of_list;
 use super::view::View;
-use crate::Service;
-use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
-use crate::grpc::v2::messages::{JobFilter, JobSummary, ListJobsRequest};
-use crate::grpc::{PinpointGateway, errors};
-use crate::query::Query;
-use crate::rest::Problem;
+use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
+use crate::api::grpc::v2::messages::{JobFilter, JobSummary, ListJobsRequest};
+use crate::api::grpc::{PinpointGateway, errors};
+use crate::api::query::Query;
+use crate::api::rest::Problem;
+use crate::state::Service;
 
 /// The longest that the page waits for the repository.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -20,12 +20,12 @@ use super::job::asked::Asked;
 use super::job::pairs::{ROWS, other_pages, verdict};
 use super::job::{cannot_be_shown, kind, state, title};
 use super::view::View;
-use crate::Service;
-use crate::grpc::errors;
-use crate::grpc::v2::messages::{Commit, CompareJobsResponse, Job};
-use crate::grpc::v2::show;
-use crate::query::Query;
-use crate::rest::Problem;
+use crate::api::grpc::errors;
+use crate::api::grpc::v2::messages::{Commit, CompareJobsResponse, Job};
+use crate::api::grpc::v2::show;
+use crate::api::query::Query;
+use crate::api::rest::Problem;
+use crate::state::Service;
 
 /// GET `/compare?jobs=a,b`. The form of a job gives the other one as `with`.
 pub(super) async fn page(

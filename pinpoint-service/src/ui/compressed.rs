@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use http::{HeaderMap, HeaderValue, Method, header};
 use tonic::Status;
 
-use crate::rest::Problem;
+use crate::api::rest::Problem;
 
 /// The kinds of answers that are compressed: each is there as a whole.
 const KINDS: [&str; 4] = ["text/html", "text/css", "text/javascript", "image/svg+xml"];

@@ -6,8 +6,8 @@ use maud::{Markup, html};
 use pinpoint_core::api::Timestamp;
 use tonic::Status;
 
-use crate::grpc::errors;
-use crate::older_page::{DAY, day};
+use crate::api::grpc::errors;
+use crate::compat::older_page::{DAY, day};
 
 /// How long ago that was, by the clock of the service; the time itself is a title.
 pub(super) fn ago(time: Option<&Timestamp>) -> Markup {

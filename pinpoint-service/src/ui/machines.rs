@@ -8,8 +8,8 @@ use pinpoint_compare::MachineNoise;
 use pinpoint_report::Foreign;
 use pinpoint_report::quantity::count;
 
-use crate::grpc::v2::messages::Worker;
-use crate::machines::JOBS;
+use crate::api::grpc::v2::messages::Worker;
+use crate::jobs::machines::JOBS;
 
 /// The machines of the workers, and others that made runs of recent jobs.
 pub(super) fn section(workers: &[Worker], measured: &BTreeMap<String, MachineNoise>) -> Markup {

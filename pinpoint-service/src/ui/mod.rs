@@ -9,7 +9,7 @@
 //! Nothing is fetched from another host, and no style or script is in a page itself: the
 //! content security policy of [`frame`] allows neither.
 //!
-//! [`Pinpoint`]: crate::grpc::v2::messages::pinpoint_server::Pinpoint
+//! [`Pinpoint`]: crate::api::grpc::v2::messages::pinpoint_server::Pinpoint
 
 mod account;
 mod actions;
@@ -33,7 +33,7 @@ mod view;
 use axum::response::Redirect;
 use axum::routing::{get, post};
 
-use crate::operations::Right;
+use crate::api::operations::Right;
 use crate::pages::{Page, given, open, posted, seen};
 
 pub(crate) use self::bots::bots;

@@ -13,9 +13,11 @@ use tonic_types::StatusExt;
 use super::frame;
 use super::unsent::{self, Unsent};
 use super::view::View;
-use crate::requests::{Arrival, User};
-use crate::sign_in::{EarlierSession, is_local};
-use crate::{Service, pages, rest};
+use crate::api::rest;
+use crate::auth::sign_in::{EarlierSession, is_local};
+use crate::pages;
+use crate::state::Service;
+use crate::transport::requests::{Arrival, User};
 
 /// The longest address of a page that a link to the sign-in has in its own.
 const LONGEST_IN_LINK: usize = 2048;

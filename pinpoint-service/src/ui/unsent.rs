@@ -27,8 +27,8 @@ use http::Method;
 use http::header::CONTENT_TYPE;
 
 use super::view::KEY;
-use crate::caller::is_same;
-use crate::sign_in::{LONGEST_PATH, is_local};
+use crate::auth::caller::is_same;
+use crate::auth::sign_in::{LONGEST_PATH, is_local};
 
 /// The field with the user who was given the form.
 pub(crate) const USER: &str = "form_user";

@@ -14,13 +14,13 @@ use tonic::{Code, Status};
 use uuid::Uuid;
 
 use super::unsent;
-use crate::Service;
-use crate::arriving;
-use crate::caller::Context;
-use crate::grpc::errors;
-use crate::operations::Right;
-use crate::query::Query;
-use crate::rest::Problem;
+use crate::api::grpc::errors;
+use crate::api::operations::Right;
+use crate::api::query::Query;
+use crate::api::rest::Problem;
+use crate::auth::caller::Context;
+use crate::state::Service;
+use crate::transport::arriving;
 
 /// The preference of a theme.
 pub(super) const THEME: &str = "theme";

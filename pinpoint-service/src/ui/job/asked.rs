@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use pinpoint_report::clean;
 use tonic::Status;
 
-use crate::grpc::errors;
-use crate::query::Query;
+use crate::api::grpc::errors;
+use crate::api::query::Query;
 
 /// A column of the table of metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,9 +14,9 @@ use serde_json::Value;
 use tonic::Status;
 
 use super::moment::Moment;
-use crate::Service;
-use crate::grpc::errors;
-use crate::rest::Problem;
+use crate::api::grpc::errors;
+use crate::api::rest::Problem;
+use crate::state::Service;
 
 /// The entries of a journal that are read at once.
 const PAGE: u32 = 100;

@@ -23,8 +23,8 @@ use tonic::Status;
 use super::Evidence;
 use super::asked::Asked;
 use super::moment::Moment;
-use crate::Service;
-use crate::grpc::{REPLAYS, errors};
+use crate::api::grpc::{REPLAYS, errors};
+use crate::state::Service;
 
 /// The entries that are read at once.
 const PAGE: u32 = 1000;

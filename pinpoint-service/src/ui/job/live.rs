@@ -27,13 +27,13 @@ use super::Content;
 use super::asked::Asked;
 use super::differences::changes;
 use super::kept::Place;
-use crate::query::Query;
-use crate::rest::Problem;
-use crate::rest::events::{HEARTBEAT, stream_of};
+use crate::api::query::Query;
+use crate::api::rest::Problem;
+use crate::api::rest::events::{HEARTBEAT, stream_of};
+use crate::jobs::watching::{LIFETIME, Seen};
+use crate::state::{Phase, Service};
 use crate::ui::assets::path;
 use crate::ui::view::View;
-use crate::watching::{LIFETIME, Seen};
-use crate::{Phase, Service};
 
 /// The least time between two changes of a page: the eye sees no more of them, and a browser
 /// has time for other things.

@@ -38,13 +38,13 @@ use super::assets::path;
 use super::dates::{self, ago, at};
 use super::frame::{self, Section};
 use super::view::{View, key};
-use crate::Service;
-use crate::grpc::errors;
-use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
-use crate::grpc::v2::messages::{self, Job, JobSummary, Kind, ListWorkersRequest, Worker};
-use crate::grpc::v2::show;
-use crate::operations::Right;
-use crate::rest::Problem;
+use crate::api::grpc::errors;
+use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
+use crate::api::grpc::v2::messages::{self, Job, JobSummary, Kind, ListWorkersRequest, Worker};
+use crate::api::grpc::v2::show;
+use crate::api::operations::Right;
+use crate::api::rest::Problem;
+use crate::state::Service;
 
 /// GET `/results/jobid/{id}`: where the older page has a job.
 pub(super) async fn elsewhere(Path(id): Path<String>) -> Response {

@@ -15,8 +15,8 @@ use pinpoint_core::{
 };
 use pinpoint_report::Measurements;
 
-use crate::watching::has_ended;
-use crate::watching::replay::{Pace, runs_to_come};
+use crate::jobs::watching::has_ended;
+use crate::jobs::watching::replay::{Pace, runs_to_come};
 
 /// A job after the first records of its journal.
 #[derive(Debug)]

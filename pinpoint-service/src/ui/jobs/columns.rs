@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use pinpoint_report::Foreign;
 use pinpoint_report::quantity::{change, count, duration};
 
-use crate::grpc::v2::messages::{JobAnswer, JobEffect, JobOrder, JobSummary};
+use crate::api::grpc::v2::messages::{JobAnswer, JobEffect, JobOrder, JobSummary};
 use crate::ui::dates::ago;
 use crate::ui::job::{kind, state, title};
 

@@ -17,17 +17,17 @@ use tonic::Status;
 use super::columns::Column;
 use super::row;
 use super::shown::Shown;
-use crate::grpc::errors;
-use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
-use crate::grpc::v2::show;
-use crate::query::Query;
-use crate::rest::Problem;
-use crate::rest::events::{HEARTBEAT, stream_of};
+use crate::api::grpc::errors;
+use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
+use crate::api::grpc::v2::show;
+use crate::api::query::Query;
+use crate::api::rest::Problem;
+use crate::api::rest::events::{HEARTBEAT, stream_of};
+use crate::jobs::watching::{LIFETIME, has_ended};
+use crate::state::{Phase, Service};
 use crate::ui::assets::path;
 use crate::ui::dates;
 use crate::ui::view::View;
-use crate::watching::{LIFETIME, has_ended};
-use crate::{Phase, Service};
 
 /// The time between two looks at the store.
 const INTERVAL: Duration = Duration::from_secs(1);

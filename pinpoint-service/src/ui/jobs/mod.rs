@@ -26,15 +26,15 @@ use super::dates;
 use super::frame::{self, Section};
 use super::problems::of_list;
 use super::view::{Form, View, key};
-use crate::Service;
-use crate::grpc::errors;
-use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
-use crate::grpc::v2::messages::{
+use crate::api::grpc::errors;
+use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
+use crate::api::grpc::v2::messages::{
     CountJobsRequest, CountJobsResponse, JobSummary, State as JobState,
 };
-use crate::operations::Right;
-use crate::query::Query;
-use crate::rest::Problem;
+use crate::api::operations::Right;
+use crate::api::query::Query;
+use crate::api::rest::Problem;
+use crate::state::Service;
 
 /// The preference of a view of the list: its fields, as an address has them.
 const VIEW: &str = "jobs";

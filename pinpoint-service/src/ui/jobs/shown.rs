@@ -5,9 +5,9 @@ use tonic::Status;
 
 use super::super::dates::days;
 use super::columns::Column;
-use crate::grpc::errors;
-use crate::grpc::v2::messages::{JobFilter, Kind, ListJobsRequest, State};
-use crate::query::Query;
+use crate::api::grpc::errors;
+use crate::api::grpc::v2::messages::{JobFilter, Kind, ListJobsRequest, State};
+use crate::api::query::Query;
 
 /// The sizes of a page; the second unless another is asked for.
 pub(super) const SIZES: [u32; 4] = [10, 25, 50, 100];

@@ -7,12 +7,13 @@ use pinpoint_report::Foreign;
 use pinpoint_report::command_line::{quoted, without_login};
 
 use super::typed::Typed;
-use crate::grpc::v2::json_of;
-use crate::grpc::v2::messages::create_job_request::Question;
-use crate::grpc::v2::messages::{
+use crate::api::grpc::v2::json_of;
+use crate::api::grpc::v2::messages::create_job_request::Question;
+use crate::api::grpc::v2::messages::{
     Bisection, CreateJobRequest, Direction, Magnitude, Strategy, magnitude,
 };
-use crate::{Service, SignIn};
+use crate::auth::sign_in::SignIn;
+use crate::state::Service;
 
 /// The commands, once the form is valid: what they run was checked then.
 pub(super) async fn shown(service: &Service, origin: &str, typed: &Typed) -> Markup {

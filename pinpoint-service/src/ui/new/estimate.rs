@@ -10,16 +10,16 @@ use pinpoint_report::quantity::{change, count, duration, quantity};
 use tonic::{Code, Status};
 
 use super::typed::Typed;
-use crate::Service;
-use crate::grpc::errors;
-use crate::grpc::v2::messages::create_job_request::Question;
-use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
-use crate::grpc::v2::messages::plan_job_request::Noise;
-use crate::grpc::v2::messages::{
+use crate::api::grpc::errors;
+use crate::api::grpc::v2::messages::create_job_request::Question;
+use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
+use crate::api::grpc::v2::messages::plan_job_request::Noise;
+use crate::api::grpc::v2::messages::{
     Bisection, CreateJobRequest, Kind, ListBotsRequest, Magnitude, Pairwise, PlanEstimate,
     PlanJobRequest, PlanJobResponse, magnitude,
 };
-use crate::grpc::v2::plan::MOST_RUNS;
+use crate::api::grpc::v2::plan::MOST_RUNS;
+use crate::state::Service;
 use crate::ui::problems::sentence;
 use crate::ui::view::View;
 

@@ -1,7 +1,7 @@
 //! The table of the fields of the form: which kinds of jobs have them, and how they are filled in.
 
+use crate::api::grpc::v2::messages::Kind;
 use crate::config::MOST_ATTEMPTS;
-use crate::grpc::v2::messages::Kind;
 use crate::ui::jobs::KINDS;
 
 /// A field of the form.

@@ -6,8 +6,8 @@ use pinpoint_report::{Foreign, clean};
 use super::fields::{Control, Field, GROUPS, key_of};
 use super::look_up;
 use super::typed::{FieldProblem, Typed};
-use crate::Service;
-use crate::grpc::v2::messages::Kind;
+use crate::api::grpc::v2::messages::Kind;
+use crate::state::Service;
 use crate::ui::problems::sentence;
 use crate::ui::view::{View, key};
 

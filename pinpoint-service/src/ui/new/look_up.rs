@@ -8,9 +8,9 @@ use pinpoint_report::{Foreign, clean};
 use tonic::Status;
 
 use super::patch_name;
-use crate::Service;
-use crate::commits::RECENT;
-use crate::grpc::services::pinpoint_gateway_server::PinpointGateway;
+use crate::api::grpc::services::pinpoint_gateway_server::PinpointGateway;
+use crate::jobs::commits::RECENT;
+use crate::state::Service;
 use crate::ui::dates::ago;
 use crate::ui::problems::sentence;
 use crate::ui::view::View;

@@ -26,13 +26,13 @@ use self::typed::{FieldProblem, Typed, name_in_form};
 use super::actions::back_to;
 use super::frame::{self, Section, fragment};
 use super::view::{Form, View, once};
-use crate::Service;
-use crate::browsers::is_loopback;
-use crate::grpc::errors;
-use crate::grpc::v2::messages::pinpoint_server::Pinpoint;
-use crate::grpc::v2::messages::{CloneJobRequest, Kind};
-use crate::query::Query;
-use crate::rest::Problem;
+use crate::api::grpc::errors;
+use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
+use crate::api::grpc::v2::messages::{CloneJobRequest, Kind};
+use crate::api::query::Query;
+use crate::api::rest::Problem;
+use crate::auth::browsers::is_loopback;
+use crate::state::Service;
 
 /// The longest that the form waits for commits to be looked up that its address names.
 const SOON: Duration = Duration::from_secs(1);

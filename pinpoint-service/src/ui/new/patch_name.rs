@@ -2,8 +2,8 @@
 
 use pinpoint_core::api::GetPatchRequest;
 
-use crate::grpc::v2::messages::Patch;
-use crate::hosts::is_at_or_below;
+use crate::api::grpc::v2::messages::Patch;
+use crate::jobs::hosts::is_at_or_below;
 
 /// The host that `crrev.com` leads to, and that a bare number means where it may be asked.
 const CHROMIUM: &str = "chromium-review.googlesource.com";

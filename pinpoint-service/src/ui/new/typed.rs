@@ -7,16 +7,16 @@ use pinpoint_core::api::{ExtraArgs, GetPatchRequest};
 
 use super::fields::{ANY, Control, GROUPS, key_of};
 use super::{look_up, patch_name};
-use crate::config::{Preset, PresetKind};
-use crate::grpc::gateway::arguments;
-use crate::grpc::pinpoint::MOST_NAME;
-use crate::grpc::v2::LEAST_CONFIDENCE;
-use crate::grpc::v2::messages::create_job_request::Question;
-use crate::grpc::v2::messages::{
+use crate::api::grpc::gateway::arguments;
+use crate::api::grpc::pinpoint::MOST_NAME;
+use crate::api::grpc::v2::LEAST_CONFIDENCE;
+use crate::api::grpc::v2::messages::create_job_request::Question;
+use crate::api::grpc::v2::messages::{
     Bisection, CreateJobRequest, CulpritFinder, Direction, Kind, Magnitude, Pairwise, Patch,
     Strategy, magnitude,
 };
-use crate::query::Query;
+use crate::api::query::Query;
+use crate::config::{Preset, PresetKind};
 use crate::ui::jobs::KINDS;
 
 /// The most characters of another text.

@@ -1,0 +1,135 @@
+//! The services of gRPC, and the gate before them: no method is reached without a row in the
+//! table of operations, and the right that it names.
+
+pub(crate) mod errors;
+pub(crate) mod gateway;
+pub(crate) mod legacy;
+pub(crate) mod pinpoint;
+pub(crate) mod v2;
+
+/// The traits of the services, which the build script writes from the `.proto` files.
+#[allow(
+    clippy::all,
+    missing_docs,
+    unreachable_pub,
+    reason = "written by tonic-prost-build"
+)]
+pub(crate) mod services {
+    include!(concat!(env!("OUT_DIR"), "/pinpoint.v1.rs"));
+}
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use http::Method;
+use http_body_util::BodyExt;
+use tokio::sync::Semaphore;
+use tonic::service::Routes;
+use tonic::{Code, Status};
+use tonic_health::pb::health_server::{Health, HealthServer};
+
+pub(crate) use self::services::pinpoint_gateway_server::PinpointGateway;
+use self::services::pinpoint_gateway_server::PinpointGatewayServer;
+use self::services::pinpoint_server::PinpointServer;
+use self::v2::messages::pinpoint_server::PinpointServer as PinpointServer2;
+use crate::api::descriptors::ENCODED;
+use crate::api::operations;
+use crate::auth::caller::Context;
+use crate::auth::limits::MOST_BODY_BYTES;
+use crate::auth::users::user_name;
+use crate::state::Service;
+
+/// Journals that are read and replayed at once: a long one takes memory, and a processor for
+/// a while.
+pub(crate) static REPLAYS: Semaphore = Semaphore::const_new(2);
+
+/// All methods, each after its check.
+pub(crate) fn router(service: &Service, health: HealthServer<impl Health>) -> Router {
+    let reflection = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(ENCODED)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let sound = "the build script wrote a sound set";
+    let pinpoint = PinpointServer::new(service.clone()).max_decoding_message_size(MOST_BODY_BYTES);
+    Routes::new(health)
+        .add_service(pinpoint)
+        .add_service(
+            PinpointGatewayServer::new(service.clone()).max_decoding_message_size(MOST_BODY_BYTES),
+        )
+        .add_service(
+            PinpointServer2::new(service.clone()).max_decoding_message_size(MOST_BODY_BYTES),
+        )
+        .add_service(reflection().build_v1().expect(sound))
+        .add_service(reflection().build_v1alpha().expect(sound))
+        .into_axum_router()
+        .layer(from_fn_with_state(service.clone(), gate))
+}
+
+/// Lets a call pass if the table allows it. A refusal is a row of the audit log.
+async fn gate(State(service): State<Service>, mut request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    // A page of another site can make a browser send a GET.
+    if request.method() != Method::POST {
+        return Status::unimplemented("methods are called with POST").into_http();
+    }
+    let Some(operation) = operations::of_rpc(path) else {
+        // The same answer for everybody, so that it tells nothing.
+        return Status::unimplemented(format!("there is no method {path}")).into_http();
+    };
+    let Some(context) = request.extensions_mut().get_mut::<Context>() else {
+        return errors::no_context().into_http();
+    };
+    context.operation = operation.rpc;
+    if let Err(refused) = context.admit(&service, operation.access).await {
+        return refused.into_http();
+    }
+    if !operation.is_stream() {
+        return read_well(next.run(request).await);
+    }
+    let stream = match service.limits.stream(&context.name()) {
+        Ok(stream) => stream,
+        Err(refused) => return refused.into_http(),
+    };
+    // The place is free again when the body is dropped.
+    let hold = move |frame| {
+        let _ = &stream;
+        frame
+    };
+    read_well(next.run(request).await).map(|body| Body::new(body.map_frame(hold)))
+}
+
+/// An answer in which a message that can't be read is the client's mistake: the library takes it
+/// for one of the service.
+fn read_well(response: Response) -> Response {
+    let status = Status::from_header_map(response.headers());
+    let unread = status.filter(|status| {
+        status.code() == Code::Internal && status.message().starts_with(UNREADABLE)
+    });
+    match unread {
+        Some(status) => Status::invalid_argument(status.message()).into_http(),
+        None => response,
+    }
+}
+
+/// The beginning of what the library says of a message that can't be read.
+const UNREADABLE: &str = "failed to decode Protobuf message";
+
+/// The user that a filter names, if it does.
+fn filtered_user(field: &str, text: &str) -> Result<Option<String>, Status> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let name = user_name(text).map(Some);
+    name.ok_or_else(|| errors::field(field, "it has characters that do not show"))
+}
+
+/// What a list shows of a job that has no name.
+fn title(kind: &str, story: &str, benchmark: &str, bot: &str) -> String {
+    match story.trim() {
+        "" => format!("{kind} of {benchmark} on {bot}"),
+        story => format!("{kind} of {benchmark}/{story} on {bot}"),
+    }
+}

@@ -1,0 +1,55 @@
+//! The fields of a URL's query, or of a form, for the pages that are no RPCs.
+
+use std::collections::BTreeMap;
+
+use http::Uri;
+use tonic::Status;
+
+use crate::api::grpc::errors;
+
+/// The fields, each of them once.
+#[derive(Debug)]
+pub(crate) struct Query(BTreeMap<String, String>);
+
+impl Query {
+    /// Those of an address; a field that is given twice is an error.
+    pub(crate) fn of(uri: &Uri) -> Result<Self, Status> {
+        Self::read(uri.query().unwrap_or_default().as_bytes())
+    }
+
+    /// Those of a form, which has the same shape.
+    pub(crate) fn read(text: &[u8]) -> Result<Self, Status> {
+        let mut fields = BTreeMap::new();
+        for (name, value) in form_urlencoded::parse(text).into_owned() {
+            if fields.contains_key(&name) {
+                return Err(errors::field(&name, "it is given twice"));
+            }
+            fields.insert(name, value);
+        }
+        Ok(Self(fields))
+    }
+
+    /// A field, without the blanks around it; absent where nothing else is in it.
+    pub(crate) fn take(&mut self, name: &str) -> Option<String> {
+        let value = self.0.remove(name)?;
+        let value = value.trim();
+        (!value.is_empty()).then(|| value.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_there_once() {
+        let of = |text: &str| Query::of(&format!("/a?{text}").parse().unwrap());
+        let mut query = of("a=+b%2Bc&d=&e=+").unwrap();
+        assert_eq!(query.take("a").as_deref(), Some("b+c"));
+        for absent in ["a", "d", "e", "f"] {
+            assert_eq!(query.take(absent), None);
+        }
+        assert!(of("a=1&a=1").is_err());
+        assert!(of("a=1&%61=").is_err());
+    }
+}

@@ -1,0 +1,7 @@
+//! Who calls, and what they may: sign-in, callers, rights and limits.
+
+pub(crate) mod browsers;
+pub(crate) mod caller;
+pub(crate) mod limits;
+pub(crate) mod sign_in;
+pub(crate) mod users;

@@ -1,0 +1,220 @@
+//! Who calls: the ways in which callers say who they are, and what each may do.
+
+mod claims;
+mod cookies;
+mod forms;
+mod issuer;
+mod jwt;
+mod kept;
+mod oidc;
+mod provider;
+mod proxy;
+mod roles;
+mod tokens;
+
+use http::request::Parts;
+use pinpoint_backends::store::JobStore;
+use tonic::Status;
+
+pub use self::claims::Names;
+pub use self::forms::form_token;
+pub(crate) use self::forms::{EarlierSession, check as check_form};
+pub use self::jwt::Algorithm;
+pub(crate) use self::oidc::{LONGEST_PATH, begin, begin_from_form, end, finish, is_local};
+pub(crate) use self::provider::address;
+pub use self::proxy::ClientCertificate;
+pub use self::roles::{Member, MemberError, Roles};
+
+use self::cookies::SESSION;
+use self::issuer::Issuer;
+use self::oidc::Oidc;
+use self::proxy::Proxy;
+use crate::api::grpc::errors;
+use crate::api::operations::rights_of;
+use crate::auth::caller::Caller;
+use crate::auth::users::user_name;
+use crate::config;
+
+/// The ways in which callers say who they are.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SignIn {
+    /// Everybody who reaches the service is this user, an administrator: for one machine, on
+    /// its loopback address.
+    Nobody(String),
+    /// Programs send a token of the store, as `Authorization: Bearer pinpoint_…`.
+    Tokens,
+    /// The tokens of the store, and other ways.
+    Ways(Box<Ways>),
+}
+
+/// The ways to sign in besides the tokens of the store.
+#[derive(Debug)]
+pub struct Ways {
+    bearer: Option<Issuer>,
+    oidc: Option<Oidc>,
+    proxy: Option<Proxy>,
+    roles: Roles,
+}
+
+/// Somebody who has signed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Person {
+    /// The name, as [`user_name`] writes it.
+    user: String,
+    groups: Vec<String>,
+}
+
+impl Person {
+    /// None for a name that does not show.
+    fn new(user: &str, groups: Vec<String>) -> Option<Self> {
+        let user = user_name(user)?;
+        Some(Self { user, groups })
+    }
+}
+
+/// The sender of a request.
+#[derive(Debug, Default)]
+pub(crate) struct Sender {
+    /// Absent where a request does not say who sends it.
+    pub(crate) caller: Option<Caller>,
+    /// The secret of the session, where a cookie says who it is: a browser sends that for
+    /// pages of others, too.
+    pub(crate) session: Option<String>,
+    /// Whether a token says who it is: a program sends it.
+    pub(crate) by_token: bool,
+}
+
+impl From<Caller> for Sender {
+    fn from(caller: Caller) -> Self {
+        Self {
+            caller: Some(caller),
+            session: None,
+            by_token: false,
+        }
+    }
+}
+
+/// A way to sign in can't be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SignInError {
+    /// The client's secret is not where the configuration says.
+    #[error("the client's secret can't be read from {place}: {source}")]
+    Secret {
+        /// The file or the environment variable.
+        place: String,
+        /// The reason.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The name of a proxy's certificate is none.
+    #[error("`sign_in.proxy.certificate.name` is not a name of a host: {0:?}")]
+    Name(String),
+    /// The client of identity providers can't be made.
+    #[error("identity providers can't be asked over TLS: {0}; are root certificates installed?")]
+    Client(#[from] reqwest::Error),
+}
+
+impl SignIn {
+    /// The ways that a configuration names. `nobody`: the user of a service without sign-in.
+    ///
+    /// # Errors
+    ///
+    /// When a secret can't be read, or identity providers can't be asked.
+    pub fn new(config: &config::SignInConfig, nobody: &str) -> Result<Self, SignInError> {
+        Ok(match config {
+            config::SignInConfig::None => Self::Nobody(nobody.to_owned()),
+            config::SignInConfig::Tokens => Self::Tokens,
+            config::SignInConfig::Ways(ways) => Self::Ways(Box::new(Ways {
+                bearer: ways.bearer.as_ref().map(Issuer::new).transpose()?,
+                oidc: ways.oidc.as_ref().map(Oidc::new).transpose()?,
+                proxy: ways.proxy.as_ref().map(Proxy::new).transpose()?,
+                roles: ways.roles.clone(),
+            })),
+        })
+    }
+
+    /// The person whom somebody without a role may ask for one.
+    pub(crate) fn ask(&self) -> Option<&str> {
+        match self {
+            Self::Ways(ways) => ways.roles.ask.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Whether people sign in with a browser.
+    pub(crate) fn has_page(&self) -> bool {
+        self.oidc().is_some()
+    }
+
+    /// The people who have roles, where the configuration says so.
+    pub(crate) fn roles(&self) -> Option<&Roles> {
+        match self {
+            Self::Ways(ways) => Some(&ways.roles),
+            _ => None,
+        }
+    }
+
+    fn oidc(&self) -> Option<&Oidc> {
+        match self {
+            Self::Ways(ways) => ways.oidc.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The sender of a request.
+    pub(crate) async fn sender(&self, store: &JobStore, parts: &Parts) -> Result<Sender, Status> {
+        let ways = match self {
+            Self::Nobody(user) => {
+                return Ok(Sender::from(Caller {
+                    user: user.clone(),
+                    rights: rights_of("admin").into_iter().flatten().collect(),
+                }));
+            }
+            Self::Tokens => None,
+            Self::Ways(ways) => Some(ways),
+        };
+        // First, so that a header that nobody has proven is always refused.
+        if let Some(ways) = ways
+            && let Some(proxy) = &ways.proxy
+            && let Some(person) = proxy.person(parts).await?
+        {
+            return Ok(ways.caller(person).into());
+        }
+        if let Some(secret) = tokens::bearer(&parts.headers)? {
+            let caller = match ways.and_then(|ways| Some((ways, ways.bearer.as_ref()?))) {
+                // No token of the store has a dot, and each that is signed has two.
+                Some((ways, issuer)) if secret.contains('.') => {
+                    Ok(ways.caller(issuer.person(secret).await?))
+                }
+                _ => tokens::caller(store, secret).await,
+            };
+            return caller.map(|caller| Sender {
+                by_token: true,
+                ..caller.into()
+            });
+        }
+        let Some(ways) = ways.filter(|ways| ways.oidc.is_some()) else {
+            return Ok(Sender::default());
+        };
+        let Some(secret) = cookies::read(&parts.headers, SESSION) else {
+            return Ok(Sender::default());
+        };
+        let session = store.find_session(secret).await.map_err(errors::store)?;
+        let person = session.and_then(|session| Person::new(&session.user, session.groups));
+        Ok(person.map_or_else(Sender::default, |person| Sender {
+            caller: Some(ways.caller(person)),
+            session: Some(secret.to_owned()),
+            by_token: false,
+        }))
+    }
+}
+
+impl Ways {
+    fn caller(&self, person: Person) -> Caller {
+        Caller {
+            rights: self.roles.rights(&person),
+            user: person.user,
+        }
+    }
+}

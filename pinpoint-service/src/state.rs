@@ -1,0 +1,85 @@
+//! What requests are answered from: the store, the configuration, and what was read of the store.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pinpoint_backends::store::JobStore;
+use pinpoint_core::bots::Bots;
+use tokio::sync::watch;
+
+use crate::api::grpc::v2::CursorKey;
+use crate::auth::limits::Limits;
+use crate::auth::sign_in::SignIn;
+use crate::config::Preset;
+use crate::jobs::commits::Commits;
+use crate::jobs::gerrit::Gerrit;
+use crate::jobs::machines::MeasuredJobs;
+use crate::jobs::watching::Watches;
+use crate::ui;
+
+/// The store, the bots and the rest that requests are answered from. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Service {
+    /// The jobs.
+    pub store: JobStore,
+    /// The bots and benchmarks that requests may name.
+    pub bots: Arc<Bots>,
+    /// The directory in which jobs that no worker has are ended.
+    pub state_dir: PathBuf,
+    /// The owner of their leases meanwhile (see [`pinpoint_backends::owner`]).
+    pub owner: String,
+    /// The ways in which callers say who they are.
+    pub sign_in: Arc<SignIn>,
+    /// The limits of callers, and how much of them is used.
+    pub limits: Arc<Limits>,
+    /// How far the service is on its way to its end. Without a sender it serves for good.
+    pub phase: watch::Receiver<Phase>,
+    /// The mirrors in which commits are looked up that requests name by less than a full hash.
+    pub commits: Option<Arc<Commits>>,
+    /// The hosts of Gerrit that may be asked for changes.
+    pub gerrit: Option<Arc<Gerrit>>,
+    /// Arguments that the form of a new job can begin with.
+    pub presets: Arc<[Preset]>,
+    /// What was read of the store.
+    pub caches: Arc<Caches>,
+}
+
+impl Service {
+    /// The hosts of Gerrit that may be asked; none where there is no Gerrit.
+    pub(crate) fn gerrit_hosts(&self) -> &[String] {
+        self.gerrit
+            .as_ref()
+            .map_or(&[][..], |gerrit| gerrit.hosts())
+    }
+}
+
+/// A part of the life of a service.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// It answers.
+    #[default]
+    Serving,
+    /// It answers, and says that it is not ready: others should send it nothing more.
+    Leaving,
+    /// It answers what is under way. Streams end.
+    Ending,
+}
+
+/// What a process has read of the store and needs again: another one does as well without.
+#[derive(Debug, Default)]
+pub struct Caches {
+    pub(crate) cursor_key: CursorKey,
+    pub(crate) watches: Watches,
+    pub(crate) measured_jobs: MeasuredJobs,
+    pub(crate) kept: ui::Kept,
+    pub(crate) feeds: ui::Feeds,
+}
+
+impl From<Watches> for Caches {
+    fn from(watches: Watches) -> Self {
+        Self {
+            watches,
+            ..Self::default()
+        }
+    }
+}
