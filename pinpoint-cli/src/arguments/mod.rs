@@ -296,6 +296,48 @@ mod tests {
         Arguments::command().debug_assert();
     }
 
+    /// The commands that a page shows in blocks, each as the shell would split it: without
+    /// comments, redirections and what follows a pipe.
+    fn shown_commands(page: &str) -> Vec<Vec<String>> {
+        let mut commands = Vec::new();
+        let mut is_fenced = false;
+        let joined = page.replace("\\\n", " ");
+        for line in joined.lines() {
+            is_fenced ^= line.trim_start().starts_with("```");
+            if !is_fenced && !line.starts_with("    ") {
+                continue;
+            }
+            let line = line.trim_start().trim_start_matches("$ ");
+            if !line.starts_with("pinpoint ") {
+                continue;
+            }
+            let end = [" #", " | ", " > ", " && ", " &"].iter();
+            let end = end.filter_map(|it| line.find(it)).min();
+            let words = shlex::split(&line[..end.unwrap_or(line.len())]);
+            commands.push(words.unwrap_or_else(|| panic!("{line}")));
+        }
+        commands
+    }
+
+    #[test]
+    fn commands_in_the_documentation_are_understood() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let in_docs = std::fs::read_dir(root.join("docs")).unwrap();
+        let mut pages: Vec<_> = in_docs.map(|entry| entry.unwrap().path()).collect();
+        pages.retain(|page| page.extension().is_some_and(|it| it == "md"));
+        pages.extend(["README.md", "CONTRIBUTING.md", "pinpoint-cli/README.md"].map(|it| root.join(it)));
+        let mut count = 0;
+        for page in pages {
+            for words in shown_commands(&std::fs::read_to_string(&page).unwrap()) {
+                count += 1;
+                if let Err(error) = Arguments::try_parse_from(&words) {
+                    panic!("{}: {words:?}\n{error}", page.display());
+                }
+            }
+        }
+        assert!(count > 60, "{count}");
+    }
+
     /// The help of every command, as a terminal of 100 columns shows it.
     #[test]
     fn help() {
