@@ -13,7 +13,7 @@ use crate::types::Alternative;
 use crate::wilcoxon::wilcoxon;
 
 /// Above so many differences the approximation is good, and counting takes longer.
-const MOST: usize = 49;
+const MAX_EXACT_PAIRS: usize = 49;
 
 /// What [`sign_flips`] gives.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,7 +66,7 @@ pub fn sign_flips(differences: &[f64]) -> Result<SignFlips, CompareError> {
         .map(|difference| (key(difference.abs()), *difference > 0.0))
         .collect();
     let least = sorted.iter().fold(2.0, |p: f64, _| p / 2.0).min(1.0);
-    if sorted.len() > MOST {
+    if sorted.len() > MAX_EXACT_PAIRS {
         let test = wilcoxon(differences, None, Alternative::TwoSided, 0.95)?;
         let p_value = test.p_value.unwrap_or(1.0);
         return Ok(SignFlips { p_value, least });

@@ -265,11 +265,11 @@ pub fn metric_of(
 
 /// Names for a message, in backquotes: not all of thousands.
 pub(crate) fn listed(names: &[String]) -> String {
-    const MOST: usize = 20;
-    let quoted = names.iter().take(MOST).map(|name| format!("`{name}`"));
+    const MAX_NAMES: usize = 20;
+    let quoted = names.iter().take(MAX_NAMES).map(|name| format!("`{name}`"));
     let mut text = quoted.collect::<Vec<_>>().join(", ");
-    if names.len() > MOST {
-        text += &format!(" and {} more", names.len() - MOST);
+    if names.len() > MAX_NAMES {
+        text += &format!(" and {} more", names.len() - MAX_NAMES);
     }
     text
 }

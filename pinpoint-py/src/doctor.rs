@@ -14,7 +14,7 @@ use crate::drive::Failure;
 use crate::model::written;
 
 /// The time between two looks for Ctrl-C.
-const LOOK: Duration = Duration::from_millis(20);
+const SIGNAL_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/doctor"))]
 #[pyfunction]
@@ -26,7 +26,7 @@ pub(crate) fn doctor(py: Python<'_>, cpu: Option<&str>) -> PyResult<String> {
         .name("pinpoint-doctor".into())
         .spawn(move || examine(THOROUGHLY, cpus.as_ref(), &default_machine_dir()))?;
     while !examined.is_finished() {
-        py.detach(|| thread::park_timeout(LOOK));
+        py.detach(|| thread::park_timeout(SIGNAL_POLL_INTERVAL));
         py.check_signals()?;
     }
     match examined.join() {

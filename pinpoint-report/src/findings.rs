@@ -14,10 +14,10 @@ use crate::quantity::{self, change, count, p_value};
 use crate::words::{alternatives, dependency_change, effect, how_lost, line, line_of, short, why};
 
 /// At most this many rows are written out, and commits that may hold a culprit.
-pub(crate) const MOST: usize = 1000;
+pub(crate) const MAX_ROWS: usize = 1000;
 
 /// At most this many are shown unfolded.
-const FEW: usize = 20;
+const MAX_UNFOLDED_ROWS: usize = 20;
 
 /// The facts of a culprit as a table, in which `name` is the commit to blame, perhaps as a link.
 pub fn culprit(document: &BisectionResult, culprit: &NamedCulprit, name: &Markup) -> Markup {
@@ -79,7 +79,7 @@ pub fn comparisons<C>(
         @if !comparisons.is_empty() {
             section #comparisons aria-labelledby="comparisons-title" {
                 h2 #comparisons-title { "Comparisons of neighbours" }
-                details open[comparisons.len() <= FEW || rows.start > 0] {
+                details open[comparisons.len() <= MAX_UNFOLDED_ROWS || rows.start > 0] {
                     summary { (count(comparisons.len() as u64, "comparison")) ", in the order of the commits" }
                     div.wide tabindex="0" role="region" aria-label="Comparisons of neighbours" { table {
                         thead { tr {
@@ -138,11 +138,11 @@ pub fn candidates(candidates: &[CombinedCommit]) -> Markup {
         @if !candidates.is_empty() {
             section #candidates aria-labelledby="candidates-title" {
                 h2 #candidates-title { "Commits that may hold a culprit" }
-                details open[candidates.len() <= FEW] {
+                details open[candidates.len() <= MAX_UNFOLDED_ROWS] {
                     summary { (count(candidates.len() as u64, "commit")) ", oldest first" }
-                    ol { @for commit in candidates.iter().take(MOST) { li { (Foreign(&line(commit))) } } }
-                    @if candidates.len() > MOST {
-                        p.note { (candidates.len() - MOST) " more." }
+                    ol { @for commit in candidates.iter().take(MAX_ROWS) { li { (Foreign(&line(commit))) } } }
+                    @if candidates.len() > MAX_ROWS {
+                        p.note { (candidates.len() - MAX_ROWS) " more." }
                     }
                 }
             }

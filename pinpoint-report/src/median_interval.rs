@@ -22,8 +22,8 @@ pub(super) fn median_interval(values: &[f64]) -> Option<Interval> {
 fn rank(n: usize) -> Option<usize> {
     const TAIL: f64 = 0.025;
     /// Beyond this the binomial distribution is the normal one, to half a rank.
-    const MANY: usize = 1000;
-    if n > MANY {
+    const NORMAL_FROM: usize = 1000;
+    if n > NORMAL_FROM {
         let n = n as f64;
         return Some((n / 2.0 - 0.98 * n.sqrt()).floor() as usize);
     }

@@ -61,7 +61,7 @@ pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
         }
         @if !is_one { (cards) }
         @if let Some(document) = document {
-            @let (rows, left_out) = (0..findings::MOST, document.comparisons.len().saturating_sub(findings::MOST));
+            @let (rows, left_out) = (0..findings::MAX_ROWS, document.comparisons.len().saturating_sub(findings::MAX_ROWS));
             @let more = html! { @if left_out > 0 { p.note { (left_out) " more." } } };
             (findings::comparisons(&document.comparisons, (rows, &more), unit(report).as_deref(), code))
             (findings::candidates(&document.candidates))

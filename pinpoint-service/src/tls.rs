@@ -20,7 +20,7 @@ use crate::Failure;
 use crate::serve::named;
 
 /// How often files are looked at that may change.
-const LOOK: Duration = Duration::from_secs(10);
+const FILE_POLL_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The files of TLS, and what is made of them.
 pub(crate) struct Files {
@@ -86,7 +86,7 @@ impl Files {
     pub(crate) async fn reread(self, tls: RustlsConfig) {
         let mut known = self.changed();
         loop {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(FILE_POLL_INTERVAL).await;
             let now = self.changed();
             if now == known {
                 continue;

@@ -23,7 +23,7 @@ const LOOKS: usize = 10;
 /// Percent by which what the page has may grow in the second half.
 const GROWTH: f64 = 10.0;
 /// A page that shows nothing for so long has stopped following.
-const PATIENCE: Duration = Duration::from_secs(60);
+const HANG_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What a page has, after what is not needed was collected.
 struct Kept {
@@ -111,7 +111,7 @@ async fn shown(browser: &mut Browser, records: usize) -> Result<(), Failure> {
         if shown.as_u64().is_some_and(|shown| shown >= records as u64) {
             return Ok(());
         }
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > HANG_TIMEOUT {
             return Err(format!("the page shows {shown} records, and not {records}").into());
         }
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -3,15 +3,15 @@
 /// Names for a message, in backquotes: not all of thousands.
 #[doc(hidden)]
 pub fn listed(names: &[String]) -> String {
-    const MOST: usize = 20;
+    const MAX_NAMES: usize = 20;
     let mut text = names
         .iter()
-        .take(MOST)
+        .take(MAX_NAMES)
         .map(|name| format!("`{name}`"))
         .collect::<Vec<_>>()
         .join(", ");
-    if names.len() > MOST {
-        text += &format!(" and {} more", names.len() - MOST);
+    if names.len() > MAX_NAMES {
+        text += &format!(" and {} more", names.len() - MAX_NAMES);
     }
     text
 }

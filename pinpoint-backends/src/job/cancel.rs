@@ -12,7 +12,7 @@ use crate::store::{CancelRequest, JobId, JobStore, LockError, StoreError};
 
 /// The time in which a process that works on a job notices a request to end it, if nothing
 /// of the job takes long to end.
-const SOON: Duration = Duration::from_secs(1);
+const NOTICE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The time after a lease has expired in which the job is taken.
 const MARGIN: Duration = Duration::from_secs(5);
@@ -61,7 +61,7 @@ pub async fn cancel(
                     return Err(held);
                 }
                 // One that lives has ended it by then.
-                if asked.elapsed() > SOON
+                if asked.elapsed() > NOTICE_TIMEOUT
                     && let Some(waits) = waits.take()
                 {
                     waits(&held);

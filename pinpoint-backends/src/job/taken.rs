@@ -37,7 +37,7 @@ const LEASE: Duration = Duration::from_secs(60);
 const LETS_GO: Duration = Duration::from_secs(10);
 
 /// The interval between two looks whether it has.
-const LOOK: Duration = Duration::from_millis(100);
+const RELEASE_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The interval at which a running job looks whether it was canceled.
 const CANCEL_POLL: Duration = Duration::from_millis(500);
@@ -658,7 +658,7 @@ async fn lock(
                 if began.elapsed() < LETS_GO && is_free(store, id, owner).await =>
             {
                 JobLock::ask_for(job_dir);
-                tokio::time::sleep(LOOK).await;
+                tokio::time::sleep(RELEASE_POLL_INTERVAL).await;
             }
             lock => return Ok(lock?),
         }

@@ -63,7 +63,7 @@ const WATCH: Duration = Duration::from_secs(5);
 const NOT_TAKEN: Duration = Duration::from_secs(15);
 
 /// The time between two looks whether a job is open elsewhere on this machine.
-const LOOK: Duration = Duration::from_millis(200);
+const OPEN_JOB_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(super) struct Dispatcher<'a> {
     pub(super) jobs: Arc<JobsHere>,
@@ -413,7 +413,9 @@ impl Dispatcher<'_> {
     async fn open_alone(&self, id: &JobId) -> Result<Arc<JobHere>, JobError> {
         loop {
             match self.jobs.open(id).await {
-                Err(JobError::Locked(LockError::Held { .. })) => tokio::time::sleep(LOOK).await,
+                Err(JobError::Locked(LockError::Held { .. })) => {
+                    tokio::time::sleep(OPEN_JOB_POLL_INTERVAL).await
+                }
                 opened => return opened,
             }
         }

@@ -32,10 +32,10 @@ use crate::worker::{Presence, WorkerOptions, in_words};
 const LINGER: Duration = Duration::from_secs(20);
 
 /// The time between two looks whether a job can be closed.
-const LOOK: Duration = Duration::from_secs(1);
+const CLOSE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The time for which an operation on a store that does not answer is tried again.
-const PATIENCE: Duration = Duration::from_secs(30);
+const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The executor of one job on this machine, which names its commits, too.
 #[async_trait]
@@ -154,7 +154,11 @@ impl JobsHere {
     }
 
     pub(crate) async fn lease(&self, job: &JobId) -> Result<Lease, ActivityError> {
-        match self.store.share_lease(job, &self.owner, PATIENCE).await {
+        match self
+            .store
+            .share_lease(job, &self.owner, STORE_TIMEOUT)
+            .await
+        {
             Err(error @ StoreError::LeaseLost { .. }) => match self.read(job.as_str()).await?.state
             {
                 // It waits for somebody to take it again.
@@ -175,7 +179,11 @@ impl JobsHere {
 
     /// Releases the lease of a job that has ended.
     pub(crate) async fn release(&self, job: &JobId) -> Result<(), ActivityError> {
-        let lease = match self.store.share_lease(job, &self.owner, PATIENCE).await {
+        let lease = match self
+            .store
+            .share_lease(job, &self.owner, STORE_TIMEOUT)
+            .await
+        {
             Err(StoreError::LeaseLost { .. } | StoreError::Leased { .. }) => return Ok(()),
             lease => lease.map_err(from_store)?,
         };
@@ -235,7 +243,7 @@ impl JobsHere {
 
     async fn begin(&self, job: &JobId) -> Result<Arc<JobHere>, JobError> {
         let state_dir = &self.options.state_dir;
-        let joined = TakenJob::join(&self.store, job, &self.owner, state_dir, PATIENCE).await;
+        let joined = TakenJob::join(&self.store, job, &self.owner, state_dir, STORE_TIMEOUT).await;
         if let Err(JobError::Locked(LockError::Held { .. })) = &joined {
             JobLock::ask_for(&job_dir(state_dir, job.as_str()));
         }
@@ -257,7 +265,7 @@ impl JobsHere {
     /// machine asks for; never returns.
     pub(crate) async fn close_idle(&self) -> Infallible {
         loop {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(CLOSE_POLL_INTERVAL).await;
             self.close(|job, used| {
                 let job_dir = job_dir(&self.options.state_dir, job);
                 used.elapsed() > LINGER || JobLock::is_asked_for(&job_dir)

@@ -41,16 +41,16 @@ pub(super) const STATE: SearchAttributeKey<String> = SearchAttributeKey::keyword
 const ALL: [SearchAttributeKey<String>; 5] = [KIND, BENCHMARK, BOT, USER, STATE];
 
 /// The most characters of a keyword in the databases of Temporal.
-const LONGEST: usize = 255;
+const MAX_KEYWORD_CHARS: usize = 255;
 
 /// A server needs up to this long to know a new namespace everywhere.
-const PATIENCE: Duration = Duration::from_secs(60);
+const NAMESPACE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The time in which a server that is there answers.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// The time between two questions whether it does.
-const LOOK: Duration = Duration::from_millis(250);
+const NAMESPACE_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// What there is after [`Temporal::set_up`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,7 +114,7 @@ pub(super) fn attributes_of(job: &Job) -> SearchAttributes {
         (STATE, JobState::Running.as_str()),
     ];
     SearchAttributes::new(
-        values.map(|(key, value)| key.value_set(value.chars().take(LONGEST).collect())),
+        values.map(|(key, value)| key.value_set(value.chars().take(MAX_KEYWORD_CHARS).collect())),
     )
 }
 
@@ -139,11 +139,11 @@ impl Temporal {
             }
             found => (false, found?),
         };
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + NAMESPACE_TIMEOUT;
         let existing = loop {
             match self.attributes().await {
                 Err(TemporalError::NoNamespace { .. }) if made && Instant::now() < until => {
-                    tokio::time::sleep(LOOK).await;
+                    tokio::time::sleep(NAMESPACE_POLL_INTERVAL).await;
                 }
                 found => break found?,
             }
@@ -372,7 +372,7 @@ impl Temporal {
                     if matches!(status.code(), Code::NotFound | Code::InvalidArgument)
                         && Instant::now() < until =>
                 {
-                    tokio::time::sleep(LOOK).await;
+                    tokio::time::sleep(NAMESPACE_POLL_INTERVAL).await;
                 }
                 counted => return counted.map(drop).map_err(|status| self.failed(&status)),
             }

@@ -16,7 +16,7 @@ use super::messages::{bot_queue, build_queue};
 use crate::store::WorkerEntry;
 
 /// The time between two looks.
-const LOOK: Duration = Duration::from_secs(5);
+const QUEUE_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Looks at the queues and the machines of a worker's bots.
 pub(super) struct Queues<'a> {
@@ -34,7 +34,7 @@ impl Queues<'_> {
         }
         loop {
             self.look().await;
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(QUEUE_POLL_INTERVAL).await;
         }
     }
 

@@ -18,7 +18,7 @@ use crate::local::{
 use crate::store::{Job, JobId};
 
 /// How long the state of the machine is looked at before a job.
-const LOOK: Duration = Duration::from_millis(250);
+const BUSY_SAMPLE_TIME: Duration = Duration::from_millis(250);
 
 impl Serving<'_> {
     /// Works on a job until it has a result, or until the worker has to end.
@@ -140,6 +140,6 @@ pub(crate) fn in_words(kind: &str) -> &'static str {
 
 /// The state of the machine, where it can be seen.
 async fn diagnosis(cpus: Option<CpuList>) -> Option<Diagnosis> {
-    let look = move || examine(LOOK, cpus.as_ref(), &default_machine_dir());
+    let look = move || examine(BUSY_SAMPLE_TIME, cpus.as_ref(), &default_machine_dir());
     tokio::task::spawn_blocking(look).await.ok()?.ok()
 }

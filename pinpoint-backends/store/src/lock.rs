@@ -61,7 +61,7 @@ impl JobLock {
                 Err(TryLockError::WouldBlock) => {
                     let pid = holder(&mut file);
                     let is_dead = pid.is_some_and(is_dead);
-                    if !is_dead || began.elapsed() > PATIENCE {
+                    if !is_dead || began.elapsed() > MAX_FORK_TIME {
                         return Err(LockError::Held { pid });
                     }
                     #[expect(
@@ -114,7 +114,7 @@ const WANTED: &str = "lock-wanted";
 
 /// The longest time that a lock may outlive its holder. A process that the holder had
 /// just forked has a copy of the lock until it becomes another program.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_FORK_TIME: Duration = Duration::from_secs(2);
 
 /// The number written by the holder; it may be just about to write it.
 fn holder(file: &mut File) -> Option<u32> {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{JobAnswer, JobFilter, JobId, JobSummary};
 
 /// The characters of a name that count: PostgreSQL has no index entries of any length.
-const LONGEST: usize = 100;
+const MAX_INDEXED_CHARS: usize = 100;
 
 /// A column that jobs are sorted by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -170,7 +170,7 @@ impl NameKeys {
 /// What a name is sorted by.
 pub(super) fn name_key(name: &str) -> String {
     let lower = name.chars().flat_map(char::to_lowercase);
-    lower.take(LONGEST).collect()
+    lower.take(MAX_INDEXED_CHARS).collect()
 }
 
 /// Sets the runs by which lists are sorted, of a job in this state (as SQL).

@@ -16,7 +16,7 @@ const FILE: &str = "pinpoint.db";
 
 /// The longest wait for another process that writes. A write takes well under
 /// a millisecond; this is for a machine that is busy with benchmarks.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WRITER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Enough to read while something is written.
 const CONNECTIONS: u32 = 4;
@@ -72,7 +72,7 @@ impl JobStore {
         // Opened lazily: the file has been seen to be in order.
         let pool = SqlitePoolOptions::new()
             .max_connections(CONNECTIONS)
-            .acquire_timeout(PATIENCE)
+            .acquire_timeout(WRITER_TIMEOUT)
             // A file does not go away like a server.
             .test_before_acquire(false)
             // When the disk is full, SQLite may end a transaction by itself. The
@@ -149,7 +149,7 @@ pub async fn version_in(state_dir: &Path) -> Result<Option<u32>, StoreError> {
 fn options_of(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
-        .busy_timeout(PATIENCE)
+        .busy_timeout(WRITER_TIMEOUT)
         // What is sorted goes to no other disk, which may be full while this one is not.
         .pragma("temp_store", "MEMORY")
 }
@@ -209,7 +209,7 @@ async fn lock(path: &Path) -> Result<File, StoreError> {
         match file.try_lock() {
             Ok(()) => return Ok(file),
             Err(TryLockError::Error(source)) => return Err(failed(source)),
-            Err(TryLockError::WouldBlock) if began.elapsed() > PATIENCE => {
+            Err(TryLockError::WouldBlock) if began.elapsed() > WRITER_TIMEOUT => {
                 return Err(StoreError::Busy {
                     store: path.display().to_string(),
                     source: None,

@@ -7,10 +7,10 @@
 use std::collections::BTreeSet;
 
 /// Longer words are cut: PostgreSQL takes up to 2,046 bytes.
-const LONGEST: usize = 100;
+const MAX_WORD_BYTES: usize = 100;
 
 /// The most bytes of a job's words that are kept: PostgreSQL takes up to a megabyte.
-const MOST: usize = 100_000;
+const MAX_WORDS_BYTES: usize = 100_000;
 
 /// The names of a job by which lists are filtered.
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,13 +38,12 @@ impl<'a> Names<'a> {
         names.map(|(what, name)| {
             // Letters that are part of no word, in place of characters that would
             // separate words.
-            let name =
-                name.chars()
-                    .take(LONGEST)
-                    .map(|character| match character.is_alphanumeric() {
-                        true => character,
-                        false => '＿',
-                    });
+            let name = name.chars().take(MAX_WORD_BYTES).map(|character| {
+                match character.is_alphanumeric() {
+                    true => character,
+                    false => '＿',
+                }
+            });
             format!("{what}＝{}", name.collect::<String>())
         })
     }
@@ -60,7 +59,7 @@ pub(super) fn words<'a>(names: Names<'a>, texts: impl IntoIterator<Item = &'a st
     let mut size: usize = 0;
     words.retain(|word| {
         size += word.len() + 1;
-        size <= MOST
+        size <= MAX_WORDS_BYTES
     });
     let words: Vec<String> = tags.into_iter().chain(words).collect();
     words.join(" ")
@@ -69,7 +68,7 @@ pub(super) fn words<'a>(names: Names<'a>, texts: impl IntoIterator<Item = &'a st
 fn cut(text: &str) -> impl Iterator<Item = String> {
     text.split(|character: char| !character.is_alphanumeric())
         .filter(|word| !word.is_empty())
-        .map(|word| word.to_lowercase().chars().take(LONGEST).collect())
+        .map(|word| word.to_lowercase().chars().take(MAX_WORD_BYTES).collect())
 }
 
 /// A word that a job has to have.

@@ -325,7 +325,9 @@ mod tests {
         let in_docs = std::fs::read_dir(root.join("docs")).unwrap();
         let mut pages: Vec<_> = in_docs.map(|entry| entry.unwrap().path()).collect();
         pages.retain(|page| page.extension().is_some_and(|it| it == "md"));
-        pages.extend(["README.md", "CONTRIBUTING.md", "pinpoint-cli/README.md"].map(|it| root.join(it)));
+        pages.extend(
+            ["README.md", "CONTRIBUTING.md", "pinpoint-cli/README.md"].map(|it| root.join(it)),
+        );
         let mut count = 0;
         for page in pages {
             for words in shown_commands(&std::fs::read_to_string(&page).unwrap()) {

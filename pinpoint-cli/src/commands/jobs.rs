@@ -33,10 +33,10 @@ use crate::{explain, luci, wait, worker_list};
 
 /// The time that `jobs cancel` waits for the process that works on the job: longer than
 /// the lease of a process that has died.
-const PATIENCE: Duration = Duration::from_secs(75);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(75);
 
 /// The time after which a user is told what `jobs cancel` waits for in LUCI.
-const SOON: Duration = Duration::from_secs(2);
+const SAY_WAITING_AFTER: Duration = Duration::from_secs(2);
 
 pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError> {
     if let Jobs::Wait { jobs, timeout } = command {
@@ -379,10 +379,17 @@ async fn cancel(
         source: &**executor,
     });
     let ended = job::cancel(
-        jobs, id, &owner, directory, PATIENCE, &request, worker, say_waits,
+        jobs,
+        id,
+        &owner,
+        directory,
+        CANCEL_TIMEOUT,
+        &request,
+        worker,
+        say_waits,
     );
     let say_luci = async {
-        sleep(SOON).await;
+        sleep(SAY_WAITING_AFTER).await;
         if worker.is_some() && !display.quiet {
             errln!("waiting for the builds and tasks of the job in LUCI to end");
         }

@@ -22,7 +22,7 @@ const NAMES: [&str; 4] = [
 ];
 
 /// Milliseconds; longer than any answer takes on a busy machine.
-const PATIENCE: i32 = 120_000;
+const HANG_TIMEOUT_MS: i32 = 120_000;
 
 /// The browser, one of whose tabs is in front. Killed when dropped.
 pub(crate) struct Chromium {
@@ -179,7 +179,7 @@ impl Chromium {
                 revents: 0,
             };
             // SAFETY: there is one, as is said.
-            let ready = unsafe { libc::poll(&raw mut waiting, 1, PATIENCE) };
+            let ready = unsafe { libc::poll(&raw mut waiting, 1, HANG_TIMEOUT_MS) };
             assert_eq!(ready, 1, "the browser does not answer");
         }
         let mut message = Vec::new();

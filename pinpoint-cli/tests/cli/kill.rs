@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::world::{Dice, Finished, Run, Running, World, attacks, processes_of};
 
 /// The longest that it is let live, in milliseconds.
-const LONGEST: u64 = 500;
+const MAX_LIFE_MS: u64 = 500;
 
 /// The scene of a test, with the places where the benchmark reports itself.
 struct Scene {
@@ -82,7 +82,7 @@ impl Scene {
         if self.kills >= self.most_kills {
             return running.wait();
         }
-        std::thread::sleep(Duration::from_millis(self.dice.below(LONGEST)));
+        std::thread::sleep(Duration::from_millis(self.dice.below(MAX_LIFE_MS)));
         running.signal(*self.dice.one_of(self.signals));
         let finished = running.wait();
         self.kills += usize::from(finished.was_stopped());

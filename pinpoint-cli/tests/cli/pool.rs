@@ -13,7 +13,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, SqliteConnection};
 use crate::world::{BENCHMARK, Finished, Pinpoint, Running, World, until};
 
 /// The usual wait for a lock of the store's file.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 const BOTS: &str = r#"
 [bots.desk]
@@ -114,7 +114,7 @@ impl Pool {
 
     /// Changes the store behind its back.
     pub(crate) fn alter(&self, sql: &str) {
-        self.on_file(PATIENCE, async |store| {
+        self.on_file(LOCK_TIMEOUT, async |store| {
             let sql = AssertSqlSafe(sql.to_owned());
             sqlx::raw_sql(sql).execute(store).await.unwrap();
         });
@@ -122,7 +122,7 @@ impl Pool {
 
     /// Reads a number from the store behind its back.
     pub(crate) fn number(&self, sql: &str) -> i64 {
-        self.on_file(PATIENCE, async |store| {
+        self.on_file(LOCK_TIMEOUT, async |store| {
             let sql = AssertSqlSafe(sql.to_owned());
             sqlx::query_scalar(sql).fetch_one(store).await.unwrap()
         })

@@ -199,7 +199,7 @@ fn jobs_on_temporal_find_what_one_process_finds() {
 #[test]
 fn workers_and_servers_that_are_killed_at_any_moment_change_nothing() {
     // The longest that all of them are let live, in milliseconds.
-    const LONGEST: u64 = 3000;
+    const MAX_LIFE_MS: u64 = 3000;
     let mut dice = Dice::new();
     let pool = Pool::new(Noise::world(12, 7));
     let file = pool.world.path("temporal.db");
@@ -219,7 +219,7 @@ fn workers_and_servers_that_are_killed_at_any_moment_change_nothing() {
         let job = pool.detach(&build, script);
         let mut waiting = pool.wait(&job).and(&["--output", "json"]).start();
         while !waiting.has_ended() {
-            std::thread::sleep(Duration::from_millis(dice.below(LONGEST)));
+            std::thread::sleep(Duration::from_millis(dice.below(MAX_LIFE_MS)));
             if kills[0] < most {
                 let (ends_worker, ends_server) =
                     *dice.one_of(&[(true, false), (true, false), (false, true), (true, true)]);

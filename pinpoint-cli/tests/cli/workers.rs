@@ -532,7 +532,7 @@ pub(crate) fn outputs_go_with_the_job(pool: &Pool, worker: Running) {
 #[test]
 fn workers_that_are_killed_at_any_moment_find_what_one_process_finds() {
     // The longest that a worker is let live, in milliseconds.
-    const LONGEST: u64 = 3000;
+    const MAX_LIFE_MS: u64 = 3000;
     let mut dice = Dice::new();
     // Any way to the answer leads to the same commit: which machine makes which run depends
     // on the kills.
@@ -559,7 +559,7 @@ fn workers_that_are_killed_at_any_moment_find_what_one_process_finds() {
         let job = pool.detach(&build, script);
         let mut waiting = pool.wait(&job).and(&["--output", "json"]).start();
         while kills < most && !waiting.has_ended() {
-            std::thread::sleep(std::time::Duration::from_millis(dice.below(LONGEST)));
+            std::thread::sleep(std::time::Duration::from_millis(dice.below(MAX_LIFE_MS)));
             let killed = dice.below(workers.len() as u64) as usize;
             let (machine, worker) = workers.swap_remove(killed);
             worker.signal(SIGKILL);

@@ -20,7 +20,7 @@ pub(crate) type Run = (String, u32);
 
 /// Longer than anything takes on a busy machine: what has not ended by then
 /// never will.
-const PATIENCE: Duration = Duration::from_secs(600);
+const HANG_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Prints the value of the commit, with a little noise that is the same
 /// whenever the same run is made again.
@@ -382,7 +382,7 @@ pub(crate) fn processes_of(_: &str) -> Vec<String> {
 pub(crate) fn until(what: &str, mut happened: impl FnMut() -> bool) {
     let began = Instant::now();
     while !happened() {
-        assert!(began.elapsed() < PATIENCE, "waited for {what}");
+        assert!(began.elapsed() < HANG_TIMEOUT, "waited for {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }

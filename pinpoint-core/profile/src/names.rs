@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// The longest name that is kept whole; of a longer one the beginning stands for all.
-const LONGEST: usize = 16 << 10;
+const MAX_NAME_BYTES: usize = 16 << 10;
 
 /// All names of a profile together.
 const MOST_BYTES: usize = 1 << 30;
@@ -49,7 +49,7 @@ impl Names {
     /// room for another one.
     pub fn intern(&mut self, name: &str) -> Option<NameId> {
         let name = name
-            .get(..name.floor_char_boundary(LONGEST))
+            .get(..name.floor_char_boundary(MAX_NAME_BYTES))
             .unwrap_or(name);
         let hash = self.hasher.hash_one(name);
         if let Some(&id) = self.index.find(hash, |&id| self.get(NameId(id)) == name) {
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_long_name_is_cut_between_characters() {
         let mut names = Names::default();
-        let id = names.intern(&"€".repeat(LONGEST)).unwrap();
-        assert_eq!(names.get(id).len(), LONGEST - LONGEST % 3);
+        let id = names.intern(&"€".repeat(MAX_NAME_BYTES)).unwrap();
+        assert_eq!(names.get(id).len(), MAX_NAME_BYTES - MAX_NAME_BYTES % 3);
     }
 }

@@ -8,7 +8,7 @@
 use super::near;
 
 /// What is longer is no part of a name.
-const LONGEST: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 /// The names that fit what was typed, the best first: all of them, in their order, as long as
 /// no letter or digit was typed. Upper and lower case are the same.
@@ -28,7 +28,7 @@ pub fn completions<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Vec
 
 /// The names that have all letters in order, the best first; none of no letters.
 pub(super) fn fitting<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    if typed.len() > LONGEST {
+    if typed.len() > MAX_NAME_BYTES {
         return Vec::new();
     }
     let typed = letters(typed);

@@ -10,7 +10,7 @@ use crate::metric::listed;
 use crate::{Bisection, Engine, Metric, Pairwise, Position};
 
 /// With fewer runs, equal values say little.
-const FEW: usize = 5;
+const MIN_RUNS: usize = 5;
 
 /// The values of the runs of a chart, with the commit of each run.
 type Runs<'a> = Vec<(Position, &'a [f64])>;
@@ -52,10 +52,10 @@ pub(super) fn remarks(engine: &Engine<JobMachine>, metric: Option<&Metric>) -> V
         };
         let of_end = |end| runs.iter().filter(move |(commit, _)| *commit == end);
         let mut of_ends = of_end(Position::Lower).zip(of_end(Position::Higher));
-        if runs.len() >= FEW && runs.iter().all(|(_, values)| same(values, first)) {
+        if runs.len() >= MIN_RUNS && runs.iter().all(|(_, values)| same(values, first)) {
             never.push((*chart, told(chart, first)));
         } else if !is_one_commit
-            && of_ends.clone().count() >= FEW
+            && of_ends.clone().count() >= MIN_RUNS
             && of_ends.all(|((_, lower), (_, higher))| same(lower, higher))
         {
             ends.push(*chart);

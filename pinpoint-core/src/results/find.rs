@@ -108,12 +108,12 @@ pub struct Unread {
 
 /// Lines that look like values, as many as help.
 fn shown(unread: &[Unread]) -> String {
-    const MOST: usize = 5;
+    const MAX_LINES: usize = 5;
     let mut text = match unread.len() {
         1 => "this looks like one:".to_owned(),
         _ => "these look like values:".to_owned(),
     };
-    for Unread { source, value } in unread.iter().take(MOST) {
+    for Unread { source, value } in unread.iter().take(MAX_LINES) {
         // Writing to a string can't fail.
         let _ = write!(
             text,
@@ -122,8 +122,8 @@ fn shown(unread: &[Unread]) -> String {
             value.text.trim()
         );
     }
-    if unread.len() > MOST {
-        let _ = write!(text, "\n  … {} more", unread.len() - MOST);
+    if unread.len() > MAX_LINES {
+        let _ = write!(text, "\n  … {} more", unread.len() - MAX_LINES);
     }
     text
 }

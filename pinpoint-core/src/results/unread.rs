@@ -20,7 +20,7 @@ use super::{Format, not_a_number, text};
 use crate::unit::is_measure;
 
 /// The most values that are listed.
-const MOST: usize = 5;
+const MAX_LISTED: usize = 5;
 
 /// The most characters of a line.
 const MOST_CHARACTERS: usize = 120;
@@ -158,7 +158,7 @@ pub fn unread_values(output: &[u8], format: Option<&Format>) -> Vec<UnreadValue>
             hint,
         })
     });
-    unread.take(MOST).collect()
+    unread.take(MAX_LISTED).collect()
 }
 
 /// The hint for a line that begins with what a logger wrote, which the pattern does not have.
@@ -197,7 +197,7 @@ fn in_document(text: &str) -> Option<Vec<UnreadValue>> {
     let skipped = text[..text.len() - begin.len()].matches('\n').count();
     match serde_json::from_str::<IgnoredAny>(&document) {
         Ok(_) => Some(
-            json_numbers(&document, MOST)
+            json_numbers(&document, MAX_LISTED)
                 .into_iter()
                 .filter_map(|number| {
                     Some(UnreadValue {

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use pinpoint_core::Interval;
 use plotters::prelude::*;
 
-use super::shapes::{FEW, Path, dots};
+use super::shapes::{MAX_SEPARATE_SHAPES, Path, dots};
 use super::{
     CULPRIT, CULPRIT_MEDIAN, FAILURE, LEFT, MEDIAN, PictureError, RUN, TEXT, are_flat, fitted,
     framed, label, mesh, names_below, places, room_below, span, svg_with,
@@ -108,7 +108,7 @@ fn drawn(columns: &[Column], unit: Option<&str>) -> Result<String, PictureError>
                 (columns[number].is_culprit == is_culprit).then_some((x, value?))
             });
             let (places, colour) = (places(&chart, points), colour.mix(0.55));
-            if places.len() > FEW {
+            if places.len() > MAX_SEPARATE_SHAPES {
                 above.push_str(&dots(places, RADIUS, colour));
                 continue;
             }

@@ -13,12 +13,12 @@ use crate::words::explanation as words;
 
 /// At most this many functions are in the table. There are no more with at least 0.1 % of
 /// a side by themselves.
-const MOST: usize = 2_000;
+const MAX_FUNCTIONS: usize = 2_000;
 
 pub(super) fn section(explanation: &Explanation) -> Markup {
     let functions = explanation
         .functions
-        .get(..MOST)
+        .get(..MAX_FUNCTIONS)
         .unwrap_or(&explanation.functions);
     let differ = (functions.iter().enumerate()).filter(|(_, function)| !is_equal(function));
     let differ: Vec<_> = differ.collect();
@@ -247,7 +247,7 @@ fn finding(function: &FunctionChange) -> Markup {
 
 fn rest(explanation: &Explanation) -> Markup {
     let rest = explanation.rest;
-    let more = explanation.functions.len().saturating_sub(MOST);
+    let more = explanation.functions.len().saturating_sub(MAX_FUNCTIONS);
     html! {
         @if rest.functions > 0 {
             p.note {

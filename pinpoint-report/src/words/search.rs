@@ -109,16 +109,16 @@ pub fn how_lost(document: &BisectionResult, culprit: &NamedCulprit) -> Option<&'
 /// The other commits that may be to blame.
 pub fn alternatives(culprit: &NamedCulprit) -> Option<String> {
     /// More are counted.
-    const MOST: usize = 10;
+    const MAX_ALTERNATIVES: usize = 10;
     let hashes: Vec<&str> = (culprit.alternatives.iter())
         .map(|commit| commit.git_hash.get(..10).unwrap_or(&commit.git_hash))
         .collect();
     let others = match hashes.len() {
         0 => return None,
-        count if count <= MOST => String::new(),
-        count => format!(" and {} more", count - MOST),
+        count if count <= MAX_ALTERNATIVES => String::new(),
+        count => format!(" and {} more", count - MAX_ALTERNATIVES),
     };
-    let shown = hashes[..hashes.len().min(MOST)].join(", ");
+    let shown = hashes[..hashes.len().min(MAX_ALTERNATIVES)].join(", ");
     Some(format!(
         "{shown}{others}: a state with some of these and without the others conflicts, so that they could not be measured one by one"
     ))

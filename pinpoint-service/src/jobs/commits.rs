@@ -23,7 +23,7 @@ use crate::state::Service;
 const FRESH: Duration = Duration::from_secs(30);
 
 /// The longest that a request waits for the first clone.
-const PATIENCE: Duration = Duration::from_secs(20);
+const CLONE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The longest that a request waits for a fetch where there is a mirror.
 const PATIENCE_FOR_MORE: Duration = Duration::from_secs(5);
@@ -102,7 +102,7 @@ impl Commits {
                 );
         let patience = match has_mirror {
             true => PATIENCE_FOR_MORE,
-            false => PATIENCE,
+            false => CLONE_TIMEOUT,
         };
         let updated = match self.updated(repository, patience).await {
             Ok(Some(updated)) => updated,

@@ -18,7 +18,7 @@ use crate::api::grpc::errors;
 use crate::jobs::hosts::is_at_or_below;
 
 /// The longest that an answer may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const GERRIT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The most bytes of an answer.
 const MOST_ANSWER_BYTES: usize = 8 << 20;
@@ -86,7 +86,7 @@ impl Gerrit {
         let client = Client::builder()
             // The place that an answer leads to may be on no list.
             .redirect(Policy::none())
-            .timeout(PATIENCE);
+            .timeout(GERRIT_TIMEOUT);
         Ok(Self {
             client: client.build()?,
             hosts,

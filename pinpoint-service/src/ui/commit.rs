@@ -23,7 +23,7 @@ use crate::api::rest::Problem;
 use crate::state::Service;
 
 /// The longest that the page waits for the repository.
-const PATIENCE: Duration = Duration::from_secs(2);
+const REPOSITORY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Jobs of a page.
 const PAGE: u32 = 25;
@@ -96,7 +96,7 @@ async fn known(
         "pinpoint.v1.PinpointGateway/GetCommit",
         GetCommitRequest { commit },
     );
-    let found = tokio::time::timeout(PATIENCE, service.get_commit(request)).await;
+    let found = tokio::time::timeout(REPOSITORY_TIMEOUT, service.get_commit(request)).await;
     match found {
         Ok(Ok(found)) => {
             // Digits alone may be the position of another.

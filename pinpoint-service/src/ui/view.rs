@@ -29,7 +29,7 @@ pub(super) const THEME: &str = "theme";
 pub(super) const THEMES: [&str; 2] = ["light", "dark"];
 
 /// The longest that an error waits for the preferences of its reader.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PREFERENCES_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A request for a page.
 pub(crate) struct View {
@@ -65,7 +65,8 @@ impl View {
     pub(super) async fn of(service: &Service, extensions: &Extensions) -> Option<Self> {
         let context = extensions.get::<Context>()?.clone();
         let user = &context.caller.as_ref()?.user;
-        let preferences = tokio::time::timeout(PATIENCE, service.store.preferences(user)).await;
+        let preferences =
+            tokio::time::timeout(PREFERENCES_TIMEOUT, service.store.preferences(user)).await;
         Some(Self {
             preferences: preferences.ok().and_then(Result::ok).unwrap_or_default(),
             context,

@@ -24,7 +24,7 @@ const PAIRS: u32 = 300;
 const PACE: Duration = Duration::from_millis(20);
 
 /// The longest that a client waits for a process that answers.
-const PATIENCE: Duration = Duration::from_secs(300);
+const HANG_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A configuration with this store, and without the limits that the load would reach.
 fn scene(store: &str) -> Scene {
@@ -78,7 +78,7 @@ impl Addresses {
                 Err(_) => {}
             }
             assert!(
-                began.elapsed() < PATIENCE,
+                began.elapsed() < HANG_TIMEOUT,
                 "no process answers: {refusals:?}"
             );
             thread::sleep(Duration::from_millis(50));
@@ -92,7 +92,7 @@ impl Addresses {
         let began = Instant::now();
         let mut seen = Vec::new();
         for number in first.. {
-            assert!(began.elapsed() < 2 * PATIENCE, "the job does not end");
+            assert!(began.elapsed() < 2 * HANG_TIMEOUT, "the job does not end");
             let headers = seen.last().map(|last| format!("Last-Event-ID: {last}\r\n"));
             let address = &self.0[number % self.0.len()];
             let request = format!("GET /api/v2/jobs/{id}/events");
@@ -240,7 +240,7 @@ fn a_database_that_is_restarted_is_unavailable_meanwhile() {
     let began = Instant::now();
     while send(&process.address, "GET /readyz", "", "").unwrap().0 != 503 {
         assert!(
-            began.elapsed() < PATIENCE,
+            began.elapsed() < HANG_TIMEOUT,
             "it is ready without its database"
         );
         thread::sleep(Duration::from_millis(50));

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use crate::world::{BOTS, World};
 
 /// MiB of answers that may wait.
-const MOST: u32 = 8;
+const OUTBOX_MIB: u32 = 8;
 
 /// Enough to tell a program that hangs from one that has to wait for its turn.
 const HANGS: Duration = Duration::from_secs(300);
@@ -121,7 +121,7 @@ impl Served {
         let closed = async {
             while self.limits().open_connections() > 0 {
                 let waiting = self.limits().waiting_bytes();
-                assert!(waiting <= (MOST as usize + 1) << 20, "{waiting}");
+                assert!(waiting <= (OUTBOX_MIB as usize + 1) << 20, "{waiting}");
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
@@ -133,7 +133,7 @@ impl Served {
 fn limits(sending: Duration) -> LimitsConfig {
     LimitsConfig {
         sending,
-        answers_mib: Most::of(MOST),
+        answers_mib: Most::of(OUTBOX_MIB),
         ..LimitsConfig::none()
     }
 }
@@ -146,7 +146,7 @@ async fn clients_that_take_nothing_hold_so_many_bytes_and_are_cut_off() {
     for _ in 0..20 {
         clients.push(served.take_nothing(&paths).await);
         let waiting = served.limits().waiting_bytes();
-        assert!(waiting <= (MOST as usize + 1) << 20, "{waiting}");
+        assert!(waiting <= (OUTBOX_MIB as usize + 1) << 20, "{waiting}");
     }
     served.is_served().await;
     // A connection whose requests were all refused may stay.

@@ -21,7 +21,7 @@ use crate::run::outside_reads::names;
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
 
 /// The longest file of attributes that is read.
-const LONGEST: u64 = 1 << 20;
+const MAX_ATTRIBUTES_BYTES: u64 = 1 << 20;
 
 /// Sentences on what a work tree lacks; `users` is the repository that its commit is of.
 ///
@@ -133,7 +133,8 @@ fn is_pointer(file: &Path) -> bool {
 /// The names of the filters that a file of attributes sets.
 fn filters_in(attributes: &Path) -> Vec<String> {
     let mut bytes = Vec::new();
-    let read = File::open(attributes).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
+    let read = File::open(attributes)
+        .and_then(|file| file.take(MAX_ATTRIBUTES_BYTES).read_to_end(&mut bytes));
     if read.is_err() {
         return Vec::new();
     }

@@ -37,7 +37,7 @@ use crate::process::sync::{blocking, locked};
 
 /// The longest that one call of git may take: the largest repositories are cloned in
 /// hours.
-const LONGEST: Duration = Duration::from_hours(4);
+const GIT_TIMEOUT: Duration = Duration::from_hours(4);
 
 /// The branches and tags of a URL.
 const ALL: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
@@ -482,7 +482,7 @@ impl Mirror {
         let (ended, said) = match &alone.machine {
             Machine::Build(build) => {
                 let before = fs::metadata(build.log).map_or(0, |log| log.len());
-                let ended = build.step_holding(lock, command, Some(LONGEST)).await?;
+                let ended = build.step_holding(lock, command, Some(GIT_TIMEOUT)).await?;
                 let said = File::open(build.log).and_then(|log| files::tail_after(&log, before));
                 (ended, said.map_err(LocalError::io("read", build.log))?)
             }
@@ -534,7 +534,7 @@ impl Mirror {
         };
         let CancelGuard(processes) = &CancelGuard(Processes::new(key, None));
         let holds = (Arc::clone(machine), lock);
-        let ended = process::execute(processes, launch, Some(LONGEST), register, holds).await;
+        let ended = process::execute(processes, launch, Some(GIT_TIMEOUT), register, holds).await;
         let ended = ended.map_err(|error| match error {
             NotRun::Failed(error) => error,
             NotRun::Spawn(source) => RepositoryError::not_started(source).into(),

@@ -11,7 +11,7 @@ use crate::git::commit_diff::{ALL_PARENTS, FIRST_PARENT};
 use crate::git::repository::{Repository, RepositoryError, failed};
 
 /// The most that git may answer, in bytes: some 250,000 files, in five seconds.
-const MOST: u64 = 32 << 20;
+const MAX_ANSWER_BYTES: u64 = 32 << 20;
 /// The mode of a submodule.
 const GITLINK: &str = "160000";
 
@@ -68,7 +68,7 @@ impl Repository {
     }
 
     /// The commits of a range, each with the files it changes; absent when that is longer
-    /// than [`MOST`].
+    /// than [`MAX_ANSWER_BYTES`].
     #[expect(clippy::disallowed_methods, reason = "git, which ends by itself")]
     fn raw_log(
         &self,
@@ -107,9 +107,10 @@ impl Repository {
         });
         let mut answer = Vec::new();
         if let Some(stdout) = child.stdout.take() {
-            (stdout.take(MOST).read_to_end(&mut answer)).map_err(RepositoryError::NotStarted)?;
+            (stdout.take(MAX_ANSWER_BYTES).read_to_end(&mut answer))
+                .map_err(RepositoryError::NotStarted)?;
         }
-        let is_too_long = answer.len() as u64 == MOST;
+        let is_too_long = answer.len() as u64 == MAX_ANSWER_BYTES;
         if is_too_long {
             // It would end by itself, too: the rest is not read.
             let _ = child.kill();

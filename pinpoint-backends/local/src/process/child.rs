@@ -436,7 +436,7 @@ impl Leftover {
     /// The supervisor lives on while it ends everything else that was left. All die as
     /// soon as they are scheduled; one that hangs in the kernel must not hang us.
     fn end(&self) -> bool {
-        const PATIENCE: Duration = Duration::from_secs(10);
+        const DEATH_TIMEOUT: Duration = Duration::from_secs(10);
         let lives = |recorded: &&Identity| recorded.lives();
         let leader = self.leader.as_ref().filter(lives);
         if let Some(leader) = leader {
@@ -446,7 +446,7 @@ impl Leftover {
             }
         }
         let lives = leader.is_some() || self.supervisor.as_ref().is_some_and(Identity::lives);
-        lives && self.began.elapsed() < PATIENCE
+        lives && self.began.elapsed() < DEATH_TIMEOUT
     }
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::LocalError;
 
 /// The number of processors that a set of the kernel has room for.
-const MOST: usize = 1024;
+const MAX_CPUS: usize = 1024;
 
 /// Processors by their numbers, written as `taskset` takes them: `0-3,6`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub struct CpuList(BTreeSet<usize>);
 /// A text is not a list of processors.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "`{part}` is neither a processor below {MOST} nor a range of them; write a list as in 0-3,6"
+    "`{part}` is neither a processor below {MAX_CPUS} nor a range of them; write a list as in 0-3,6"
 )]
 pub struct CpuListError {
     /// The part that is wrong.
@@ -40,7 +40,7 @@ impl FromStr for CpuList {
             let text = text.trim();
             let number = text.parse::<usize>().ok();
             // Rust reads numbers with a sign, too.
-            number.filter(|number| *number < MOST && !text.starts_with('+'))
+            number.filter(|number| *number < MAX_CPUS && !text.starts_with('+'))
         };
         let mut cpus = BTreeSet::new();
         for part in text.split(',') {
@@ -112,7 +112,7 @@ impl CpuList {
             });
             pinned.map_err(|source| LocalError::CannotPin { source })
         };
-        let available = pinned(&Self((0..MOST).collect()))?;
+        let available = pinned(&Self((0..MAX_CPUS).collect()))?;
         let missing: BTreeSet<usize> = self.0.difference(&available.0).copied().collect();
         if missing.is_empty() {
             return Ok(());
@@ -168,7 +168,7 @@ impl CpuList {
             let mut set: libc::cpu_set_t = std::mem::zeroed();
             check(libc::sched_getaffinity(0, size_of_val(&set), &raw mut set))?;
             let is_in = |cpu: &usize| libc::CPU_ISSET(*cpu, &set);
-            Ok(Self((0..MOST).filter(is_in).collect()))
+            Ok(Self((0..MAX_CPUS).filter(is_in).collect()))
         }
     }
 }
@@ -234,7 +234,7 @@ mod tests {
     fn a_processor_that_does_not_exist_is_named_with_those_that_do() {
         let mine = CpuList::of_this_thread().unwrap();
         mine.check().unwrap();
-        let last = MOST - 1;
+        let last = MAX_CPUS - 1;
         assert!(!mine.0.contains(&last), "{mine}");
         let mut more = mine.clone();
         more.0.insert(last);

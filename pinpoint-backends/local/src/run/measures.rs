@@ -159,8 +159,8 @@ pub(crate) fn choose(samples: &Samples, either_way: bool) -> RunMeasure {
 /// Are these processor times long enough? Some kernels count them in ticks of up to 10 ms,
 /// by which a short run takes nothing or everything.
 fn is_fine(times: &[f64]) -> bool {
-    const LEAST: f64 = 0.05;
-    quartiles(times).is_some_and(|(median, _)| median >= LEAST) && !times.contains(&0.0)
+    const MIN_SECONDS: f64 = 0.05;
+    quartiles(times).is_some_and(|(median, _)| median >= MIN_SECONDS) && !times.contains(&0.0)
 }
 
 /// The median of values, and the range between their quartiles.

@@ -348,13 +348,13 @@ fn paths_in(text: &str) -> Vec<PathBuf> {
 
 /// The names of some files, for a sentence.
 pub(crate) fn names(files: &[PathBuf]) -> String {
-    const MOST: usize = 3;
-    let mut text = { files.iter().take(MOST) }
+    const MAX_NAMED_FILES: usize = 3;
+    let mut text = { files.iter().take(MAX_NAMED_FILES) }
         .map(|file| file.display().to_string())
         .collect::<Vec<_>>()
         .join(", ");
-    if files.len() > MOST {
-        text += &format!(" and {} more", files.len() - MOST);
+    if files.len() > MAX_NAMED_FILES {
+        text += &format!(" and {} more", files.len() - MAX_NAMED_FILES);
     }
     text
 }

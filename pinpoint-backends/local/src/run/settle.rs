@@ -16,7 +16,7 @@ use crate::process::sync::locked;
 
 /// The time over which the use of the processors is looked at: 25 of the ticks in which
 /// the kernel counts it.
-const LOOK: Duration = Duration::from_millis(250);
+const BUSY_SAMPLE_TIME: Duration = Duration::from_millis(250);
 
 /// Waits for a quiet machine before the runs of a job.
 pub(crate) struct Settling {
@@ -98,7 +98,7 @@ impl Settling {
         let show = |waiting| {
             shown.send_replace(Some(waiting));
         };
-        let wait = wait_for_quiet(LOOK, self.most, used, show).await?;
+        let wait = wait_for_quiet(BUSY_SAMPLE_TIME, self.most, used, show).await?;
         if wait == Wait::None {
             return Ok(());
         }

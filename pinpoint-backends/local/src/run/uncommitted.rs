@@ -9,7 +9,7 @@ use crate::git::repository;
 use crate::run::command_words::words;
 
 /// The longest word that is taken for a path.
-const LONGEST: usize = 1024;
+const MAX_PATH_BYTES: usize = 1024;
 
 /// The state of a file in a checkout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ fn paths_in(command: &[String]) -> Vec<String> {
         .map(|word| word.strip_prefix("./").map(str::to_owned).unwrap_or(word))
         .filter(|word| {
             !word.is_empty()
-                && word.len() <= LONGEST
+                && word.len() <= MAX_PATH_BYTES
                 && !word.starts_with(['-', '/', '.'])
                 && word.contains(['.', '/'])
         })

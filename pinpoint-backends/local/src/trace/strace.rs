@@ -188,8 +188,8 @@ impl Reader {
     }
 
     fn doubt_line(&mut self, line: &[u8]) {
-        const LONGEST: usize = 200;
-        let line = String::from_utf8_lossy(&line[..line.len().min(LONGEST)]).into_owned();
+        const MAX_LINE_BYTES: usize = 200;
+        let line = String::from_utf8_lossy(&line[..line.len().min(MAX_LINE_BYTES)]).into_owned();
         self.doubt(format!("a line of the trace can't be read: {line:?}"));
     }
 

@@ -14,13 +14,13 @@ use crate::google::{Request, ServiceError, random_seed};
 const PAGE: usize = 10_000;
 
 /// How long the service may wait for the end of a query before it answers that it goes on.
-const PATIENCE: Duration = Duration::from_secs(30);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The time between two looks at a query that goes on.
 const BETWEEN: Duration = Duration::from_secs(1);
 
 /// The longest that a query may go on.
-const LONGEST: Duration = Duration::from_secs(600);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A query in standard SQL, with parameters by name: `@name`.
 #[derive(Debug, Clone, PartialEq)]
@@ -235,7 +235,7 @@ impl BigQuery {
         // The same checks.
         super::Table::new(project, "d", "t")?;
         let path = format!("/bigquery/v2/projects/{project}/queries");
-        let last = Instant::now() + LONGEST;
+        let last = Instant::now() + QUERY_TIMEOUT;
         let mut page = self.begin(&path, query).await?;
         let job = page.job_reference.clone();
         let mut rows = Vec::new();
@@ -243,7 +243,7 @@ impl BigQuery {
         loop {
             if !page.job_complete {
                 if Instant::now() >= last {
-                    return Err(BigQueryError::Unfinished(LONGEST));
+                    return Err(BigQueryError::Unfinished(QUERY_TIMEOUT));
                 }
                 sleep(BETWEEN).await;
                 page = self.page(&path, &job, "").await?;
@@ -291,7 +291,7 @@ impl BigQuery {
             location: query.location.as_deref(),
             use_query_cache: query.is_uncached.then_some(false),
             max_results: PAGE,
-            timeout_ms: PATIENCE.as_millis() as u64,
+            timeout_ms: ANSWER_TIMEOUT.as_millis() as u64,
             request_id: format!("pinpoint-{:016x}{:016x}", random_seed(), random_seed()),
         };
         let body = super::json(&request)?;
@@ -311,7 +311,7 @@ impl BigQuery {
             return Err(ServiceError::Unreadable { service, reason }.into());
         }
         let most = PAGE.to_string();
-        let patience = PATIENCE.as_millis().to_string();
+        let patience = ANSWER_TIMEOUT.as_millis().to_string();
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.append_pair("maxResults", &most);
         query.append_pair("timeoutMs", &patience);

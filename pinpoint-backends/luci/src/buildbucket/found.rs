@@ -10,7 +10,7 @@ use super::plan::BuildPlan;
 use crate::google::unix_milliseconds;
 
 /// A build that takes longer is trouble, and not waited for.
-pub const LONGEST: Duration = Duration::from_secs(4 * 3600);
+pub const MAX_BUILD_TIME: Duration = Duration::from_secs(4 * 3600);
 
 /// How long after its end a build is used: CAS keeps what it made for 32 days.
 pub const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -29,7 +29,7 @@ pub fn build_of<'a>(
 fn fits(plan: &BuildPlan, target: &str, build: &Build, now: u64) -> bool {
     let is_usable = match build.status {
         BuildStatus::Scheduled | BuildStatus::Started => {
-            is_within(&build.create_time, LONGEST, now)
+            is_within(&build.create_time, MAX_BUILD_TIME, now)
         }
         // One that does not say when it ended may have been forgotten by CAS.
         BuildStatus::Success => {

@@ -15,7 +15,7 @@ mod messages;
 mod plan;
 
 pub use client::{ADDRESS, Buildbucket};
-pub use found::{KEPT, LONGEST, build_of, targets};
+pub use found::{KEPT, MAX_BUILD_TIME, build_of, targets};
 pub use messages::{
     Build, BuildStatus, BuilderId, CancelBuildRequest, GerritChange, GitilesCommit,
     ScheduleBuildRequest, SearchBuilds, Tag,

@@ -12,7 +12,7 @@ use super::tries::Fault;
 use super::{Cas, CasError, Digest, receiver};
 
 /// The most that is asked for at once: as much as a message of gRPC holds by default.
-pub(super) const MOST: u64 = 4 << 20;
+pub(super) const MAX_BATCH_BYTES: u64 = 4 << 20;
 
 /// A larger file is a stream of its own.
 pub(super) const LARGEST: u64 = 1 << 20;
@@ -33,7 +33,7 @@ pub(super) struct Plan {
 impl Plan {
     /// Fills batches of at most `limit` bytes in the order of the digests.
     pub(super) fn new(digests: impl IntoIterator<Item = Digest>, limit: u64) -> Self {
-        let limit = limit.min(MOST);
+        let limit = limit.min(MAX_BATCH_BYTES);
         let mut plan = Self {
             batches: Vec::new(),
             streams: Vec::new(),
@@ -193,13 +193,13 @@ mod tests {
             let plan = Plan::new(digests.clone(), limit);
             for batch in &plan.batches {
                 let cost: u64 = batch.iter().map(|digest| digest.size() + BESIDE).sum();
-                prop_assert!(!batch.is_empty() && cost <= limit.min(MOST));
+                prop_assert!(!batch.is_empty() && cost <= limit.min(MAX_BATCH_BYTES));
             }
             for pair in plan.batches.windows(2) {
                 let cost: u64 = pair.concat().iter().map(|digest| digest.size() + BESIDE).sum();
-                prop_assert!(cost > limit.min(MOST) || pair[1].is_empty() || pair[0].is_empty()
+                prop_assert!(cost > limit.min(MAX_BATCH_BYTES) || pair[1].is_empty() || pair[0].is_empty()
                     || pair[0].iter().map(|digest| digest.size() + BESIDE).sum::<u64>()
-                        + pair[1][0].size() + BESIDE > limit.min(MOST));
+                        + pair[1][0].size() + BESIDE > limit.min(MAX_BATCH_BYTES));
             }
             let mut all: Vec<Digest> = plan.batches.concat();
             all.extend(&plan.streams);

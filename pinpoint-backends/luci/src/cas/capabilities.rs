@@ -53,8 +53,8 @@ impl Capabilities {
         let limit = u64::try_from(cache.max_batch_total_size_bytes).unwrap_or(0);
         Ok(Self {
             batch: match limit {
-                0 => batch::MOST,
-                limit => limit.min(batch::MOST),
+                0 => batch::MAX_BATCH_BYTES,
+                limit => limit.min(batch::MAX_BATCH_BYTES),
             },
             has_zstd: cache
                 .supported_compressors

@@ -22,7 +22,7 @@ const METADATA: &str = "http://metadata.google.internal";
 const MOST_BYTES: usize = 64 << 10;
 
 /// The longest that making a token may take. A person may have to confirm it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How often a command is run that does not end. A person may have been away the first time.
 const MOST_HANGS: u32 = 2;
@@ -175,8 +175,8 @@ async fn answer(
     server: &'static str,
 ) -> Result<Option<Fresh>, TokenError> {
     let failed = |source| TokenError::Unreachable { server, source };
-    let answer = timeout(PATIENCE, transport.send(request, MOST_BYTES)).await;
-    let answer = answer.map_err(|_| TokenError::TimedOut(PATIENCE))?;
+    let answer = timeout(TOKEN_TIMEOUT, transport.send(request, MOST_BYTES)).await;
+    let answer = answer.map_err(|_| TokenError::TimedOut(TOKEN_TIMEOUT))?;
     let answer = answer.map_err(failed)?;
     if !answer.status().is_success() {
         return Err(TokenError::Refused {
@@ -222,7 +222,7 @@ fn reason(body: &[u8]) -> String {
 async fn patiently(words: &[String], scopes: &[String]) -> Result<Fresh, TokenError> {
     let (program, _) = split(words)?;
     for tried in 1..=MOST_HANGS {
-        match timeout(PATIENCE, run(words, scopes)).await {
+        match timeout(TOKEN_TIMEOUT, run(words, scopes)).await {
             Ok(ended) => return ended,
             Err(_) if tried < MOST_HANGS => {
                 tracing::warn!("{program:?}, which prints tokens, does not end; it is run again");
@@ -232,7 +232,7 @@ async fn patiently(words: &[String], scopes: &[String]) -> Result<Fresh, TokenEr
     }
     Err(TokenError::Hangs {
         program: program.clone(),
-        after: PATIENCE,
+        after: TOKEN_TIMEOUT,
         tries: MOST_HANGS,
     })
 }

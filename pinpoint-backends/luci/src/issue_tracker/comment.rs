@@ -10,7 +10,7 @@ const HELP: &str = "http://g.co/ChromePerformanceRegressions";
 const HOTLIST: &str = "Chromeperf-CulpritDetection-NeedsAttention";
 
 /// The longest text of others that is passed on, in characters.
-const LONGEST: usize = 200;
+const MAX_QUOTED_CHARS: usize = 200;
 
 /// What a comment says beside the result.
 #[derive(Debug, Clone, Copy, Default)]
@@ -246,7 +246,7 @@ fn short(commit: &CombinedCommit) -> String {
 
 /// A name of others, as code. Nothing in it ends the code or the line.
 fn code(name: &str) -> String {
-    let shown = name.chars().take(LONGEST);
+    let shown = name.chars().take(MAX_QUOTED_CHARS);
     let shown = shown.map(|it| match it {
         '`' => '\'',
         _ if it.is_control() => ' ',
@@ -258,7 +258,7 @@ fn code(name: &str) -> String {
 /// Text of others: nothing in it is a format, a link or another line.
 fn plain(text: &str) -> String {
     let mut shown = String::new();
-    for character in text.chars().take(LONGEST) {
+    for character in text.chars().take(MAX_QUOTED_CHARS) {
         match character {
             _ if character.is_control() => shown.push(' '),
             // What begins or ends a format, or a link that nobody wrote as one.
@@ -272,7 +272,7 @@ fn plain(text: &str) -> String {
             _ => shown.push(character),
         }
     }
-    if text.chars().nth(LONGEST).is_some() {
+    if text.chars().nth(MAX_QUOTED_CHARS).is_some() {
         shown.push('…');
     }
     shown

@@ -12,7 +12,7 @@ use super::executor::LuciExecutor;
 use super::handle::Handle;
 use super::once::Tries;
 use crate::buildbucket::{
-    Build, BuildPlan, BuildStatus, BuilderId, KEY_TAG, LONGEST, Tag, build_of, targets,
+    Build, BuildPlan, BuildStatus, BuilderId, KEY_TAG, MAX_BUILD_TIME, Tag, build_of, targets,
 };
 use crate::google::unix_milliseconds;
 use crate::swarming::{CasReference, uuid};
@@ -148,7 +148,7 @@ impl LuciExecutor {
                     let now = self.clock.now();
                     let created = build.create_time.as_deref().and_then(unix_milliseconds);
                     let since = *first.get_or_insert(created.unwrap_or(now));
-                    if now.saturating_sub(since) > LONGEST.as_millis() as u64 {
+                    if now.saturating_sub(since) > MAX_BUILD_TIME.as_millis() as u64 {
                         if build.tags.contains(&Tag::new(KEY_TAG, key)) {
                             self.cancel_build(id).await?;
                         }

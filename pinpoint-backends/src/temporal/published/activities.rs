@@ -29,7 +29,7 @@ use crate::worker::jittered;
 const POLL: Duration = Duration::from_secs(1);
 
 /// The time for which a process that works on a job is asked to cancel it, in one try.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What the titles of these jobs say before the id of the workflow.
 pub(super) const REQUESTED: &str = ", requested by workflow ";
@@ -223,7 +223,7 @@ impl Following {
             &id,
             owner,
             state_dir,
-            PATIENCE,
+            CANCEL_TIMEOUT,
             &request,
             None,
             |_| {},

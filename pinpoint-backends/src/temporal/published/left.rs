@@ -13,10 +13,10 @@ use crate::store::{JobFilter, Order, Place, StoreError};
 use crate::worker::jittered;
 
 /// The time between two looks.
-const LOOK: Duration = Duration::from_secs(60);
+const LEFT_JOBS_POLL_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The most jobs of each state that are looked at, the newest first.
-const MOST: u32 = 200;
+const MAX_LEFT_JOBS: u32 = 200;
 
 /// The member of a job's configuration that names its workflow.
 pub(super) const ORIGIN: &str = "workflow";
@@ -39,7 +39,7 @@ impl Following {
     /// Cancels such jobs for as long as it is polled.
     pub(crate) async fn cancel_left(&self, client: &Client) -> Infallible {
         loop {
-            tokio::time::sleep(jittered(LOOK)).await;
+            tokio::time::sleep(jittered(LEFT_JOBS_POLL_INTERVAL)).await;
             // What can't be found out now is asked again.
             let _ = self.cancel_those_left(client).await;
         }
@@ -53,7 +53,7 @@ impl Following {
                 state: Some(state),
                 ..JobFilter::default()
             };
-            let page = store.list(&filter, Order::default(), &Place::First, MOST);
+            let page = store.list(&filter, Order::default(), &Place::First, MAX_LEFT_JOBS);
             for job in page.await?.jobs {
                 if !job.title.contains(REQUESTED) {
                     continue;

@@ -58,7 +58,7 @@ const SHORT: Duration = Duration::from_secs(60);
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
 /// A job is followed for this long before another worker may go on with that.
-const LONG: Duration = Duration::from_secs(24 * 60 * 60);
+const FOLLOW_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The jobs that one worker follows at a time. Each takes a question to the store now and
 /// then.
@@ -159,7 +159,7 @@ async fn carried_out<W>(
     let job = &made.job;
     ctx.set_current_details(format!("job {job}"));
 
-    let options = ActivityOptions::with_start_to_close_timeout(LONG)
+    let options = ActivityOptions::with_start_to_close_timeout(FOLLOW_TIMEOUT)
         .heartbeat_timeout(HEARTBEAT)
         .cancellation_token(WorkflowCancellationToken::new())
         .summary(format!("follows job {job}"))

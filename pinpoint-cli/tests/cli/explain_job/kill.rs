@@ -11,7 +11,7 @@ const OPTIONS: [&str; 4] = ["--profiler", "callgrind", "--pairs", "2"];
 
 /// The longest that it goes on after the line of the journal at which it is to be killed, in
 /// milliseconds: about as long as a run.
-const LONGEST: u64 = 300;
+const MAX_LIFE_MS: u64 = 300;
 
 /// A document without what is never the same twice: the job, and where it keeps its profiles.
 fn comparable(mut document: Value) -> Value {
@@ -46,7 +46,7 @@ fn an_explanation_that_is_killed_gives_an_equal_answer() {
         until("a line of the journal", || {
             running.has_ended() || world.journal(&id).len() >= moment / 2
         });
-        let longest = if moment % 2 == 0 { 1 } else { LONGEST };
+        let longest = if moment % 2 == 0 { 1 } else { MAX_LIFE_MS };
         std::thread::sleep(Duration::from_millis(dice.below(longest)));
         if running.has_ended() {
             break;

@@ -10,7 +10,7 @@ use super::statistics::on_levels;
 use super::worth::Worth;
 
 /// At most this many paths: those with the greatest parts of a side.
-const MOST: usize = 5000;
+const MAX_CALLER_PATHS: usize = 5000;
 
 /// At most this many callers of one function. Longer paths are those of recursions.
 const MOST_CALLERS: usize = 32;
@@ -165,7 +165,7 @@ fn greatest(paths: Vec<(Path, Vec<f64>)>, worth: &Worth) -> (Vec<Path>, Vec<Vec<
     let mut order: Vec<usize> = (0..paths.len()).collect();
     order.sort_by(|a, b| share(b).total_cmp(&share(a)).then(a.cmp(b)));
     let mut is_kept = vec![false; paths.len()];
-    for place in order.into_iter().take(MOST) {
+    for place in order.into_iter().take(MAX_CALLER_PATHS) {
         is_kept[place] = true;
     }
     let mut places: Vec<Option<usize>> = Vec::with_capacity(paths.len());
@@ -286,7 +286,7 @@ mod tests {
             .collect();
         let run = [run];
         let found = found(&run, &run);
-        assert_eq!(found.len(), MOST);
+        assert_eq!(found.len(), MAX_CALLER_PATHS);
         assert!(
             found
                 .iter()

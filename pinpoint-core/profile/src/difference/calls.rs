@@ -15,7 +15,7 @@ use crate::stack_tree::StackTree;
 use crate::{Profile, identity};
 
 /// At most this many pairs of caller and callee: those with the greatest parts of a side.
-const MOST: usize = 10_000;
+const MAX_CALLS: usize = 10_000;
 
 /// What was spent in a function, and in all that it called, when it was called by another.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,7 +122,7 @@ fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallChange>, ExplainError> {
     let mut tested: Vec<_> = seen.filter(|(sums, ..)| worth.is_tested(*sums)).collect();
     let share = |(sums, ..): &Seen| worth.share(*sums);
     tested.sort_by(|a, b| share(b).total_cmp(&share(a)).then(a.1.cmp(&b.1)));
-    tested.truncate(MOST);
+    tested.truncate(MAX_CALLS);
 
     let found = together(
         tested.iter().map(|(.., values)| values.as_slice()),

@@ -18,7 +18,7 @@ const LEAST_PART: f64 = 0.6;
 const ROUNDING: f64 = 1e-12;
 
 /// The longest path that is followed.
-const LONGEST: usize = 1000;
+const MAX_PATH_STEPS: usize = 1000;
 
 /// Goes from the root into the function that has most of the difference, as long as it
 /// has 60 % of it.
@@ -45,7 +45,7 @@ pub(super) fn of_change(
     } else {
         Place::stacks(runs)
     };
-    while path.len() < LONGEST
+    while path.len() < MAX_PATH_STEPS
         && let Some((function, difference)) = place.greatest(runs, one, whole)
         && difference / whole >= LEAST_PART
     {

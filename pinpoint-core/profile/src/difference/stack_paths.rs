@@ -10,7 +10,7 @@ use super::worth::Worth;
 use crate::stack_tree::StackTree;
 
 /// At most this many paths: those with the greatest parts of a side.
-const MOST: usize = 5000;
+const MAX_STACK_PATHS: usize = 5000;
 
 /// What moved on a path of the tree of all stacks: in a function where it was called in this
 /// way, from the outermost one.
@@ -77,7 +77,7 @@ fn tested(tree: &StackTree, runs: &Runs) -> Vec<(usize, bool)> {
         .collect();
     let greatest = |stack: &usize| worth.share(sums[*stack]);
     stacks.sort_by(|a, b| greatest(b).total_cmp(&greatest(a)).then(a.cmp(b)));
-    stacks.truncate(MOST);
+    stacks.truncate(MAX_STACK_PATHS);
     stacks.sort_unstable();
     // A caller has as much as its callee at least, and stands before it, unless some of what a
     // profile counts is negative.
@@ -204,12 +204,12 @@ mod tests {
 
     #[test]
     fn the_number_of_paths_is_bounded() {
-        let deep: Vec<String> = (0..2 * MOST).map(|f| format!("f{f}")).collect();
+        let deep: Vec<String> = (0..2 * MAX_STACK_PATHS).map(|f| format!("f{f}")).collect();
         let run = [format!("{} 7\n", deep.join(";"))];
         let found = paths(&run, &run);
-        assert_eq!(found.len(), MOST);
+        assert_eq!(found.len(), MAX_STACK_PATHS);
         assert_eq!(
-            (found[0].0.as_str(), found[MOST - 1].0.as_str()),
+            (found[0].0.as_str(), found[MAX_STACK_PATHS - 1].0.as_str()),
             ("f0", "f4999")
         );
     }

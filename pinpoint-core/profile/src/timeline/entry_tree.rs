@@ -11,7 +11,7 @@ use crate::{FrameId, Profile, ReadProfileError, Window};
 
 /// The longest entry, in nanoseconds: 30 years. Sums of such times stay finite, whatever a trace
 /// has.
-const LONGEST: f64 = 1e18;
+const MAX_ENTRY_NS: f64 = 1e18;
 
 /// Paths of entries with what was spent on each: of one run.
 ///
@@ -225,7 +225,7 @@ impl Making<'_> {
             (nodes.len() - 1) as u32
         });
         let spent = (self.counted.part_of(start, end) * 1e3).round();
-        let spent = spent.min(LONGEST);
+        let spent = spent.min(MAX_ENTRY_NS);
         nodes[path as usize].own += spent;
         if parent > 0 {
             nodes[parent as usize].own -= spent;

@@ -126,7 +126,7 @@ struct Shown {
 }
 
 /// The event that sends a page for itself.
-const LOOK: Bytes = Bytes::from_static(b"event: look\ndata: {}\n\n");
+const LOOK_EVENT: Bytes = Bytes::from_static(b"event: look\ndata: {}\n\n");
 
 /// GET `/jobs/{id}/events`: how the page of this address changes.
 pub(in crate::ui) async fn events(
@@ -204,7 +204,7 @@ impl Follower {
         let before = std::mem::replace(&mut self.at, shown.token.clone());
         self.is_over = shown.is_last;
         if before.state != shown.token.state || shown.is_last {
-            return Some(LOOK);
+            return Some(LOOK_EVENT);
         }
         if before == shown.token {
             return None;

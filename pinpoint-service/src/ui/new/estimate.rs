@@ -37,7 +37,7 @@ const SIMILAR: &str = "as in the last similar job";
 const JOBS: u32 = 20;
 
 /// The longest that a page waits for its estimate.
-const PATIENCE: Duration = Duration::from_secs(55);
+const ESTIMATE_TIMEOUT: Duration = Duration::from_secs(55);
 
 /// A job of the same benchmark, story and bot that has ended.
 struct Earlier {
@@ -49,7 +49,7 @@ struct Earlier {
 /// What the job costs that is typed, as far as it is.
 pub(super) async fn shown(service: &Service, view: &View, typed: &Typed) -> Markup {
     let problem = |text: &str| html! { p.error { (Foreign(&sentence(text))) } };
-    match tokio::time::timeout(PATIENCE, estimate(service, view, typed)).await {
+    match tokio::time::timeout(ESTIMATE_TIMEOUT, estimate(service, view, typed)).await {
         Ok(Ok(estimate)) => estimate,
         Ok(Err(status)) => problem(status.message()),
         Err(_) => problem(

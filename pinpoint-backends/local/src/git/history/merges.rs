@@ -36,7 +36,7 @@ pub(super) struct Merges(Mutex<HashMap<(ObjectId, ObjectId), Option<ObjectId>>>)
 
 impl Merges {
     /// Merges kept at most, at some 150 bytes each.
-    const MOST: usize = 1 << 14;
+    const MAX_CACHED_MERGES: usize = 1 << 14;
 
     /// The result of merging others into one commit, made in the bare
     /// repository `ours`; `None` when they conflict.
@@ -58,7 +58,7 @@ impl Merges {
                 _ => {
                     let made = merge(ours, objects, users, so_far, next)?;
                     let mut known = locked(&self.0);
-                    if known.len() >= Self::MOST {
+                    if known.len() >= Self::MAX_CACHED_MERGES {
                         known.clear();
                     }
                     known.insert((so_far, next), made);

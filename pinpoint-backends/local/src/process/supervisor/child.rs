@@ -30,10 +30,10 @@ const LINGER: Duration = Duration::from_millis(50);
 
 /// The longest time for killed processes to disappear. One that hangs in the kernel must
 /// not hang us.
-const PATIENCE: Duration = Duration::from_secs(2);
+const DEATH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The interval for checks of the parent, where the kernel does not report its death.
-const LOOK: Duration = Duration::from_millis(100);
+const PARENT_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The most remaining processes that are named.
 const MOST_NAMED: usize = 8;
@@ -206,7 +206,7 @@ unsafe fn read_file(path: &CStr, buffer: &mut [u8]) -> usize {
 /// As for [`supervise`].
 unsafe fn close_others(kept: c_int) {
     /// The most files to close where they can't be closed all at once.
-    const MOST: c_int = 65_536;
+    const MAX_CLOSED_FILES: c_int = 65_536;
     /// The first beyond the standard streams.
     const FIRST: c_int = 3;
     // SAFETY: nothing here uses any of these files later.
@@ -224,8 +224,8 @@ unsafe fn close_others(kept: c_int) {
                 return;
             }
         }
-        let most = c_int::try_from(libc::sysconf(libc::_SC_OPEN_MAX)).unwrap_or(MOST);
-        for file in FIRST..most.min(MOST) {
+        let most = c_int::try_from(libc::sysconf(libc::_SC_OPEN_MAX)).unwrap_or(MAX_CLOSED_FILES);
+        for file in FIRST..most.min(MAX_CLOSED_FILES) {
             if file != kept {
                 libc::close(file);
             }
@@ -265,12 +265,12 @@ unsafe fn accompany(
                 Some(moment) if time >= moment => {
                     signal(leader, libc::SIGKILL);
                     // Repeated if it still exists.
-                    deadline = Some(time + PATIENCE);
+                    deadline = Some(time + DEATH_TIMEOUT);
                 }
                 _ => {}
             }
             let told_of_death = cfg!(any(target_os = "linux", target_os = "android"));
-            let look = (!told_of_death).then_some(LOOK);
+            let look = (!told_of_death).then_some(PARENT_POLL_INTERVAL);
             let left = deadline.map(|moment| moment.saturating_sub(now()));
             pause(waiting, left.into_iter().chain(look).min());
         };
@@ -368,7 +368,7 @@ unsafe fn end_the_rest(
                 pause(waiting, Some(linger.saturating_sub(time)));
                 continue;
             }
-            let late = time >= *patience.get_or_insert(time + PATIENCE);
+            let late = time >= *patience.get_or_insert(time + DEATH_TIMEOUT);
             let (mut alive, mut killed) = (0, 0);
             let listed = each_child(|child| {
                 alive += 1;

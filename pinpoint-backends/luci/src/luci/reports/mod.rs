@@ -53,7 +53,7 @@ use crate::google::{Secret, TokenSource, Tokens, Transport, Web, scope};
 use crate::issue_tracker::{About, Change, IssueTracker, TrackerError, comment};
 
 /// The longest that the reports of a job take.
-const LONGEST: Duration = Duration::from_secs(600);
+const REPORTS_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The tracker has carried a request out by then, or never will: more than the deadline of one.
 const ON_ITS_WAY: Duration = Duration::from_secs(100);
@@ -242,7 +242,7 @@ impl Reports {
             unconfirmed: unconfirmed(result),
             report: None,
         };
-        let last = Instant::now() + LONGEST;
+        let last = Instant::now() + REPORTS_TIMEOUT;
         let note = Note::read(job_dir);
         // A service that does not answer must not use up the time of another.
         let (comment, rows) = tokio::join!(
