@@ -12,11 +12,15 @@
 mod clock;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod job;
+#[cfg(feature = "local")]
+mod memory;
 #[cfg(feature = "temporal")]
 pub mod temporal;
 #[cfg(all(feature = "local", any(feature = "sqlite", feature = "postgres")))]
 pub mod worker;
 
+#[cfg(feature = "local")]
+pub use memory::give_memory_back;
 #[cfg(feature = "local")]
 pub use pinpoint_local as local;
 #[cfg(feature = "bigquery")]

@@ -31,12 +31,13 @@ use serde_json::Value;
 use self::job::About;
 use crate::arguments::{Display, Explain, Output};
 use crate::error::{CliError, FOUND, NO_DIFFERENCE, UNDECIDED, with_advice};
+use crate::job::report;
 use crate::job::storage::Storage;
 use crate::show::explanation_text;
 use crate::show::output::{errln, is_shown, print, print_bytes, print_result_json};
 use crate::show::reading::Reading;
 use crate::show::text::FOUND as WARNING;
-use crate::{report, worker_list};
+use crate::show::worker_list;
 
 /// The version of the document.
 const VERSION: u32 = 1;

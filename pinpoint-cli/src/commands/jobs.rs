@@ -20,6 +20,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use crate::arguments::{Display, Jobs, LuciTokens, Output, ProvisionOptions};
+use crate::commands::explain;
 use crate::commands::jobs::keeping::Which;
 use crate::commands::jobs::trust::Asked;
 use crate::error::{CliError, FOUND, with_advice};
@@ -27,9 +28,10 @@ use crate::job::new_job::say_handed_over;
 use crate::job::report;
 use crate::job::storage::{Storage, job_command, resume_command};
 use crate::job::work::{Session, in_python, shown};
+use crate::job::{luci, wait};
 use crate::show::job_list;
 use crate::show::output::{self, errln, outln, print_json, print_short_json};
-use crate::{explain, luci, wait, worker_list};
+use crate::show::worker_list;
 
 /// The time that `jobs cancel` waits for the process that works on the job: longer than
 /// the lease of a process that has died.

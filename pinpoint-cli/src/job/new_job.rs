@@ -21,13 +21,14 @@ use sha2::{Digest, Sha256};
 use crate::arguments::{
     Assignment, Benchmark, Display, JobOptions, LuciTokens, MeasureArgument, Output,
 };
+use crate::commands::bots;
 use crate::error::{CliError, FOUND, with_advice};
 use crate::job::storage::{Storage, host};
 use crate::job::work::Session;
+use crate::job::{report, wait};
 use crate::show::job_result::{exit_code, print_result};
 use crate::show::output::{errln, outln, print_json};
 use crate::show::text::FOUND as WARNING;
-use crate::{bots, report, wait};
 
 /// The values of variables that are inherited.
 ///

@@ -54,7 +54,7 @@ mod with {
     /// Sends the spans of this process, if the environment says where.
     pub(crate) fn export(arguments: &Arguments) -> Option<Export> {
         let Some(endpoint) = endpoint() else {
-            crate::without_traces(&arguments.display);
+            super::without_traces(&arguments.display);
             return None;
         };
         let machine = match &arguments.command {
@@ -72,7 +72,7 @@ mod with {
                 Some(Export(provider))
             }
             Err(error) => {
-                crate::without_traces(&arguments.display);
+                super::without_traces(&arguments.display);
                 errln!("{WARNING}warning:{WARNING:#} traces can't be sent: {error}");
                 None
             }
@@ -265,7 +265,7 @@ mod without {
     use crate::arguments::Arguments;
 
     pub(crate) fn export(arguments: &Arguments) -> Option<()> {
-        crate::without_traces(&arguments.display);
+        super::without_traces(&arguments.display);
         None
     }
 }

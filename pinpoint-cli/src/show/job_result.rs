@@ -5,7 +5,7 @@ use pinpoint_core::job::JobResult;
 use crate::arguments::{Display, Output};
 use crate::error::{exit_code_of_pairwise, exit_code_of_search};
 use crate::show::output::{print, print_result_json};
-use crate::{culprit_summary, pairwise_summary, summary};
+use crate::show::{culprit_summary, pairwise_summary, summary};
 
 pub(crate) fn exit_code(result: &JobResult) -> u8 {
     match result {

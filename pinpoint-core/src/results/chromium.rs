@@ -34,11 +34,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use pinpoint_document::{Elements, Member};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::charts::Charts;
-use super::document::{self, Elements, Entries, Member, Members, Number, Numbers};
+use super::document::{self, Entries, Members, Number, Numbers};
 use super::{Place, ReadError, Reading};
 use crate::Direction;
 

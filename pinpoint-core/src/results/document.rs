@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 
 use pinpoint_document::{Name, place_of};
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::ReadError;
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use pinpoint_document::Place;
+
 /// The text does not name a format.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FormatError {

@@ -15,11 +15,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use pinpoint_document::{Elements, Member, Name};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
 use super::charts::Charts;
-use super::document::{self, Elements, Member, Name, Number};
+use super::document::{self, Number};
 use super::{Place, ReadError, Reading};
 use crate::Direction;
 

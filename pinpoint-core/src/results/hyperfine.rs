@@ -11,10 +11,11 @@
 
 use std::collections::BTreeMap;
 
+use pinpoint_document::{Elements, Member};
 use serde::Deserialize;
 
 use super::charts::Charts;
-use super::document::{self, Elements, Member, Numbers};
+use super::document::{self, Numbers};
 use super::{Place, ReadError, Reading};
 use crate::Direction;
 

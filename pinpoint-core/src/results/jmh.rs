@@ -16,10 +16,11 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
+use pinpoint_document::{Elements, Name};
 use serde::Deserialize;
 
 use super::charts::Charts;
-use super::document::{self, Elements, Members, Name, Number, Numbers};
+use super::document::{self, Members, Number, Numbers};
 use super::{Place, ReadError, Reading};
 use crate::Direction;
 

@@ -85,7 +85,7 @@ pub(super) fn read(pointer: &JsonPointer, text: &str) -> Result<Reading, ReadErr
         .deserialize(&mut parser)
         .and_then(|walked| parser.end().map(|()| walked))
         .map_err(|source| ReadError::Json {
-            place: document::place_of(&source, text),
+            place: pinpoint_document::place_of(&source, text),
             source,
         })?;
     let at = |remaining: usize| {

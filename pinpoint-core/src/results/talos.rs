@@ -22,10 +22,11 @@
 
 use std::borrow::Cow;
 
+use pinpoint_document::{Elements, Member};
 use serde::Deserialize;
 
 use super::charts::Charts;
-use super::document::{self, Elements, Member, Members, Number, Numbers};
+use super::document::{self, Members, Number, Numbers};
 use super::text::column_of;
 use super::{Place, ReadError, Reading, not_a_number};
 use crate::Direction;

@@ -516,7 +516,7 @@ mod tests {
                 assert_eq!(of_path.count(), parts(path).count(), "{path}");
             }
         }
-        let routes = crate::api::operations();
+        let routes = crate::operations();
         // Pages are for people.
         let of_people = |method: &str, path: &str| {
             let mut pages = crate::ui::PAGES.iter();

@@ -143,7 +143,7 @@ impl BuildSteps<'_> {
         );
         let register = self.holds.machine.register()?;
         let holds = (hold, Arc::clone(&self.holds));
-        let ended = process::execute(self.processes, launch, timeout, register, holds)
+        let ended = child::execute(self.processes, launch, timeout, register, holds)
             .instrument(span)
             .await
             .map_err(|error| match error {

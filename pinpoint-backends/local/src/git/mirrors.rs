@@ -534,7 +534,7 @@ impl Mirror {
         };
         let CancelGuard(processes) = &CancelGuard(Processes::new(key, None));
         let holds = (Arc::clone(machine), lock);
-        let ended = process::execute(processes, launch, Some(GIT_TIMEOUT), register, holds).await;
+        let ended = child::execute(processes, launch, Some(GIT_TIMEOUT), register, holds).await;
         let ended = ended.map_err(|error| match error {
             NotRun::Failed(error) => error,
             NotRun::Spawn(source) => RepositoryError::not_started(source).into(),

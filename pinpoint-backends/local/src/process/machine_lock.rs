@@ -273,7 +273,7 @@ pub(crate) fn is_held(directory: &Path) -> Option<bool> {
 async fn end_recorded(register: &Path) -> Result<(), LocalError> {
     match fs::read(register) {
         Ok(record) => {
-            process::end_leftover(&String::from_utf8_lossy(&record)).await;
+            child::end_leftover(&String::from_utf8_lossy(&record)).await;
             Ok(())
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

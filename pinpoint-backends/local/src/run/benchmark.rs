@@ -206,7 +206,7 @@ impl Benchmark {
         );
         let timeout = self.config.timeout;
         let held = (Arc::clone(holds), above.as_ref().map(Above::shared));
-        let ran = process::execute(processes, launch, timeout, register, held)
+        let ran = child::execute(processes, launch, timeout, register, held)
             .instrument(span)
             .await;
         let mut ended = match ran {

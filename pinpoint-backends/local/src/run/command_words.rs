@@ -21,7 +21,7 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::words;
+    use super::words;
 
     #[test]
     fn words_keep_the_blanks_that_a_shell_would_keep() {

@@ -24,13 +24,14 @@ use super::reports::{report, reports};
 use crate::arguments::{
     Assignment, Bisect, Display, JobOptions, LuciTokens, Output, Pairwise, ProfilerArgument,
 };
+use crate::commands::bots;
 use crate::commands::explain::job::end_explained;
 use crate::error::{CliError, FOUND};
+use crate::job::command_line;
 use crate::job::new_job::{CarriedOut, Names, end, milliseconds, store_job};
 use crate::job::storage::{Storage, state_dir};
 use crate::job::work::refused;
 use crate::show::output::{errln, outln, print_json};
-use crate::{bots, command_line};
 
 /// The source of tokens unless another is named: the program by which Chromium's developers
 /// sign in.

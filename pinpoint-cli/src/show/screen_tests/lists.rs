@@ -12,7 +12,7 @@ use pinpoint_core::{Direction, Series};
 use serde_json::{Value, json};
 
 use super::{styles_shown, without_styles};
-use crate::{comparison_table, job_list, worker_list};
+use crate::show::{comparison_table, job_list, worker_list};
 
 const FIRST: &str = "0199f3c1a2b37f0e8d1c2b3a49586776";
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{commit, display, styles_shown, without_styles};
 use crate::show::text::Text;
-use crate::{culprit_summary, pairwise_summary, summary};
+use crate::show::{culprit_summary, pairwise_summary, summary};
 use pinpoint_core::job::BisectionResult;
 use pinpoint_core::job::CulpritFinderResult;
 use pinpoint_core::job::PairwiseResult;

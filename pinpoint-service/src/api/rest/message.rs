@@ -425,9 +425,9 @@ mod tests {
     use prost_reflect::{ReflectMessage, SerializeOptions};
     use serde_json::Value;
 
+    use super::super::json::to_json;
     use super::*;
     use crate::api::descriptors::POOL;
-    use crate::json::to_json;
 
     fn fields(message: &str) -> Fields {
         Fields::new(POOL.get_message_by_name(message).unwrap())

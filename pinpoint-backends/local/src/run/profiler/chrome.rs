@@ -119,9 +119,9 @@ pub(super) fn set_environment(place: &Path, command: &mut Command) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::words;
+    use super::super::write_scripts;
     use super::*;
-    use crate::tests::words;
-    use crate::write_scripts;
 
     #[test]
     fn a_browser_is_named_by_its_path_or_found() {

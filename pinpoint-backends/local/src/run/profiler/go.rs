@@ -80,8 +80,8 @@ pub(super) fn set_environment(place: &Path, command: &mut Command) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::words;
     use super::*;
-    use crate::tests::words;
 
     #[test]
     fn the_profile_is_an_option_of_the_test() {

@@ -131,7 +131,7 @@ mod tests {
             let said = String::from_utf8_lossy(&ended.stdout);
             assert!(said.contains("ended"), "{ending}: {ended:?}");
             let mut found = 0;
-            for path in crate::all_in(place.path()).unwrap() {
+            for path in super::super::all_in(place.path()).unwrap() {
                 if path.extension().is_some_and(|it| it == "cpuprofile") {
                     let profile = std::fs::read_to_string(&path).unwrap();
                     found += usize::from(profile.contains(function));

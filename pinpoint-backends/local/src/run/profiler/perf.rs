@@ -182,8 +182,8 @@ fn not_permitted(stderr: &str) -> ProfilerError {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::words;
     use super::*;
-    use crate::tests::words;
 
     #[test]
     fn the_kernels_clock_stands_in_for_counters() {

@@ -155,8 +155,8 @@ fn add_names_of_thread(thread: &mut Value, libraries: &[Option<&NamesAt>]) {
 mod tests {
     use serde_json::json;
 
+    use super::super::tests::words;
     use super::*;
-    use crate::tests::words;
 
     #[test]
     fn samply_saves_a_profile_and_names() {

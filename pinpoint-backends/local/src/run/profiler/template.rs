@@ -48,8 +48,8 @@ pub(super) fn command(
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::words;
     use super::*;
-    use crate::tests::words;
 
     #[test]
     fn the_benchmark_stands_where_the_template_says() {
