@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// The position of a commit in a search.
 ///
-/// A machine knows how many commits are between two others, not their names: a range of
-/// 100,000 commits costs nothing until one is built.
+/// A machine knows the number of commits between two others, not their names: a range of 100,000
+/// commits costs nothing until one is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Position {

@@ -1,4 +1,4 @@
-//! One number out of many.
+//! Aggregates: one number out of many.
 //!
 //! `median` is one, and so is `ignore-first:5,median`: first a filter, then a
 //! method, as Mozilla's Talos does it.
@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How the values of one run become one: without the first few, by a method.
+/// Reduces the values of one run to one: drops the first few, then applies a method.
 ///
 /// Written as text, in `serde` too: `median`, or `ignore-first:5,median`.
 ///
@@ -27,7 +27,7 @@ pub struct Aggregate {
     /// not yet warm. A run with no more values than that keeps all of them, as in
     /// Talos.
     pub ignore_first: usize,
-    /// How the others become one.
+    /// The method for the others.
     pub method: Method,
 }
 
@@ -81,13 +81,12 @@ impl From<Method> for Aggregate {
 }
 
 impl Aggregate {
-    /// The one number, which is finite.
+    /// Reduces the values to one finite number.
     ///
-    /// There is none for no values at all (not even a sum or a count: a run
-    /// without values is a failure, and 0 would be its best result), for the
-    /// standard deviation of one value, for the geometric mean of a value that
-    /// is not positive (Talos': that is -1 or less), when a value is not finite,
-    /// and when the result is too large for 64 bits.
+    /// `None` for no values at all (not even a sum or a count: a run without values is a failure,
+    /// and 0 would be its best result), for the standard deviation of one value, for the geometric
+    /// mean of a value that is not positive (Talos': that is -1 or less), when a value is not
+    /// finite, and when the result is too large for 64 bits.
     pub fn apply(self, values: &[f64]) -> Option<f64> {
         let values = match values.get(self.ignore_first..) {
             None | Some([]) => values,

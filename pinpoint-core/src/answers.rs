@@ -1,15 +1,15 @@
 //! The knowledge of a job, from its journal alone.
 //!
-//! An engine takes in the records as it does in a resumed job. If they do not hold
-//! the end, the job is canceled in it, and its machine then says what it knows.
+//! An engine takes in the records as it does in a resumed job. If they do not hold the end, the job
+//! is canceled in it, and its machine then reports its findings.
 
 use crate::{Applied, Engine, Event, JobKey, JobMachine, MachineError, Record, Report, Task};
 
 /// The knowledge of a job: see [`Answers::of`].
 #[derive(Debug)]
 pub struct Answers {
-    /// If the journal can be replayed, it has an outcome: the result, or what it would be
-    /// if the job ended now.
+    /// If the journal can be replayed, it has an outcome: the result, or that of a job that ended
+    /// now.
     pub engine: Engine<JobMachine>,
     /// In the order in which they came, as far as the journal can be replayed.
     pub answers: Vec<Answered>,
@@ -31,8 +31,8 @@ pub struct Answered {
 }
 
 impl Answers {
-    /// The answers in a job's journal, and what follows from them. A journal that can't be
-    /// replayed to its end gives what comes before.
+    /// The answers in a job's journal, and their consequences. A journal that can't be replayed to
+    /// its end gives those before the error.
     pub fn of(job: JobKey, machine: JobMachine, records: Vec<Record>) -> Self {
         let mut engine = Engine::new(job, machine);
         let mut answers = Vec::new();

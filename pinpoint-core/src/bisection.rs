@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The largest change, as a fraction of the value, that "no regression" may leave possible where no
-/// magnitude is told.
+/// magnitude is given.
 const LARGE_CHANGE: f64 = 0.5;
 
 /// Searches a range of commits for those that changed a benchmark.
@@ -110,7 +110,7 @@ impl Bisection {
         })
     }
 
-    /// A search as it was after these events.
+    /// Restores a search from its events.
     ///
     /// Cost: that of the search itself, without its builds and runs.
     pub fn replay(
@@ -187,7 +187,7 @@ impl Bisection {
     /// Returned for an end that can't be measured, a range that can't be listed, or
     /// weights for a range of another length.
     fn failure(&self) -> Option<Stopped> {
-        // Changes hidden between two neighbours are searched for elsewhere, too.
+        // Changes hidden between two neighbors are searched for elsewhere, too.
         if let Some(reason) = self.state.unlisted(0) {
             return Some(Stopped::failed(reason));
         }
@@ -256,8 +256,8 @@ impl Bisection {
         }
     }
 
-    /// Nothing is left to decide. That there is no regression can be said only
-    /// of ends that gave values.
+    /// The reason for the end when nothing is left to decide. Only ends that gave values can show
+    /// that there is no regression.
     fn decided(&self) -> Stopped {
         match &self.unmeasured()[..] {
             [end, ..] if self.says_nothing(&self.strategy.get().candidates()) => Stopped::Failed {
@@ -281,8 +281,8 @@ impl Bisection {
             && (self.strategy.get().culprits(&self.state)).is_ok_and(|culprits| culprits.is_empty())
     }
 
-    /// Whether a change that anybody would want to know of is still possible, although none was
-    /// found and no magnitude was told.
+    /// True when a large change is still possible, although none was found and no magnitude was
+    /// given.
     fn hides_large_change(&self, posterior: Option<&Posterior>) -> bool {
         let largest = posterior.and_then(|posterior| posterior.largest_change?.relative);
         // Outcomes of earlier versions stay as they were.
@@ -291,8 +291,8 @@ impl Bisection {
             && largest.is_some_and(|largest| largest > LARGE_CHANGE)
     }
 
-    /// Adds the reasons of failing runs: of the commit next to the change, or of the end if
-    /// none of its runs failed.
+    /// Adds the failure reasons of runs: of the commit next to the change, or of the end if none of
+    /// its runs failed.
     fn say_why(&self, culprit: &mut Culprit) {
         let why = |rate: f64, commits: [Position; 2]| {
             (commits.iter().filter(|_| rate > 0.0))
@@ -314,7 +314,7 @@ impl Bisection {
         for culprit in &mut culprits {
             self.say_why(culprit);
         }
-        // Of a search that ends before its commits are listed, each of them is one.
+        // In a search that ends before its commits are listed, all of them are candidates.
         let is_listed = !self.state.is_being_listed(0);
         let candidates = match is_listed {
             true => self.strategy.get().candidates(),
@@ -331,7 +331,7 @@ impl Bisection {
             },
             (stopped, _) => stopped,
         };
-        // From failures alone it is not the probability of a change.
+        // With failures alone, it is not the probability of a change.
         let posterior = (unmeasured.is_empty())
             .then(|| self.strategy.get().posterior())
             .flatten();

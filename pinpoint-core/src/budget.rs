@@ -103,7 +103,7 @@ impl BudgetedActions {
     }
 }
 
-/// Read access only: opening an action is what the budget limits.
+/// Read access only: the budget limits the opening of actions.
 impl Deref for BudgetedActions {
     type Target = OpenActions;
 

@@ -1,8 +1,8 @@
 //! Commits to be built: one of a repository, with the changes laid on top of it.
 //!
-//! A [`CombinedCommit`] is a commit of the main repository, dependencies held
-//! at other revisions than the ones that commit names, and at most one patch.
-//! It says *what* is built, never how.
+//! A [`CombinedCommit`] is a commit of the main repository, dependencies held at other revisions
+//! than the ones that commit names, and at most one patch. It defines the code to build, never the
+//! build steps.
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
@@ -28,7 +28,7 @@ pub struct Commit {
     /// `Name <address>`.
     #[serde(default)]
     pub author: Option<String>,
-    /// When it was committed, RFC 3339.
+    /// The time of the commit, RFC 3339.
     #[serde(default)]
     pub created: Option<String>,
     /// The first line of the message.
@@ -53,7 +53,7 @@ impl Commit {
         (&self.repository, &self.git_hash, &self.merged)
     }
 
-    /// The hash, with what is merged into it: `1f2e3d` or `1f2e3d+4c5b6a`.
+    /// The hash, with those merged into it: `1f2e3d` or `1f2e3d+4c5b6a`.
     pub fn revision(&self) -> String {
         let mut revision = self.git_hash.clone();
         for merged in &self.merged {
@@ -97,8 +97,8 @@ impl Hash for Commit {
 
 /// A dependency held at another revision than the one its manifest names.
 ///
-/// The dependencies of a dependency follow it in the list, before any
-/// other dependency of whatever named it.
+/// The dependencies of a dependency follow it in the list, before any other dependency of its
+/// parent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ModifiedDependency {
     /// The revision to build with.
@@ -166,8 +166,8 @@ impl From<Commit> for CombinedCommit {
 }
 
 impl CombinedCommit {
-    /// A 64-bit name for maps in memory: FNV-1a over every field that changes
-    /// what is built, each followed by a separator that no field can hold.
+    /// A 64-bit name for maps in memory: FNV-1a over every field that changes the build, each
+    /// followed by a separator that no field can hold.
     ///
     /// Equal states have equal keys; unequal ones nearly always differ, and
     /// [`PartialEq`] decides. FNV-1a: Fowler, Noll and Vo, RFC 9923.
@@ -196,8 +196,8 @@ impl CombinedCommit {
         }
     }
 
-    /// The fields that change what is built, in a fixed order. Counts and
-    /// tags precede lists and options, so that no two states read alike.
+    /// The fields that change the build, in a fixed order. Counts and tags precede lists and
+    /// options, so that no two states read alike.
     pub fn identity(&self) -> Vec<String> {
         let mut fields = vec![
             self.main.repository.clone(),

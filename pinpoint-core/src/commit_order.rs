@@ -1,11 +1,11 @@
-//! The order of commits in a search, whatever range they were found in.
+//! The order of commits in a search, across its ranges.
 
 use std::collections::BTreeMap;
 
 use crate::{Position, Task};
 
-/// The order of a search's ranges: a range opened between two neighbours comes
-/// right after the older of them.
+/// The order of a search's ranges: a range opened between two neighbors comes right after the older
+/// of them.
 #[derive(Debug, Clone, Default)]
 pub struct CommitOrder {
     lower: BTreeMap<u32, Position>,
@@ -32,14 +32,14 @@ impl CommitOrder {
     pub fn key(&self, position: Position) -> Vec<u64> {
         let mut key = Vec::new();
         let mut place = position;
-        // A range is inside one that was listed before it, so this ends; a journal that
-        // says otherwise must not cause an endless loop.
+        // A range is inside one that was listed before it, so this ends; a corrupt journal must not
+        // cause an endless loop.
         for _ in 0..=self.lower.len() {
             let Position::Within { range, offset } = place else {
                 break;
             };
-            // Of two ranges after the same commit, the one opened later is the
-            // nearer: it was opened between that commit and its next neighbour.
+            // Of two ranges after the same commit, the one opened later is the nearer: it was
+            // opened between that commit and its next neighbor.
             key.extend([offset, u64::MAX - u64::from(range)]);
             place = self.lower.get(&range).copied().unwrap_or(Position::Lower);
         }

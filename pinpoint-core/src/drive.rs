@@ -7,10 +7,10 @@
 //!
 //! # Early ends
 //!
-//! *Detach*: the process ends and the job does not. Work with a handle goes on, other
-//! work is ended. *Cancel*: the machine has its work ended and reports its findings so
-//! far. *Refused*: The executor can't carry a request out. Work in flight in this
-//! process is finished and journaled, nothing more is started, and the job pauses.
+//! *Detach*: the process ends and the job does not. Work with a handle continues, other work is
+//! ended. *Cancel*: the machine has its work ended and reports its findings so far. *Refused*: The
+//! executor can't carry a request out. Work in flight in this process is finished and journaled,
+//! nothing more is started, and the job pauses.
 //!
 //! # Traces
 //!
@@ -35,7 +35,7 @@ use crate::{
     Limits, Machine, MachineError, Record, Report, Request, RetryPolicy, Task, Ticket,
 };
 
-/// The reason why a job that could go on has to stop.
+/// The reason to stop a job that is not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     /// This process has to end, but the job does not: it can be resumed, by this or
@@ -86,7 +86,7 @@ pub enum DriveError {
     /// The journal can't be read or written.
     #[error("the journal of the job can't be used: {0}")]
     Journal(#[from] JournalError),
-    /// The executor can't do what is needed.
+    /// The executor can't carry out a request.
     #[error("{0}")]
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The journal or the executor contradicts the machine.
@@ -153,7 +153,7 @@ pub async fn replay<M: Machine>(
     engine: &mut Engine<M>,
     journal: &mut dyn Journal,
 ) -> Result<(), DriveError> {
-    // Machines need not be `Send`, but what a journal is given must be.
+    // Machines need not be `Send`, but the records for a journal must be.
     let mut records = Vec::new();
     journal.replay(&mut |record| records.push(record)).await?;
     for record in &records {
@@ -503,8 +503,8 @@ impl<'a> Work<'a> {
         let (future, abort) = abortable(future.instrument(it.span.clone()));
         it.abort = Some(abort);
         let mut begun = async move { future.await.map(|ended| (number, ended)) }.boxed();
-        // The first poll is made here and not by the collection, which
-        // promises no order: it is what starts runs in the order asked for.
+        // The first poll is made here and not by the collection, which promises no order: it starts
+        // runs in the order asked for.
         match poll!(&mut begun) {
             std::task::Poll::Ready(Ok(ended)) => self.ready.push_back(ended),
             std::task::Poll::Ready(Err(Aborted)) => {}
@@ -628,7 +628,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Is work in flight that would be lost with this process?
+    /// True when work is in flight that would be lost with this process.
     fn is_busy_here(&self) -> bool {
         (self.in_flight.values()).any(|it| match (&it.operation, &it.phase) {
             (_, Phase::BackingOff) => false,
@@ -637,8 +637,8 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Ends the work that ends with this process, and returns when it has ended. Work
-    /// with a handle goes on.
+    /// Ends the work that ends with this process, and returns when it has ended. Work with a handle
+    /// continues.
     async fn end_what_is_here(&mut self) {
         self.begun.clear();
         let in_flight = std::mem::take(&mut self.in_flight);

@@ -1,4 +1,4 @@
-//! A machine and everything that follows from its journal.
+//! A machine and the state that follows from its journal.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,9 @@ use crate::{
 /// A machine, the names of its commits, and the work under way: all of it follows from
 /// the job's spec and the records of its journal.
 ///
-/// A driver keeps one. It reads the journal into it, carries out the actions
-/// that are [`outstanding`](Self::outstanding), and hands it a record for everything
-/// that happens, after the record was journaled. [`drive`](crate::drive) is such a
-/// driver.
+/// A driver keeps one. It reads the journal into it, carries out the actions that are
+/// [`outstanding`](Self::outstanding), and hands it a record of each event, after the record was
+/// journaled. [`drive`](crate::drive) is such a driver.
 #[derive(Debug, Clone)]
 pub struct Engine<M> {
     job: JobKey,
@@ -122,7 +121,7 @@ impl<M: Machine> Engine<M> {
         )
     }
 
-    /// The ticket under which an action's work goes on, or went on.
+    /// The ticket of an action's work, running or ended.
     pub fn ticket(&self, action: u64) -> Ticket {
         let ticket = self.tickets.get(&action).cloned();
         ticket.unwrap_or_else(|| Ticket::in_process(self.key(action)))

@@ -37,8 +37,7 @@ pub enum Event {
         /// the same digest are the same.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         digest: Option<String>,
-        /// Nothing was built: that it is the same as a commit built earlier was known
-        /// before.
+        /// Nothing was built: it was already known to be the same as a commit built earlier.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         same: bool,
     },
@@ -57,7 +56,7 @@ pub enum Event {
         /// The bot that it ran on, when known.
         #[serde(default)]
         bot: Option<String>,
-        /// When it started, in milliseconds since the job began.
+        /// The start, in milliseconds since the job began.
         started: u64,
         /// For every chart that the spec names, its values.
         values: BTreeMap<String, Vec<f64>>,
@@ -70,7 +69,7 @@ pub enum Event {
         /// The bot that it ran on, when known.
         #[serde(default)]
         bot: Option<String>,
-        /// When it started, in milliseconds since the job began.
+        /// The start, in milliseconds since the job began.
         started: u64,
         /// The reason, in one line.
         reason: String,
@@ -112,7 +111,7 @@ pub enum Event {
 /// One of the two executions of a pair.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PairedRun {
-    /// When it started, in milliseconds since the job began.
+    /// The start, in milliseconds since the job began.
     pub started: u64,
     /// For every chart that the machine asked for, its values; none when it
     /// failed.
@@ -123,7 +122,7 @@ pub struct PairedRun {
 }
 
 impl Event {
-    /// The commit can be run. Whether it is the same as another is not known.
+    /// The commit can be run. It is not known to be the same as another.
     pub fn built(action: u64) -> Self {
         Self::Built {
             action,

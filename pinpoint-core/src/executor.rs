@@ -6,10 +6,9 @@
 //! before anything waits for it, so that the next process waits for the same work.
 //! A ticket without one is for work inside this process.
 //!
-//! Three kinds of trouble are kept apart, because a search does different
-//! things with them. A *failed build* skips the commit. A *failed run* is a
-//! sample: pass/fail regressions are found with it. *Infrastructure trouble*, an
-//! [`ExecutorError`], says nothing about the commit, and is retried.
+//! Three kinds of trouble are kept apart, because a search treats them differently. A *failed
+//! build* skips the commit. A *failed run* is a sample: pass/fail regressions are found with it.
+//! *Infrastructure trouble*, an [`ExecutorError`], says nothing about the commit, and is retried.
 //!
 //! An embedder whose work ends with its process implements [`InProcess`]: `build`
 //! and `run`, and has the rest by default.
@@ -48,7 +47,7 @@ impl Ticket {
         }
     }
 
-    /// Does the work outlive the process that started it?
+    /// True when the work outlives the process that started it.
     pub fn is_durable(&self) -> bool {
         self.handle.is_some()
     }
@@ -71,17 +70,17 @@ pub enum ExecutorError {
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Reports that work goes on, while it is waited for.
+/// Reports that work continues, while it is waited for.
 #[derive(Debug, Default)]
 pub struct Heartbeat(AtomicU64);
 
 impl Heartbeat {
-    /// The work was seen to go on.
+    /// Reports that the work continues.
     pub fn beat(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The number of times it was seen so far.
+    /// The number of reports so far.
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -94,35 +93,32 @@ impl Heartbeat {
 ///
 /// # Tries
 ///
-/// A try is a start and a wait. [`ExecutorError::Unavailable`] and
-/// [`ExecutorError::Lost`] end it, from whichever of the two, and the next one starts the
-/// request under the same key, as often as [`RetryPolicy::tries`](crate::RetryPolicy::tries)
-/// allows. A wait that exceeds the [`Limits`](crate::Limits) of the job is dropped, its
-/// work is canceled, and the try has failed as well. `start` and `cancel` are not limited:
-/// what they call must answer or fail.
+/// A try is a start and a wait. [`ExecutorError::Unavailable`] and [`ExecutorError::Lost`] end it,
+/// from either of the two, and the next one starts the request under the same key, as often as
+/// [`RetryPolicy::tries`](crate::RetryPolicy::tries) allows. A wait that exceeds the
+/// [`Limits`](crate::Limits) of the job is dropped, its work is canceled, and the try has failed as
+/// well. `start` and `cancel` are not limited: the services they call must answer or fail.
 ///
 /// # Work that can't be found by its key
 ///
-/// Where a service gives each piece of work an id of its own and can't be asked for a key,
-/// every start is new work. What a process had started when it was killed or detached, and
-/// had not journaled, then goes on unused, and nothing ends it.
+/// Where a service gives each piece of work a new id and can't be asked for a key, every start is
+/// new work. Work that a process had started but not journaled when it was killed or detached then
+/// continues unused, and nothing ends it.
 #[async_trait]
 pub trait Executor: Send + Sync {
-    /// Starts the work. Work under this key that still goes on is found, not started
-    /// twice; work that was lost or canceled, or that ended without a report, is
-    /// started anew.
+    /// Starts the work. Work under this key that is still running is found, not started twice; work
+    /// that was lost or canceled, or that ended without a report, is started anew.
     ///
-    /// A request that `wait` answers by itself, such as a [`Request::List`], needs
+    /// A request that `wait` answers alone, such as a [`Request::List`], needs
     /// [`Ticket::in_process`] alone.
     async fn start(&self, request: &Request) -> Result<Ticket, ExecutorError>;
 
     /// Waits for the end of the work. A failed build and a failed run are answers,
     /// not errors.
     ///
-    /// It may be called again, and by another process. Work with a handle goes on
-    /// when the future is dropped; work without one may end with it. While work with a
-    /// handle goes on, the heart beats at least as often as
-    /// [`Limits::heartbeat`](crate::Limits::heartbeat) asks.
+    /// It may be called again, and by another process. Work with a handle continues when the future
+    /// is dropped; work without one may end with it. While work with a handle is running, the heart
+    /// beats at least as often as [`Limits::heartbeat`](crate::Limits::heartbeat) asks.
     async fn wait(
         &self,
         request: &Request,
@@ -130,8 +126,8 @@ pub trait Executor: Send + Sync {
         heartbeat: &Heartbeat,
     ) -> Result<Report, ExecutorError>;
 
-    /// Ends the work, if it is still going on, and returns once it has ended. If the
-    /// start was not answered, the ticket has no handle: the key finds the work.
+    /// Ends the work, if it is still running, and returns once it has ended. If the start was not
+    /// answered, the ticket has no handle: the key finds the work.
     async fn cancel(&self, ticket: &Ticket) -> Result<(), ExecutorError>;
 }
 

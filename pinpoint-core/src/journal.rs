@@ -1,8 +1,7 @@
 //! The memory of a job: facts, each written once, before it counts.
 //!
-//! A journal and the job's spec are all there is to a job: the events that a
-//! machine handles, the names of commits and the work under way follow from them
-//! (see [`Engine`](crate::Engine)).
+//! A job is its spec and its journal: the events that a machine handles, the names of commits and
+//! the work under way follow from them (see [`Engine`](crate::Engine)).
 
 mod version_1;
 
@@ -75,7 +74,7 @@ impl Record {
 pub struct JobKey {
     /// Its id.
     pub id: String,
-    /// When it was created, in milliseconds since 1970.
+    /// The time of its creation, in milliseconds since 1970.
     pub created: u64,
 }
 

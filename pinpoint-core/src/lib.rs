@@ -11,8 +11,8 @@
 //!
 //! # Bring your own loop
 //!
-//! [`Bisection`] is the machine. Poll it for actions, do them however you like,
-//! and report the result of each as an event. Its documentation shows a whole search.
+//! [`Bisection`] is the machine. Poll it for actions, carry them out in any way, and report the
+//! result of each as an event. Its documentation shows a whole search.
 //!
 //! # Bring an executor and a journal
 //!
@@ -21,9 +21,9 @@
 //! handles it. A job that was killed is driven again with the same journal, and
 //! nothing that is written there is done twice.
 //!
-//! Work that ends with its process is an [`InProcess`] executor, of two methods. Work
-//! elsewhere, which outlives the process, is an [`Executor`] of its own: it is started,
-//! its [`Ticket`] is journaled, and this process or the next one waits for it.
+//! Work that ends with its process is an [`InProcess`] executor, of two methods. Work elsewhere,
+//! which outlives the process, is an [`Executor`]: it is started, its [`Ticket`] is journaled, and
+//! this process or the next one waits for it.
 //!
 //! ```
 //! use std::time::Duration;
@@ -80,15 +80,14 @@
 //!
 //! # Bring another driver
 //!
-//! [`drive`] is a short loop over an [`Engine`], which returns what to do next and takes
-//! what happened, and over the pure functions of [`translate`]. A workflow, or a loop of
-//! one's own, uses the same.
+//! [`drive`] is a short loop over an [`Engine`], which returns the next actions and takes events,
+//! and over the pure functions of [`translate`]. A workflow, or a custom loop, uses the same.
 //!
-//! # Where things are
+//! # Contents
 //!
 //! | | |
 //! | --- | --- |
-//! | the questions | which commit: [`Bisection`]; do two differ: [`Pairwise`]; both: [`CulpritFinder`] |
+//! | the questions | find the commit: [`Bisection`]; compare two: [`Pairwise`]; both: [`CulpritFinder`] |
 //! | specs | [`BisectionSpec`], [`PairwiseSpec`], [`CulpritFinderSpec`], [`Range`], [`Strategy`], [`Magnitude`], [`RetryPolicy`] |
 //! | commits | [`CombinedCommit`], [`Commit`], [`ModifiedDependency`], [`Patch`] |
 //! | the machine | [`Machine`], [`Progress`] |
@@ -96,13 +95,13 @@
 //! | outcomes | [`Outcome`], [`PairwiseOutcome`], [`CulpritFinderOutcome`], [`Culprit`], [`Effect`], [`Comparison`], [`Posterior`] |
 //! | jobs | [`JobSpec`], [`JobMachine`], [`JobOutcome`], [`JobState`], [`FindMetric`] |
 //! | the loop | [`drive`], [`drive_watched`], [`Stop`], [`DriveError`], [`Clock`] |
-//! | what follows from a journal | [`Engine`], [`Answers`], [`CommitNames`], [`CommitOrder`], [`translate`] |
+//! | the contents of a journal | [`Engine`], [`Answers`], [`CommitNames`], [`CommitOrder`], [`translate`] |
 //! | the world | [`Executor`], [`InProcess`], [`Request`], [`Report`], [`Ticket`], [`ExecutorError`] |
 //! | the memory of a job | [`Journal`], [`Record`] |
-//! | what a benchmark printed | [`results`] |
+//! | outputs of benchmarks | [`results`] |
 //! | requests of clients and their answers | [`api`] |
-//! | where benchmarks run | [`bots`] |
-//! | which commits are suspected by what they touch | [`suspicion`] |
+//! | bots that run benchmarks | [`bots`] |
+//! | suspicion of commits by their files | [`suspicion`] |
 //! | accuracy and cost of a strategy | [`simulation`] |
 //!
 //! The statistics are those of the crate `pinpoint-compare`; the types that an outcome

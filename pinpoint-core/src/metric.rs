@@ -1,4 +1,4 @@
-//! The metric of a benchmark: which chart decides, where its values are read, and how.
+//! The metric of a benchmark: the chart that decides, with the source and format of its values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,7 +28,7 @@ pub struct Metric {
     /// The place where the values are read; absent where an earlier version found it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<MetricSource>,
-    /// What the answer has to say of the choice: a sentence each, without its period.
+    /// Remarks on the choice for the answer: a sentence each, without its period.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
 }
@@ -129,7 +129,7 @@ fn unit_in_words(unit: Option<&str>) -> String {
 /// The charts that a job asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChartChoice<'a> {
-    /// All of them; none decides alone.
+    /// All of them; no single one decides.
     Every,
     /// The one of this name.
     Named(&'a str),
@@ -171,13 +171,12 @@ pub enum NoMetric {
         chart: String,
         /// The number of its values in a run.
         count: usize,
-        /// What was asked for.
+        /// The requested aggregate.
         aggregate: Aggregate,
     },
 }
 
-/// The metric of a run with these charts. The one rule by which a chart comes to decide:
-/// it was named, or there is no other.
+/// The metric of a run with these charts. A chart decides only if it was named or is the only one.
 ///
 /// Format and source are left to the caller.
 ///

@@ -58,8 +58,8 @@ pub struct Outcome {
 /// The place of the next change, according to the runs: the probabilities of
 /// all spans and of none add up to 1.
 ///
-/// No run distinguishes the commits between two measured neighbours, so that
-/// they form one span, however many they are.
+/// No run distinguishes the commits between two measured neighbors, so that they form one span,
+/// however many they are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Posterior<C = Position> {
     /// The probability that there is no change worth finding, or no further one
@@ -68,10 +68,10 @@ pub struct Posterior<C = Position> {
     /// The part of this probability that belongs to changes for the better.
     #[serde(default)]
     pub better: f64,
-    /// The largest change that may be there all the same, where none was found.
+    /// The largest change that may still be there, where none was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_change: Option<LargestChange>,
-    /// The change that shows all the same, where none was found.
+    /// The change that still shows, where none was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_change: Option<OtherChange>,
     /// Every commit after the good end, oldest first.
@@ -81,7 +81,7 @@ pub struct Posterior<C = Position> {
 /// The largest change for the worse that may be there although none was found. Where the
 /// direction is not known, every change is one for the worse.
 ///
-/// It is one that lasts: a change that another undoes before the bad end is not limited.
+/// The limit is for a lasting change, not for one that another undoes before the bad end.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LargestChange {
     /// The size, in the chart's unit. Wherever between the ends the change is, it is not
@@ -106,7 +106,7 @@ pub struct OtherChange {
     pub effect: Effect,
 }
 
-/// Neighbouring commits that no run distinguishes.
+/// Neighboring commits that no run distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Span<C = Position> {
     /// The measured commit before them.
@@ -119,8 +119,8 @@ pub struct Span<C = Position> {
     pub probability: f64,
 }
 
-/// Neighbouring commits none of which is the culprit: the build before them and that of the
-/// last one are the same, so that a change between the two was undone between them.
+/// Neighboring commits none of which is the culprit: the build before them and that of the last one
+/// are the same, so that a change between the two was undone between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unchanged<C = Position> {
     /// The commit before them.
@@ -139,7 +139,7 @@ pub enum Status {
     CulpritFound,
     /// The ends do not differ, or only for the better.
     NoRegression,
-    /// There is a difference, or may be one, that no single commit explains.
+    /// There is, or may be, a difference that no single commit explains.
     Inconclusive,
     /// The search could not be carried out.
     Failed,
@@ -153,16 +153,16 @@ pub enum Status {
 pub enum Stopped {
     /// Everything was decided.
     Decided,
-    /// The commits hidden between two neighbours, such as a roll, could not be listed:
-    /// which of them changed the benchmark is not known.
+    /// The commits hidden between two neighbors, such as a roll, could not be listed: which of them
+    /// changed the benchmark is not known.
     Unlisted {
         /// The reason.
         reason: String,
     },
     /// Something was left to decide, but more runs would hardly help.
     NothingToLearn,
-    /// Nothing was found and no magnitude was told, but the runs scatter so much that a change
-    /// of more than half of the value is not excluded.
+    /// Nothing was found and no magnitude was given, but the runs scatter so much that a change of
+    /// more than half of the value is not excluded.
     TooNoisy,
     /// The next comparison would have exceeded the budget of runs.
     RunBudget,
@@ -182,7 +182,7 @@ pub enum Stopped {
 }
 
 impl Stopped {
-    /// A failure for this reason, of no one end.
+    /// A failure for this reason that is not about an end.
     pub(crate) fn failed(reason: impl std::fmt::Display) -> Self {
         Self::Failed {
             commit: None,
@@ -191,7 +191,7 @@ impl Stopped {
     }
 }
 
-/// The reason in words, with those of others as they are: on any number of lines.
+/// The reason in words, with those of others unchanged: on any number of lines.
 impl fmt::Display for Stopped {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, reason) = match self {
@@ -259,11 +259,11 @@ pub struct Effect {
 /// The commonest reason why runs of a commit failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommonFailure {
-    /// The reason, in the words of what carried out the run.
+    /// The reason, in the executor's words.
     pub reason: String,
     /// The number of runs that failed for it.
     pub runs: u64,
-    /// The number of runs that failed, for whatever reason.
+    /// The number of runs that failed, for any reason.
     pub failed: u64,
 }
 
@@ -326,7 +326,7 @@ impl Effect {
             confidence,
             before: change.control_rate,
             after: change.treatment_rate,
-            // Those who have the runs know the reasons.
+            // The caller, which has the runs, sets the reasons.
             before_failure: None,
             after_failure: None,
         })

@@ -1,4 +1,4 @@
-//! The reference strategy: how Chromium's Pinpoint searches.
+//! The reference strategy, which is that of Chromium's Pinpoint.
 //!
 //! Two commits are a *pair*. A pair is compared with the runs it has:
 //!
@@ -9,11 +9,10 @@
 //!   of the pair, and makes two pairs of one. Where there is none, the newer commit is a
 //!   culprit.
 //!
-//! Both halves are always explored, so several culprits can be found. The
-//! rules are facts of the original, `pinpoint/go/workflows/internal/bisect.go`
-//! in Skia's infrastructure repository. Beyond it: a middle commit that can't
-//! be used is replaced by its nearest neighbour, and what could not be decided
-//! is reported as a range, never dropped.
+//! Both halves are always explored, so several culprits can be found. The rules are facts of the
+//! original, `pinpoint/go/workflows/internal/bisect.go` in Skia's infrastructure repository. Beyond
+//! it: a middle commit that can't be used is replaced by its nearest neighbor, and undecided
+//! commits are reported as a range, never dropped.
 //!
 //! ```text
 //! good ──────────── different ──────────── bad
@@ -43,8 +42,8 @@ const EXPECTED_ERROR_RATE: f64 = 1.0;
 pub(crate) struct PinpointSearch {
     criteria: Criteria,
     pairs: Vec<Pair>,
-    /// The pairs that an answer may take further, by what it is about: each range that a pair
-    /// waits for, and its commits. Decided ones stay among them.
+    /// The pairs that an answer may advance, by its subject: each range that a pair waits for, and
+    /// its commits. Decided ones stay among them.
     concerned: BTreeMap<Subject, Vec<usize>>,
     /// The number of pairs that are not decided.
     undecided: usize,
@@ -64,7 +63,7 @@ struct Criteria {
     confidence: f64,
     /// Adjacent commits may hide a roll or a merge.
     lists: bool,
-    /// A commit may fail for itself, and later ones pass. Not in jobs of earlier versions.
+    /// A commit may fail on its own, and later ones pass. Not in jobs of earlier versions.
     may_mend: bool,
 }
 
@@ -98,7 +97,7 @@ enum PairState {
     Waiting,
     /// More runs are under way, or it is ready to be compared.
     Sampling,
-    /// Different, and adjacent: is anything hidden between the two?
+    /// Different, and adjacent: looking for commits hidden between the two.
     Opening,
     /// Different, and this commit is being measured to split the pair.
     Splitting {
@@ -112,7 +111,7 @@ enum PairState {
     /// The builds are the same: no run is needed.
     SameBuild,
     Culprit,
-    /// Something may lie here, but it is open which commit it is.
+    /// A culprit may lie here, but its commit is not known.
     Undecided,
 }
 
@@ -261,8 +260,7 @@ impl PinpointSearch {
         }
     }
 
-    /// A difference was found: where does it come from? A commit in the middle
-    /// is to be run this often.
+    /// Looks for the cause of a difference: a commit in the middle is to be run this often.
     fn look_between(&mut self, index: usize, runs: u32, state: &mut SearchState) {
         let middle = self.pairs[index].between.nearest_untried(state);
         let between = self.pairs[index].between;
@@ -404,15 +402,15 @@ impl PinpointSearch {
 
 impl SearchStrategy for PinpointSearch {
     fn advance(&mut self, state: &mut SearchState) -> Result<bool, CompareError> {
-        // What a pair asks for leaves all others where they are: it makes no commit of theirs
-        // ready that was not, and a middle commit belongs to one pair.
+        // The requests of a pair do not affect the others: they make no commit of theirs ready that
+        // was not, and a middle commit belongs to one pair.
         let last = state.last_answer();
         let mut concerned = last.map_or_else(Vec::new, |last| {
             self.concerned.get(&last).cloned().unwrap_or_default()
         });
         concerned.sort_unstable();
-        // A pair that is split adds two at the end, so one pass over the
-        // growing list sees everything that this event made possible.
+        // A pair that is split adds two at the end, so one pass over the growing list sees all
+        // consequences of this event.
         let mut added = self.pairs.len();
         for index in concerned {
             self.advance_pair(index, state)?;
@@ -636,8 +634,8 @@ impl Between {
 }
 
 impl Criteria {
-    /// A magnitude in percent is one of the good end's median, taken when the
-    /// first pair is compared.
+    /// A magnitude in percent is one of the good end's median, taken when the first pair is
+    /// compared.
     fn fix_magnitude(&mut self, state: &SearchState) {
         if self.magnitude.is_none() {
             self.magnitude = match self.asked_magnitude {
@@ -826,7 +824,7 @@ mod tests {
                 state.handle(answer(action, &mut random)).unwrap();
                 let is_over = search.advance(&mut state).unwrap();
                 prop_assert_eq!(is_over, search.pairs.iter().all(Pair::is_decided));
-                // Each pair is looked at again, whatever the answer was about.
+                // Each pair is looked at again after every answer.
                 let (mut every, mut same) = (search.clone(), state.clone());
                 let mut index = 0;
                 while index < every.pairs.len() {

@@ -2,10 +2,10 @@
 
 /// SplitMix64: a 64-bit state, one addition and two multiplications a number.
 ///
-/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
-/// OOPSLA 2014. Written out here because a search must give the same order on
-/// every platform and with every version of every dependency. An executor uses it for
-/// what must be the same again when a job is resumed. Don't use it for secrets.
+/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014. Written
+/// out here because a search must give the same order on every platform and with every version of
+/// every dependency. An executor uses it for choices that must be the same when a job is resumed.
+/// Don't use it for secrets.
 ///
 /// ```
 /// # use pinpoint_core::SplitMix64;
@@ -19,7 +19,7 @@
 pub struct SplitMix64(u64);
 
 impl SplitMix64 {
-    /// The generator of a seed. Neighbouring seeds give sequences that have nothing in common.
+    /// The generator of a seed. Neighboring seeds give unrelated sequences.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)

@@ -1,7 +1,7 @@
 //! The answers of an executor.
 //!
-//! A report holds facts: what was listed, built, measured.
-//! [`translate`](crate::translate) makes events of them. Times are milliseconds since 1970.
+//! A report holds facts: commits listed, builds, measurements. [`translate`](crate::translate)
+//! makes events of them. Times are milliseconds since 1970.
 
 use std::collections::BTreeMap;
 
@@ -70,21 +70,21 @@ pub struct DependencyChange {
     pub before: Option<String>,
     /// The newer end's.
     pub after: Option<String>,
-    /// Whether its commits are part of the range.
+    /// The direction in which its commits are part of the range, if they are.
     pub followed: Followed,
 }
 
-/// Whether the commits of a changed dependency are searched.
+/// The search of a changed dependency's commits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Followed {
-    /// They are, from the older to the newer.
+    /// They are searched from the older to the newer.
     Forward,
-    /// They are, from the newer to the older: it was set back, and the range
-    /// is walked in reverse.
+    /// They are searched from the newer to the older: it was set back, and the range is walked in
+    /// reverse.
     Backward,
-    /// They are not: why, in a line. The change may be the cause, and can't be
-    /// bisected further.
+    /// They are not searched, for a reason. The change may be the cause, and can't be bisected
+    /// further.
     No {
         /// The reason.
         reason: String,
@@ -132,8 +132,8 @@ pub struct BuildReport {
     /// builds with the same digest apart. Absent where that is not proved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// The commit whose build takes its place. Nothing was built: that the two are the
-    /// same was known before.
+    /// The commit whose build takes its place. Nothing was built: the two were already known to be
+    /// the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<CombinedCommit>,
     /// The reason why a digest was asked for and is absent, or why no other commit can be
@@ -158,7 +158,7 @@ impl BuildReport {
         }
     }
 
-    /// A commit that does not build: why, in a line.
+    /// A commit that does not build, with the reason in a line.
     pub fn failed(commit: CombinedCommit, reason: impl Into<String>) -> Self {
         Self {
             failure: Some(reason.into()),
@@ -204,8 +204,7 @@ pub struct Series {
     pub direction: Direction,
 }
 
-/// Not written when unknown, so that what was stored before there were directions reads
-/// back unchanged.
+/// Not written when unknown, so that records from before directions existed read back unchanged.
 fn is_unknown(direction: &Direction) -> bool {
     *direction == Direction::Unknown
 }
@@ -225,7 +224,7 @@ pub struct RunReport {
     /// The bot that it ran on.
     #[serde(default)]
     pub bot: Option<String>,
-    /// When it started.
+    /// The time of its start.
     pub started: u64,
     /// The chart that decides, when the executor had to choose it.
     #[serde(default)]
@@ -249,8 +248,8 @@ pub struct RunReport {
     /// Notes for the user, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// The benchmark says that this commit can't be tested, besides that it failed: no other run
-    /// of the commit is asked for, as after a failed build.
+    /// Besides the failure, the benchmark says that this commit can't be tested: no other run of
+    /// the commit is asked for, as after a failed build.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untestable: bool,
 }
@@ -264,7 +263,7 @@ impl RunReport {
         }
     }
 
-    /// A run that failed: why, in a line.
+    /// A run that failed, with the reason in a line.
     pub fn failed(started: u64, reason: impl Into<String>) -> Self {
         Self {
             failure: Some(reason.into()),

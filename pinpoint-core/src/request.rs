@@ -74,7 +74,7 @@ impl Request {
     }
 }
 
-/// Asks which metrics the benchmark gives, by one run that is not counted.
+/// Asks for the metrics of the benchmark, by one run that is not counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FindMetricRequest {
     /// The key of this request.
@@ -173,7 +173,7 @@ pub struct RunPairRequest {
 }
 
 impl RunPairRequest {
-    /// The two runs, as requests of their own under the same key.
+    /// The two runs, as separate requests under the same key.
     pub fn runs(&self) -> [RunRequest; 2] {
         [&self.first, &self.second].map(|variant| RunRequest {
             key: self.key.clone(),
@@ -186,8 +186,7 @@ impl RunPairRequest {
     }
 }
 
-/// A commit that was built, and the arguments that the benchmark gets there beyond those it
-/// is given everywhere.
+/// A commit that was built, and the additional arguments of the benchmark there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variant {
     /// The commit.

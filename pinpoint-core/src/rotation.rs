@@ -2,8 +2,8 @@
 
 use crate::random::SplitMix64;
 
-/// Bots in an order of its own, repeated: any sequence of counts falls on each of them
-/// equally often, but for a remainder of one.
+/// Bots in a shuffled order, repeated: any sequence of counts falls on each of them equally often,
+/// except for a remainder of one.
 #[derive(Debug, Clone)]
 pub(crate) struct Rotation(Vec<String>);
 
@@ -11,7 +11,7 @@ impl Rotation {
     /// A job's bots. The seed decides which is first.
     pub(crate) fn new(bots: &[String], seed: u64) -> Self {
         let mut bots = bots.to_vec();
-        // A generator of its own: the order of runs is the same with and without bots.
+        // A separate generator: the order of runs is the same with and without bots.
         SplitMix64::new(!seed).shuffle(&mut bots);
         Self(bots)
     }

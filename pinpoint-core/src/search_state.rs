@@ -1,8 +1,8 @@
 //! The state of a search, commit by commit: builds, runs, open actions.
 //!
-//! Strategies decide which commits to measure. The bookkeeping that every strategy
-//! needs is here: which commits are built, their runs, what is under way, and the
-//! repetition of lost answers. `budget.rs` keeps the budgets.
+//! Strategies decide which commits to measure. The bookkeeping that every strategy needs is here:
+//! the builds of commits, their runs, the open actions, and the repetition of lost answers.
+//! `budget.rs` keeps the budgets.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ struct Failing {
     last: String,
 }
 
-/// Whether a commit can be run.
+/// The state of a commit's build.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum BuildState {
     Pending,
@@ -137,7 +137,7 @@ impl Measured {
         self.runs() + self.pending
     }
 
-    /// It has this many runs, or all that it will ever get of them.
+    /// It has this many runs, or as many as it will ever get.
     pub(crate) fn is_ready(&self, runs: u32) -> bool {
         self.build != BuildState::Pending && (self.runs() >= runs || self.pending == 0)
     }
@@ -152,7 +152,7 @@ pub(crate) enum RangeState {
     Failed(String),
 }
 
-/// What an answer is about.
+/// The subject of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Subject {
     Range(u32),
@@ -211,8 +211,8 @@ impl SearchState {
         self.runs
     }
 
-    /// What the last answer was about. Nothing else has changed since the one before, but by the
-    /// strategy itself.
+    /// The subject of the last answer. Since the one before, only the strategy has changed anything
+    /// else.
     pub(crate) fn last_answer(&self) -> Option<Subject> {
         self.last_answer
     }
@@ -258,7 +258,7 @@ impl SearchState {
         self.commits.get(&commit)
     }
 
-    /// Are the builds of two commits known to be the same? Then so are their levels.
+    /// True when the builds of two commits are known to be the same. Then so are their levels.
     pub(crate) fn are_same(&self, one: Position, other: Position) -> bool {
         let digest = |commit| {
             self.get(commit)
@@ -547,8 +547,7 @@ impl SearchState {
         }
     }
 
-    /// Repeats requests that the infrastructure lost, until it lost them three times in a
-    /// row.
+    /// Repeats requests that the infrastructure lost, until it lost them three times in a row.
     fn requeue(&mut self, task: Task, reason: String) {
         match task {
             Task::List {

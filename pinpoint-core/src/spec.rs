@@ -133,12 +133,12 @@ pub enum Range {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// Keeps a probability for every commit, makes the runs that give most information for their cost,
-    /// and stops when the answer is as certain as was asked.
+    /// Keeps a probability for every commit, makes the runs that give most information for their
+    /// cost, and stops when the answer has the certainty asked for.
     #[default]
     Adaptive,
-    /// As Chromium's Pinpoint searches: pairwise comparisons, samples doubled
-    /// until a pair is decided, both halves of a difference explored.
+    /// Searches like Chromium's Pinpoint: pairwise comparisons, samples doubled until a pair is
+    /// decided, both halves of a difference explored.
     Pinpoint,
 }
 
@@ -294,7 +294,7 @@ pub enum SpecError {
         /// The number asked for.
         found: u32,
     },
-    /// A number of pairs under a profiler that is none, or too large.
+    /// A number of pairs under a profiler that is 0, or too large.
     #[error(
         "the number of pairs under a profiler must lie between 1 and {most}; it is {found}", most = Self::MOST_ATTEMPTS
     )]
@@ -333,7 +333,7 @@ pub enum SpecError {
         "the prior weights must have a positive, finite sum: give some commit a weight above 0"
     )]
     PriorsSum,
-    /// Nothing could ever be started.
+    /// Limits that allow no work at all.
     #[error("at least one build and one run must be allowed at once")]
     Limits,
     /// The ends are the same state.

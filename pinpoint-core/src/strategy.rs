@@ -7,7 +7,7 @@ use crate::budget::Exhausted;
 use crate::outcome::{Comparison, Culprit, Posterior, Unchanged};
 use crate::search_state::SearchState;
 
-/// Decides which commits to build and run, and what the runs show.
+/// Chooses the commits to build and run, and interprets the runs.
 pub(crate) trait SearchStrategy {
     /// Decides as much as the answers so far allow. True when nothing is left to do.
     fn advance(&mut self, state: &mut SearchState) -> Result<bool, CompareError>;
@@ -17,7 +17,7 @@ pub(crate) trait SearchStrategy {
     fn exhausted(&self) -> Option<Exhausted>;
     /// The culprits, oldest first.
     fn culprits(&self, state: &SearchState) -> Result<Vec<Culprit>, CompareError>;
-    /// Commits one of which changed something, when it is not known which.
+    /// Commits one of which changed something, when the one is not known.
     fn candidates(&self) -> Vec<Position>;
     /// The probability of each commit, if the strategy keeps one.
     fn posterior(&self) -> Option<Posterior>;
@@ -25,7 +25,7 @@ pub(crate) trait SearchStrategy {
     fn comparisons(&self) -> Vec<Comparison>;
     /// Commits excluded because the builds on both sides of them are the same.
     fn unchanged(&self) -> Vec<Unchanged>;
-    /// Commits that were measured, and whose runs failed for themselves: later ones pass.
+    /// Commits that were measured, and whose runs failed on their own: later ones pass.
     fn mended(&self, state: &SearchState) -> Vec<Position>;
     /// The ranges still searched for a culprit, oldest first.
     fn open_ranges(&self) -> Vec<OpenRange>;

@@ -1,29 +1,28 @@
-//! How suspicious a commit is by the files that it touches, before anything is run.
+//! The suspicion of a commit by the files that it touches, before anything is run.
 //!
 //! | of the files, the most suspicious is | weight |
 //! | --- | --- |
 //! | a manifest, a lock file, a submodule or a build script | 2 |
-//! | code, or anything not known | the square root of the number of such files, 4 at most |
+//! | code, or any other file | the square root of the number of such files, 4 at most |
 //! | a test or an example | 1/5 |
 //! | a document, or housekeeping such as the configuration of a CI service | 1/10 |
 //!
-//! A commit that touches files of several kinds has the largest of their weights. The
-//! weights are moderate, since a path says little: a benchmark may run a test, or read a
-//! document. `docs/adaptive.md` says how they were chosen, and what a wrong one costs.
+//! A commit that touches files of several kinds has the largest of their weights. The weights are
+//! moderate, since a path says little: a benchmark may run a test, or read a document.
+//! `docs/adaptive.md` explains their choice, and the cost of a wrong one.
 
-/// What a file is for, as far as its path tells, the most suspicious kind last.
+/// The purpose of a file, as far as its path shows it, the most suspicious kind last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileKind {
-    /// For people: what explains the program, and its licence.
+    /// For people: documentation of the program, and its license.
     Document,
     /// For the project's services and editors: CI, linters, git itself.
     Housekeeping,
     /// A test with its data, or an example.
     Test,
-    /// The program, and all that is none of the others.
+    /// The program, and all other files.
     Code,
-    /// How the program is built and from what: manifests, lock files, submodules, build
-    /// scripts.
+    /// The build and its inputs: manifests, lock files, submodules, build scripts.
     Build,
 }
 
@@ -132,7 +131,7 @@ const BUILD_EXTENSIONS: [&str; 12] = [
 ];
 
 const DOCUMENT_EXTENSIONS: [&str; 6] = ["adoc", "asciidoc", "markdown", "md", "rdoc", "rst"];
-/// How the name of a document begins that may have no extension, or `txt`.
+/// The beginnings of names of documents without an extension, or with `txt`.
 const DOCUMENT_FILES: [&str; 13] = [
     "authors",
     "changelog",
@@ -149,7 +148,7 @@ const DOCUMENT_FILES: [&str; 13] = [
     "readme",
 ];
 
-/// How the names of tests end, in projects that keep them beside the code.
+/// The ends of names of tests, in projects that keep them next to the code.
 const TEST_ENDS: [&str; 17] = [
     ".snap",
     ".spec.js",
@@ -173,8 +172,8 @@ const TEST_ENDS: [&str; 17] = [
 impl FileKind {
     /// The kind of a file by its path from the top of the repository.
     ///
-    /// A directory says more than a name: `docs/conf.py` is a document. What is in a
-    /// directory of benchmarks is code, wherever that is: it is what is measured.
+    /// A directory says more than a name: `docs/conf.py` is a document. Everything in a directory
+    /// of benchmarks is code, wherever that is: it is measured.
     ///
     /// ```
     /// use pinpoint_core::suspicion::FileKind;
@@ -382,12 +381,12 @@ mod tests {
                 "value",
                 "contest.cc",
                 "Contest.java",
-                // What is measured.
+                // The measured code.
                 "benches/list.rs",
                 "bench/data/long.md",
                 "tests/benchmarks/list.py",
                 "test/perf/list.sh",
-                // It may build what is measured.
+                // It may build the measured program.
                 "src/ci/pgo.sh",
                 ".ci/run",
                 "",

@@ -1,16 +1,15 @@
 //! The translation between a machine and the world: an action becomes a request, a record
 //! becomes an event.
 //!
-//! The functions are pure. [`drive`](crate::drive) calls them through an
-//! [`Engine`](crate::Engine), and so can any other loop: a workflow, a test, a
-//! service of one's own.
+//! The functions are pure. [`drive`](crate::drive) calls them through an [`Engine`](crate::Engine),
+//! and so can any other loop: a workflow, a test, a custom service.
 //!
 //! # What counts as a value
 //!
-//! A run counts when its report says of no failure and gives at least one value for
-//! the chart that decides, all of them finite. Anything else is a failed run, which is a
-//! sample, too. [`accept`] settles that before a report is journaled: JSON has no NaN,
-//! and a journaled record must always lead to the same event.
+//! A run counts when its report has no failure and gives at least one value for the chart that
+//! decides, all of them finite. Anything else is a failed run, which is a sample, too. [`accept`]
+//! settles that before a report is journaled: JSON has no NaN, and a journaled record must always
+//! lead to the same event.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +38,7 @@ pub struct Reading {
     /// The aggregate of the values that one run gives for one chart; all of them count
     /// when absent.
     pub aggregate: Option<Aggregate>,
-    /// When the job was created, in milliseconds since 1970: events count from it.
+    /// The time when the job was created, in milliseconds since 1970: events count from it.
     pub created: u64,
 }
 
@@ -268,7 +267,7 @@ fn ran(report: &RunReport, reading: &Reading) -> PairedRun {
     }
 }
 
-/// The values that count, by chart, or why the run counts as failed.
+/// The values that count, by chart, or the reason why the run counts as failed.
 fn values(charts: &Charts, report: &RunReport) -> Result<BTreeMap<String, Vec<f64>>, String> {
     if let Some(failure) = &report.failure {
         return Err(failure.clone());

@@ -2,9 +2,8 @@
 
 use crate::{Direction, Series};
 
-/// The direction of improvement: as the format `said`, or else by the unit. Less time and
-/// memory is nearly always better; of rates (`MB/s`) and anything else nothing
-/// is known.
+/// The direction of improvement: as the format `said`, or else by the unit. Less time and memory is
+/// nearly always better; it is unknown for rates (`MB/s`) and anything else.
 ///
 /// Case does not matter, because benchmarks write `KB`, `kB` and `kb` for one
 /// thing.
@@ -26,7 +25,7 @@ pub fn direction_of(said: Direction, unit: Option<&str>) -> Direction {
     }
 }
 
-/// Whether a unit is one of memory.
+/// True when a unit is one of memory.
 ///
 /// ```
 /// use pinpoint_core::is_memory;
@@ -155,7 +154,7 @@ pub fn convert_factor(from: &str, to: &str) -> Option<f64> {
     ratio(from, to).map(|(multiply, divide)| multiply / divide)
 }
 
-/// One of the two factors is 1 for all but odd pairs, so that 140300 us are 140.3 ms to the bit.
+/// One of the two factors is 1 except for odd pairs, so that 140300 us are 140.3 ms to the bit.
 fn scaled(value: f64, multiply: f64, divide: f64) -> f64 {
     value * multiply / divide
 }
@@ -168,8 +167,8 @@ pub(crate) fn convert(value: f64, from: &str, to: &str) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// Whether a unit is one in which something is measured: of time, memory or information, a
-/// frequency, a rate, or percent.
+/// True when a unit is one of a measurement: of time, memory or information, a frequency, a rate,
+/// or percent.
 #[cfg(feature = "results")]
 pub(crate) fn is_measure(unit: &str) -> bool {
     let is_known = |unit: &str| part(unit).is_some_and(|part| part.dimension != Dimension::Count);
@@ -182,7 +181,7 @@ pub(crate) fn is_measure(unit: &str) -> bool {
     }
 }
 
-/// What a unit measures.
+/// The dimension of a unit.
 #[derive(Clone, Copy, PartialEq)]
 enum Dimension {
     /// In picoseconds.
@@ -193,16 +192,16 @@ enum Dimension {
     Information,
     /// In hertz.
     Frequency,
-    /// In pieces of whatever the name says.
+    /// In pieces of the named thing.
     Count,
 }
 
-/// A unit that is no quotient.
+/// A unit that is not a quotient.
 struct Part<'a> {
     dimension: Dimension,
     /// The thing that is counted.
     name: &'a str,
-    /// How many of the dimension's smallest unit it is.
+    /// Its size in the dimension's smallest unit.
     scale: u64,
 }
 

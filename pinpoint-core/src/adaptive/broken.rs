@@ -1,4 +1,4 @@
-//! The evidence of failing runs, where a commit may fail for itself.
+//! The evidence of failing runs, where a commit may fail on its own.
 //!
 //! A commit that fails is not yet a change that lasts: it may be broken alone, or with its
 //! neighbors, until a later commit mends it.
@@ -9,14 +9,14 @@
 //! both                 · · x · · · · x x x x x
 //! ```
 //!
-//! So each commit is in one of two states. In its usual state runs fail at the rate of its
-//! side; a broken one fails more often, at a rate of its own. Broken commits come in blocks: the
-//! states along the line are a Markov chain, and their sum is taken forward and backward
-//! (Rabiner, "A tutorial on hidden Markov models", Proceedings of the IEEE 77, 1989). The rates
-//! of the two sides of a change are not known; the sum is averaged over a grid of them, with the
-//! priors of `failures`. The bad end is never broken: what fails there has not been mended. A block
-//! may end unseen between two commits that fail, and a change that lasts follow in the same gap,
-//! the likelier the wider that is; so a gap after the first failure keeps some probability.
+//! So each commit is in one of two states. In its usual state runs fail at the rate of its side; a
+//! broken one fails more often, at a separate rate. Broken commits come in blocks: the states along
+//! the line are a Markov chain, and their sum is taken forward and backward (Rabiner, "A tutorial
+//! on hidden Markov models", Proceedings of the IEEE 77, 1989). The rates of the two sides of a
+//! change are not known; the sum is averaged over a grid of them, with the priors of `failures`.
+//! The bad end is never broken: what fails there has not been mended. A block may end unseen
+//! between two commits that fail, and a change that lasts follow in the same gap, the likelier the
+//! wider that is; so a gap after the first failure keeps some probability.
 
 use std::f64::consts::FRAC_PI_2;
 use std::sync::LazyLock;
@@ -126,16 +126,16 @@ impl Chances {
     }
 }
 
-/// The chances that a block begins, goes on or ends between two neighboring sites. Some blocks are
-/// one commit, others a hundred: a block that has gone on for long is likely to go on.
+/// The chances that a block begins, continues or ends between two neighboring sites. Some blocks
+/// are one commit, others a hundred: a long block is likely to continue.
 #[derive(Clone, Copy)]
 struct Gap {
-    /// That the site after it is broken, given that the one before is not.
+    /// The chance of a broken site after it, given that the one before is not.
     breaks: f64,
     /// The same, given that the one before is broken, too.
     goes_on: f64,
-    /// That the commit before a change in it is not broken, given that the site before is: the
-    /// mean over the places of the change.
+    /// The chance that the commit before a change in it is not broken, given that the site before
+    /// is: the mean over the places of the change.
     mended: f64,
 }
 

@@ -99,8 +99,8 @@ impl Segment {
         sum
     }
 
-    /// Offers one more run of a site between each two neighbouring gaps. All sites there
-    /// give the same information: the one with the fewest runs keeps them even.
+    /// Offers one more run of a site between each two neighboring gaps. All sites there give the
+    /// same information: the one with the fewest runs keeps them even.
     fn offer_runs(&self, far: f64, usable: &[bool], runs: &[f64], best: &mut Best) {
         let now = self.discrimination(&self.gaps, 0, 0.0);
         for first in 0..=self.gaps.len() {

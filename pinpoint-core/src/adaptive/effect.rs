@@ -10,10 +10,9 @@
 //!                               enough runs on each side
 //! ```
 //!
-//! Memory, drift, bots and the scale on which values scatter alike are those of the search
-//! itself (see `values`): an interval of runs taken one by one would be too wide or too
-//! narrow for values that depend on their neighbours in time, and contradict the
-//! probability of the change.
+//! Memory, drift, bots and the scale on which values scatter alike are those of the search itself
+//! (see `values`): an interval of runs taken one by one would be too wide or too narrow for values
+//! that depend on their neighbors in time, and contradict the probability of the change.
 
 use std::ops::RangeInclusive;
 
@@ -25,8 +24,8 @@ use super::tuning::{EFFECT_PRECISION, EFFECT_RUNS, LIMIT_VARIANCE};
 use super::values::{Model, Setting};
 use crate::outcome::{Effect, EffectOf};
 
-/// The effect of the change in a gap; none where the values don't show it, because there are
-/// too few of them. `setting` has the other changes.
+/// The effect of the change in a gap; none where there are too few values to show it. `setting` has
+/// the other changes.
 ///
 /// Cost: that of two analyses.
 pub(crate) fn of_values(
@@ -40,7 +39,7 @@ pub(crate) fn of_values(
     let [first, last] = nearest(runs, &sides, enough);
     let level = |sites| median(&runs.of(&sites));
     let (before, after) = (level(first..=gap)?, level(gap + 1..=last)?);
-    // Those further away may be on levels of their own.
+    // Those further away may be on other levels.
     let mut changes = setting.changes.to_vec();
     changes.extend((first > *sides[0].start()).then(|| first - 1));
     changes.extend((last < *sides[1].end()).then_some(last));
@@ -77,7 +76,7 @@ fn step<'a>(runs: &'a Runs, setting: Setting<'a>, gap: usize) -> Option<(Model<'
     Some((model, step, deviation))
 }
 
-/// The values on each side whose interval is narrow beside the step that all runs show.
+/// The values on each side whose interval is narrow compared to the step that all runs show.
 fn enough(runs: &Runs, setting: Setting<'_>, gap: usize, confidence: f64) -> Option<usize> {
     let (model, step, _) = step(runs, setting, gap)?;
     let reach = normal_upper_quantile((1.0 - confidence) / 2.0) / EFFECT_PRECISION;

@@ -27,7 +27,7 @@ impl Tally {
         self.runs += other.runs;
     }
 
-    /// The rate of failures, drawn towards a half.
+    /// The rate of failures, drawn toward one half.
     pub(crate) fn rate(self) -> f64 {
         (self.failures + RATE_PRIOR) / (self.runs + 2.0 * RATE_PRIOR)
     }

@@ -200,8 +200,8 @@ impl AdaptiveSearch {
         }
     }
 
-    /// The rates of failure beside a change: those of the nearest runs, and of all on a side
-    /// where the nearest do not show a difference. Broken commits don't count.
+    /// The rates of failure next to a change: those of the nearest runs, and of all on a side where
+    /// the nearest do not show a difference. Broken commits don't count.
     fn effect_on_failures(
         &self,
         runs: &Runs,

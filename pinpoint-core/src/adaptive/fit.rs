@@ -1,4 +1,4 @@
-//! One fit of the model of values, and what a step in each gap would add to it.
+//! One fit of the model of values, and the gain from a step in each gap.
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -6,8 +6,8 @@ use libm::{erfc, log, log1p};
 
 use super::tuning::LEAST_REST;
 
-/// Weighted least squares over level, known changes, drift and bots, and for
-/// each gap what a step there would add.
+/// Weighted least squares over level, known changes, drift and bots, and for each gap the gain from
+/// a step there.
 pub(super) struct Fit {
     /// Log evidence of the nuisances, without a step.
     pub(super) evidence: f64,
@@ -59,7 +59,7 @@ impl Fit {
         -0.5 * freedom * log((1.0 - gain / self.rest).max(LEAST_REST))
     }
 
-    /// The steps in a gap whose sizes are normal beforehand, each about a centre.
+    /// The steps in a gap whose sizes are normal beforehand, each about a center.
     pub(super) fn sized<const COUNT: usize>(
         &self,
         gap: usize,

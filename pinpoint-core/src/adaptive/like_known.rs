@@ -1,10 +1,10 @@
-//! A further change like those found is looked for longer than a small one.
+//! The search for a further change like those found, which lasts longer than that for a small one.
 //!
 //! Where one change was found, a second is unlikely, and "no further change" soon has the
-//! confidence asked for: the few runs of the commits between two changes may be slow by chance,
-//! or by the second one. To exclude every change that is worth finding, however small beside the
-//! one found, would cost most where changes are largest. To exclude a change of at least a third of
-//! the size of those found costs next to nothing there.
+//! confidence asked for: the few runs of the commits between two changes may be slow by chance, or
+//! by the second one. To exclude every change that is worth finding, however small next to the one
+//! found, would cost most where changes are largest. To exclude a change of at least a third of the
+//! size of those found costs next to nothing there.
 //!
 //! So a search ends when there is likely no further change of any size, and a change like those
 //! found is excluded although it was given a larger probability beforehand.
@@ -17,7 +17,7 @@ use super::values::Setting;
 use crate::search_state::SearchState;
 
 impl AdaptiveSearch {
-    /// Asks for what shows whether there is a further change like those found. False when
+    /// Asks for the runs that show whether there is a further change like those found. False when
     /// there is likely none, or nothing can be asked for.
     pub(super) fn look_for_like(
         &mut self,
@@ -40,7 +40,7 @@ impl AdaptiveSearch {
         if analysis.no_change >= self.question.confidence {
             return false;
         }
-        // A budget that is spent ends the search with what it knows.
+        // A budget that is spent ends the search with its findings so far.
         match self.ask(&analysis, state, changes) {
             Ok(Some(phase)) => {
                 self.phase = phase;

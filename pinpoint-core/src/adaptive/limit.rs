@@ -10,8 +10,8 @@ use super::tuning::{MODEL_ERROR, QUARTILES};
 use super::values::{Model, Setting, median};
 use crate::outcome::LargestChange;
 
-/// The largest change for the worse that may be there although none was found; none where
-/// the values are too few, or all the same.
+/// The largest change for the worse that may be there although none was found; none where the
+/// values are too few, or all equal.
 ///
 /// It is the upper end of the interval of the step in the gap where that is highest, so that
 /// it holds wherever the change is. A step for the better is not considered: a search ends the

@@ -5,9 +5,9 @@
 //! good  · · · · · · · ·  measured    ·    measured  · · · · · · ·   bad
 //! ```
 //!
-//! A *site* is a commit that was built; a *gap* holds the commits between two
-//! neighbouring sites. The first commit on a new level is one of a gap or the
-//! site after it: no run distinguishes these, whatever the length of the gap.
+//! A *site* is a commit that was built; a *gap* holds the commits between two neighboring sites.
+//! The first commit on a new level is one of a gap or the site after it: no run distinguishes
+//! these, for any length of the gap.
 
 use super::tuning::MOST_FAILED_BUILDS;
 use crate::Position;
@@ -161,12 +161,12 @@ impl Line {
         }
     }
 
-    /// Do the runs of a site count?
+    /// True when the runs of a site count.
     pub(crate) fn counts(&self, site: Position) -> bool {
         !self.passed_over.contains(&site)
     }
 
-    /// Are the two ends the same?
+    /// True when the two ends are the same.
     pub(crate) fn is_closed(&self) -> bool {
         self.gaps.iter().all(|gap| gap.closed)
     }
@@ -209,8 +209,8 @@ impl Line {
     /// The builds that may split a gap next.
     ///
     /// `wanted` is the share of the gap's prior probability at which a split gives most
-    /// information. Where builds failed, commits far from them are better guesses than
-    /// neighbours: a broken build usually lasts for a while.
+    /// information. Where builds failed, commits far from them are better guesses than neighbors: a
+    /// broken build usually lasts for a while.
     pub(crate) fn splits(&self, gap: usize, wanted: f64) -> Vec<Split> {
         let Gap {
             range,
@@ -334,7 +334,7 @@ impl Line {
         fits
     }
 
-    /// The two neighbours at an empty gap turned out to have commits between.
+    /// The two neighbors at an empty gap turned out to have commits between.
     pub(crate) fn open(&mut self, gap: usize, range: u32, between: u64) {
         let mass = self.mass(gap);
         self.ranges.push(Weights {

@@ -1,13 +1,12 @@
 //! The location of a change, given that there is one: from the shape of the noise.
 //!
-//! A value's likelihood ratio says whether it is of the old or of the new level: how
-//! much likelier it is at the one than at the other. For normal noise it is
-//! proportional to the value. For other shapes it is not: an outlier says nothing,
-//! however large it is, and where noise has a sharp edge, a value below the edge decides.
-//! So values are replaced by their logarithmic likelihood ratios, with the shape of the
-//! noise estimated from the distances of all values to their levels: normal, Student's,
-//! or smoothed from the distances themselves, whichever predicts each distance best from
-//! the others. Then the pooled means before and after each gap are compared as those of
+//! A value's likelihood ratio tells the old level from the new one: it is the value's likelihood at
+//! the one relative to the other. For normal noise it is proportional to the value. For other
+//! shapes it is not: an outlier says nothing, however large it is, and where noise has a sharp
+//! edge, a value below the edge decides. So values are replaced by their logarithmic likelihood
+//! ratios, with the shape of the noise estimated from the distances of all values to their levels:
+//! normal, Student's, or smoothed from the distances themselves, whichever predicts each distance
+//! best from the others. Then the pooled means before and after each gap are compared as those of
 //! normal values with unknown variance, so that a wrong shape costs runs but not honesty.
 
 use libm::{exp, log};
@@ -353,7 +352,7 @@ impl Ratios {
         }
     }
 
-    /// Generalised least squares, from the differences of the values.
+    /// Generalized least squares, from the differences of the values.
     fn with_memory<const KINDS: usize>(
         &self,
         windows: &Windows,

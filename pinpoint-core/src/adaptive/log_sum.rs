@@ -25,7 +25,7 @@ impl LogSum {
         }
     }
 
-    /// Is a number of this logarithm lost in the rounding of the sum?
+    /// True when a number of this logarithm is lost in the rounding of the sum.
     pub(crate) fn is_beyond(self, log: f64) -> bool {
         log < self.largest - 40.0
     }

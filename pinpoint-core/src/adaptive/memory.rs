@@ -1,4 +1,4 @@
-//! The memory of noise: what disturbs a run disturbs those before and after it.
+//! The memory of noise: a disturbance of a run affects those before and after it.
 //!
 //! The machine has a speed that changes slowly, and each run scatters about it. So the
 //! noise of a run is correlated with that of an earlier one, and the more the closer they
@@ -8,11 +8,11 @@
 //! correlation(runs apart) = share · decay^(runs apart)
 //! ```
 //!
-//! Values like that are compared with their neighbours in time: each is replaced by its
-//! difference from what the few before it predict. These differences are independent of
-//! each other, and what the machine did to all of them is gone. Between two runs of one
-//! commit there is nothing to learn from that; between runs of two commits, made one after
-//! the other, their difference shows although the machine's speed does not stand still.
+//! Values like that are compared with their neighbors in time: each is replaced by its difference
+//! from the prediction of the few before it. These differences are independent of each other, and
+//! the machine's effect on all of them is gone. Between two runs of one commit there is nothing to
+//! learn from that; between runs of two commits, made one after the other, their difference shows
+//! although the machine's speed does not stand still.
 //!
 //! The prediction is the best linear one from the latest [`EARLIER`] values (the equations
 //! of Yule and Walker; Brockwell and Davis, *Time Series: Theory and Methods*, 1991,
@@ -98,15 +98,15 @@ pub(crate) struct Assumptions {
     /// The additional variance of likelihood ratios, relative to their mean square: with
     /// many values, and so much more for a single one, divided by their number.
     pub(crate) shape_uncertainty: [f64; 2],
-    /// A commit may fail for itself; a change worth finding has a size, and a smaller one is
-    /// not a part of it; values that never vary are those of a measure without noise.
+    /// A commit may fail on its own; a change worth finding has a size, and a smaller one is not a
+    /// part of it; values that never vary are those of a measure without noise.
     pub(crate) distinguishes: bool,
 }
 
 /// The least part of the variance that earlier values do not predict.
 const LEAST_FRESH: f64 = 1e-6;
 
-/// The few values before each, whatever the memory is.
+/// The few values before each, for any memory.
 #[derive(Debug, Clone)]
 pub(crate) struct Windows {
     windows: Vec<Window>,
@@ -192,8 +192,8 @@ impl Windows {
 }
 
 impl Windows {
-    /// For each value, the indices of so many values with their factors in several kinds of
-    /// noise; those that are not there have the factor 0.
+    /// For each value, the indices of so many values with their factors in several kinds of noise;
+    /// missing ones have the factor 0.
     pub(crate) fn side_by_side<const COUNT: usize, const KINDS: usize>(
         &self,
         factors: [&[Factors]; KINDS],

@@ -1,9 +1,9 @@
-//! Commits that fail for themselves are left out, as those that do not build.
+//! Leaves out commits that fail on their own, like those that do not build.
 //!
-//! Where every run of a commit fails, and runs of a later one pass, the failures are a fact of
-//! that commit alone, or of a few neighbors, unless the rates of failure on both sides say
-//! otherwise. Its runs give no values, so that a change beside it may be on its other side as
-//! well: it is left out of the line, like a commit that does not build.
+//! Where every run of a commit fails, and runs of a later one pass, the failures are a fact of that
+//! commit alone, or of a few neighbors, unless the rates of failure on both sides say otherwise.
+//! Its runs give no values, so that a change next to it may be on its other side as well: it is
+//! left out of the line, like a commit that does not build.
 
 use super::posterior::Analysis;
 use super::runs::Runs;
@@ -59,8 +59,8 @@ impl AdaptiveSearch {
         true
     }
 
-    /// Asks for what shows whether failures last, where nothing else is left to find: a run of a
-    /// commit between two that fail. More runs of those would not show whether they are mended in
+    /// Asks for the run that shows if failures last, where nothing else is left to find: a run of a
+    /// commit between two that fail. More runs of those would not show if they are mended in
     /// between. False when there is nothing to ask for.
     pub(super) fn check_lasting(
         &mut self,

@@ -25,49 +25,48 @@
 //! commits on the same side are pooled, so that after a few steps both levels are
 //! known well, and one or two runs place a commit if the change is large.
 //!
-//! # Where things are
+//! # Modules
 //!
 //! | | |
 //! | --- | --- |
 //! | `line` | the commits in a line, prior probabilities, commits that do not build |
 //! | `runs` | the runs of all commits, by site |
-//! | `values` | is there a change in the values, and how large? |
-//! | `memory` | runs compared with their neighbours in time |
+//! | `values` | the evidence of a change in the values, and its size |
+//! | `memory` | runs compared with their neighbors in time |
 //! | `cholesky` | the linear equations of both |
-//! | `location` | where is it, for noise of any shape? |
+//! | `location` | the place of the change, for noise of any shape |
 //! | `failures` | the same for failing runs |
-//! | `broken` | the same where a commit may fail for itself |
-//! | `mended` | commits that fail for themselves are left out |
+//! | `broken` | the same where a commit may fail on its own |
+//! | `mended` | commits left out because they fail on their own |
 //! | `posterior` | all of it together, as probabilities |
-//! | `choice` | what to run or build next |
-//! | `shown` | a culprit's own effect shows |
+//! | `choice` | the next run or build |
+//! | `shown` | culprits named only if their own effects show |
 //! | `like_known` | another change like those found |
-//! | `findings` | what the strategy reports |
-//! | `effect` | how large a change is that was found |
-//! | `limit` | how large a change may be that was not found |
+//! | `findings` | the findings of the strategy |
+//! | `effect` | the size of a change that was found |
+//! | `limit` | the largest change that may have been missed |
 //! | `tuning` | the constants, and the measurements that depend on each |
 //!
 //! # Several changes
 //!
-//! Each change found splits the line in two segments with levels of their own, and each
-//! is searched for one more change, with a smaller prior probability. With every new run,
-//! each change found is examined again given the others, and given up if it is no longer
-//! certain; at the end, each is certain given all others. The search for a further one ends
-//! when it has made as many runs as the last one had taken, or twice as many while one more is
-//! likelier than not. Changes like those found are looked for longer than others: see
-//! `like_known`.
+//! Each change found splits the line in two segments with separate levels, and each is searched for
+//! one more change, with a smaller prior probability. With every new run, each change found is
+//! examined again given the others, and given up if it is no longer certain; at the end, each is
+//! certain given all others. The search for a further one ends when it has made as many runs as the
+//! last one had taken, or twice as many while one more is likelier than not. Changes like those
+//! found are looked for longer than others: see `like_known`.
 //!
 //! # Builds that are the same
 //!
-//! Where the digests of two builds are equal, no change is looked for between them, and
-//! both are on one level whatever was measured between them: see `Line::close_same`.
+//! Where the digests of two builds are equal, no change is looked for between them, and both are on
+//! one level, despite any measurements between them: see `Line::close_same`.
 //!
 //! # The evidence of an answer
 //!
-//! A culprit and the commit before it were both run, or builds that are the same as theirs
-//! were, until the size of the change, measured between its neighbours, has an interval without
-//! zero: see `shown`. The probability stated is that of the model; the search asks a little more of it
-//! than the confidence, because noise is never quite as modelled.
+//! A culprit and the commit before it were both run, or builds that are the same as theirs were,
+//! until the size of the change, measured between its neighbors, has an interval without zero: see
+//! `shown`. The probability stated is that of the model; the search asks a little more of it than
+//! the confidence, because noise is never quite as modeled.
 
 mod broken;
 mod choice;
@@ -115,20 +114,20 @@ pub(crate) struct AdaptiveSearch {
     phase: Phase,
     /// The two ends alone while they are listed.
     line: Line,
-    /// The changes found, each between two neighbouring sites.
+    /// The changes found, each between two neighboring sites.
     changes: Vec<Change>,
     /// The next change; absent until both ends have their first runs.
     analysis: Option<Analysis>,
     /// The same given the culprits alone, where other changes were found that can't
     /// be traced to one commit.
     beside_culprits: Option<Analysis>,
-    /// Pairs of neighbours known to have no commits between them.
+    /// Pairs of neighbors known to have no commits between them.
     adjacent: Vec<(Position, Position)>,
-    /// Pairs of neighbours whose difference can't be traced to one commit: the commits
-    /// between them can't be listed, or one of the two only fails.
+    /// Pairs of neighbors whose difference can't be traced to one commit: the commits between them
+    /// can't be listed, or one of the two only fails.
     untraced: Vec<(Position, Position)>,
-    /// Sites that fail for themselves, and yet can't be left out, since what lies on their two
-    /// sides was listed apart.
+    /// Sites that fail on their own, but can't be left out, since their two sides were listed
+    /// apart.
     broken: Vec<Position>,
     exhausted: Option<Exhausted>,
     /// Runs made when the latest change was found.
@@ -154,7 +153,7 @@ enum Phase {
     Running,
     /// The build of a commit that is to split a gap.
     Building(Position),
-    /// The commits between two neighbours, where a roll or a merge may hide some.
+    /// The commits between two neighbors, where a roll or a merge may hide some.
     Opening {
         range: u32,
         lower: Position,
@@ -182,7 +181,7 @@ struct Question {
     distinguishes: bool,
 }
 
-/// A change between two neighbouring sites.
+/// A change between two neighboring sites.
 #[derive(Debug, Clone)]
 struct Change {
     lower: Position,
@@ -320,8 +319,8 @@ impl AdaptiveSearch {
         self.line.gaps[gap].len() == 0 && !self.untraced.contains(&self.around(gap))
     }
 
-    /// The prior probability of each gap. Where all that is left was given none, all commits
-    /// that are left are alike: something may have changed all the same.
+    /// The prior probability of each gap. Where all that is left was given none, all commits that
+    /// are left are alike: something may still have changed.
     fn prior(&self, changes: &[usize]) -> Vec<f64> {
         let gaps = 0..self.line.gaps.len();
         let masses: Vec<f64> = gaps.clone().map(|gap| self.line.mass(gap)).collect();
@@ -373,8 +372,8 @@ impl AdaptiveSearch {
         }
     }
 
-    /// Finds the largest change that may be there, where there is likely none. Beside a
-    /// change for the better, the model of one step does not say it.
+    /// Finds the largest change that may be there, where there is likely none. Next to a change for
+    /// the better, the model of one step does not give it.
     fn limit_change(&mut self, runs: &Runs) {
         let Some(analysis) = (self.analysis.as_ref()).filter(|analysis| {
             analysis.no_change >= self.question.confidence
@@ -394,7 +393,7 @@ impl AdaptiveSearch {
         }
     }
 
-    /// Decides, and asks for what is needed. True when nothing is left.
+    /// Decides, and asks for the next runs or builds. True when nothing is left.
     fn decide(&mut self, state: &mut SearchState) -> bool {
         let done = self.try_decide(state).unwrap_or_else(|exhausted| {
             self.exhausted = Some(exhausted);
@@ -500,7 +499,7 @@ impl AdaptiveSearch {
         Ok(missing)
     }
 
-    /// Asks for whatever a certain change in a gap needs to become that of one commit.
+    /// Asks for the runs or builds that trace a certain change in a gap to one commit.
     fn trace(
         &mut self,
         gap: usize,
@@ -569,9 +568,9 @@ impl AdaptiveSearch {
         Ok(Next::Wait)
     }
 
-    /// Treats a site without any value as one that does not build: a change of values
-    /// beside it may be on its other side as well. It gets its first runs before. False
-    /// when both sites of the gap gave values.
+    /// Treats a site without any value as one that does not build: a change of values next to it
+    /// may be on its other side as well. It gets its first runs before. False when both sites of
+    /// the gap gave values.
     fn leave_out_failing(
         &mut self,
         gap: usize,
@@ -621,8 +620,8 @@ impl AdaptiveSearch {
         }
     }
 
-    /// Finds the probability of a change given the others. Returns it with what is left to
-    /// find beside those.
+    /// Finds the probability of a change given the others. Returns it with the remaining changes to
+    /// find.
     fn examine(&mut self, index: usize, runs: &Runs) -> Analysis {
         let others = self.gaps_of_changes(Some(index));
         let analysis = self.analyse(runs, &others);

@@ -17,7 +17,7 @@ pub(crate) struct Analysis {
     pub(crate) better: f64,
     /// The probability that it is in each gap, or the site after it.
     pub(crate) gaps: Vec<f64>,
-    /// For each gap, whether failures are stronger evidence of it than values.
+    /// For each gap, true when failures are stronger evidence of it than values.
     pub(crate) by_failures: Vec<bool>,
     /// The part of `gaps` that belongs to changes of failures, alone or with the values.
     pub(crate) failing: Vec<f64>,
@@ -164,7 +164,7 @@ fn distance(rates: [f64; 2]) -> f64 {
     -8.0 * bit * libm::log1p(-(information / bit).clamp(0.0, 0.999))
 }
 
-/// For each gap, whether all runs before it failed, or all after it.
+/// For each gap, true when all runs before it failed, or all after it.
 fn blind_gaps(tallies: &[Tally], changes: &[usize]) -> Vec<bool> {
     let is_blind = |sites: &[Tally]| {
         let runs: f64 = sites.iter().map(|site| site.runs).sum();

@@ -1,10 +1,10 @@
-//! A culprit is named only if its own effect shows.
+//! Names a culprit only if its own effect shows.
 //!
-//! The probability of a commit says where a change is, from the runs of all commits. Its
-//! effect says how large the change is, from the runs next to it; and where these are few, its
-//! interval may hold zero: no change at all. An answer that says both contradicts itself. So
-//! the two commits are run again, which moves the probability as well, until one of the
-//! two gives way. What can't be shown before the search must end is left as a candidate.
+//! The probability of a commit locates a change, from the runs of all commits. Its effect is the
+//! size of the change, from the runs next to it; and where these are few, its interval may hold
+//! zero: no change at all. An answer that says both contradicts itself. So the two commits are run
+//! again, which moves the probability as well, until one of the two gives way. A culprit that can't
+//! be shown before the search must end is left as a candidate.
 
 use super::runs::Runs;
 use super::tuning::{PAIR_RUNS, RUNS_PER_LATE_BATCHED};
@@ -14,7 +14,7 @@ use crate::budget::Exhausted;
 use crate::search_state::{BuildState, SearchState};
 
 impl AdaptiveSearch {
-    /// Is the measured effect of a change not compatible with none?
+    /// True when the measured effect of a change is not compatible with zero.
     pub(super) fn is_shown(&self, change: &Change, runs: &Runs) -> bool {
         !self.question.shows_effects
             || (self.effect(change, runs)).is_ok_and(|effect| {
@@ -41,8 +41,8 @@ impl AdaptiveSearch {
         Ok(totals.is_empty())
     }
 
-    /// Gives up the first change whose effect is compatible with none. False when there is
-    /// no such change.
+    /// Gives up the first change whose effect is compatible with zero. False when there is no such
+    /// change.
     pub(super) fn give_up_unshown(&mut self, runs: &Runs) -> bool {
         let unshown = (self.changes.iter()).position(|change| {
             let gap = self.line.site_of(change.lower);
@@ -51,8 +51,7 @@ impl AdaptiveSearch {
         (unshown.map(|index| self.changes.remove(index))).is_some()
     }
 
-    /// Gives up all changes whose effects are compatible with none, where no more can be
-    /// measured.
+    /// Gives up all changes whose effects are compatible with zero, where no more can be measured.
     pub(super) fn keep_shown(&mut self, runs: &Runs) {
         let mut has_changed = false;
         while self.give_up_unshown(runs) {

@@ -11,39 +11,39 @@ use super::memory::{Assumptions, Memory};
 
 // Prior probabilities.
 
-/// That no commit changed anything. At 0.2: nothing 35 → 120.
+/// Prior of no change at all. At 0.2: nothing 35 → 120.
 pub(super) const NO_CHANGE: f64 = 0.45;
-/// That there is no further change beside those found. At 0.5: two-opposite 47 → 130,
-/// pass-fail 0.05->0.95 25 → 106.
+/// Prior of no change besides those found. At 0.5: two-opposite 47 → 130, pass-fail 0.05->0.95 25 →
+/// 106.
 pub(super) const NO_FURTHER_CHANGE: f64 = 0.9;
 /// The same after one, two and more changes: a history with several has more. At 0.9 for
 /// all of them, and without [`FURTHER_RUNS`]: `history modes` of the benchmark `real_noise` is
 /// right in 52 % of its searches instead of 83 %.
 pub(super) const NO_FURTHER_CHANGE_AFTER: [f64; 3] = [0.9, 0.8, 0.7];
-/// That there is no further change of at least [`LIKE_KNOWN`] of the size of those found. Without
-/// looking for one: `two-alike heavy-tails 16 told=right` is right in 83 % of its searches
-/// instead of 96 %. At 0.5: `bursts +10%` of the benchmark `real_noise` 31 → 41.
+/// Prior of no further change of at least [`LIKE_KNOWN`] of the size of those found. Without
+/// looking for one: `two-alike heavy-tails 16 told=right` is right in 83 % of its searches instead
+/// of 96 %. At 0.5: `bursts +10%` of the benchmark `real_noise` 31 → 41.
 pub(super) const NO_CHANGE_LIKE_KNOWN: f64 = 0.8;
 /// See [`NO_CHANGE_LIKE_KNOWN`]. At 0: `proportional x10` of the benchmark `real_noise` 18 → 26.
 /// At 0.5: `two-alike heavy-tails 16 told=right` is right in 88 % of its searches.
 pub(super) const LIKE_KNOWN: f64 = 0.34;
-/// Where no magnitude was told, a further change is worth finding if it is at least this part of
-/// the smallest one found. At 0.05: +30 % is missed beside a change that makes the level ten times
+/// Where no magnitude was given, a further change is worth finding if it is at least this part of
+/// the smallest one found. At 0.05: +30 % is missed next to a change that makes the level ten times
 /// as high.
 pub(super) const FURTHER_SIZE: f64 = 0.025;
-/// That something too small to be worth finding changed, where nothing worth finding did.
-/// At 0.5: nothing normal 34 → 54.
+/// Prior of a change too small to be worth finding, where nothing worth finding changed. At 0.5:
+/// nothing normal 34 → 54.
 pub(super) const SMALL_CHANGE: f64 = 0.05;
-/// That a change is one of values alone, of failures alone, or of both, once a run has
-/// failed. At [0.9, 0.05, 0.05]: pass-fail rows only, by up to a fifth.
+/// Priors of a change of values alone, of failures alone, or of both, once a run has failed. At
+/// [0.9, 0.05, 0.05]: pass-fail rows only, by up to a fifth.
 pub(super) const KINDS: [f64; 3] = [0.5, 0.4, 0.1];
 /// The same as long as no run failed. At [0.5, 0.5, 0]: nothing normal 34 → 52.
 pub(super) const KINDS_WITHOUT_FAILURE: [f64; 3] = [0.95, 0.05, 0.0];
 
 // The probability at which something counts as known.
 
-/// The part of the allowed error that the model may use. Noise is never quite as modelled.
-/// At 0.5: about a tenth more runs in all scenarios with one change.
+/// The part of the allowed error that the model may use. Noise is never quite as modeled. At 0.5:
+/// about a tenth more runs in all scenarios with one change.
 pub(super) const MODEL_ERROR: f64 = 0.9;
 /// The least runs of a culprit and of the commit before it. At 4: large changes (d=4)
 /// 21 → 24.
@@ -124,20 +124,20 @@ pub(super) const SMALL_SIZE: f64 = 0.15;
 /// many interquartile ranges of the noise, if the magnitude itself is not. At 0:
 /// nothing told=1 67 → 108.
 pub(super) const CHEAP_SIZE: f64 = 0.75;
-/// In interquartile ranges: nothing smaller is looked for, whatever the magnitude. It
-/// would take thousands of runs. At 1: nothing told=1 67 → 33.
+/// In interquartile ranges: nothing smaller is looked for, for any magnitude. It would take
+/// thousands of runs. At 1: nothing told=1 67 → 33.
 pub(super) const LEAST_SIZE: f64 = 0.25;
 
-/// The largest magnitude that is assumed where none is told, as a fraction of the level: else it is
-/// the scatter. Without it: `git loaded +50%` and `gcc loaded +50%` of the benchmark `real_noise` are
-/// right in 93 % of their searches instead of 100 %.
+/// The largest magnitude that is assumed where none is given, as a fraction of the level: else it
+/// is the scatter. Without it: `git loaded +50%` and `gcc loaded +50%` of the benchmark
+/// `real_noise` are right in 93 % of their searches instead of 100 %.
 pub(super) const UNTOLD_MOST: f64 = 0.25;
 /// The least of it, in interquartile ranges. Smaller ones take too many runs.
 pub(super) const UNTOLD_LEAST: f64 = 0.5;
 
-/// What is smaller than this part of the smallest change looked for is a small change, and never
-/// one of those looked for. At 0.6 without [`NEAR_NOISE`]: a change as large as the scatter, of
-/// which the magnitude is not told, is missed in 8 % of the searches.
+/// A change smaller than this part of the smallest one looked for counts as small, and is never one
+/// of those looked for. At 0.6 without [`NEAR_NOISE`]: a change as large as the scatter, whose
+/// magnitude is not given, is missed in 8 % of the searches.
 pub(super) const LEAST_SOUGHT: f64 = 0.6;
 /// Less by so many interquartile ranges of the noise, but not less than this part.
 pub(super) const NEAR_NOISE: [f64; 2] = [0.4, 0.2];
@@ -223,11 +223,11 @@ pub(super) const OLD_ASSUMPTIONS: Assumptions = Assumptions {
     shape_uncertainty: [0.1, 0.0],
     distinguishes: false,
 };
-/// The variance of a step, in units of what the weights alone would make it, where a limit
-/// for changes that were not found is stated. For Student noise it is 1.4 (freedom + 3 over
-/// freedom + 1; Lange, Little and Taylor, section 3), and noise is never quite as modelled. At
-/// 1.4: limits stated with 95 % hold in 86 % of the searches in the noise of `python quiet`,
-/// and in 90 % in outliers; now in 94 % and 96 %.
+/// The variance of a step, in units of the variance from the weights alone, where a limit for
+/// changes that were not found is stated. For Student noise it is 1.4 (freedom + 3 over freedom +
+/// 1; Lange, Little and Taylor, section 3), and noise is never quite as modeled. At 1.4: limits
+/// stated with 95 % hold in 86 % of the searches in the noise of `python quiet`, and in 90 % in
+/// outliers; now in 94 % and 96 %.
 pub(super) const LIMIT_VARIANCE: f64 = 2.1;
 
 // The shape of the noise.
@@ -266,16 +266,15 @@ pub(super) const RATE_WITHOUT_CHANGE: [[f64; 2]; 2] = [[0.1, 0.1], [1.0, 2.0]];
 /// The same before a change for the worse: nearly never, or now and then. At [1, 1]:
 /// pass-fail 0.05->0.95 26 → 37.
 pub(super) const RATE_BEFORE: [[f64; 2]; 2] = [[0.1, 1.0], [1.0, 2.0]];
-/// The same after it: nearly always, or any rate. "Nearly never" would be no change, and
-/// runs that all pass could never be evidence against it. At [1, 1]:
-/// nothing several-modes 56 → 90.
+/// The same after it: nearly always, or any rate. "Nearly never" would mean no change, and runs
+/// that all pass could never be evidence against it. At [1, 1]: nothing several-modes 56 → 90.
 pub(super) const RATE_AFTER: [[f64; 2]; 2] = [[1.0, 0.1], [1.0, 1.0]];
 /// Runs of the bad end before values that never vary are said not to have changed: a failure in a
 /// fifth of the runs shows in 95 of 100 searches. At 6: in 74.
 pub(super) const QUIET_RUNS: u32 = 14;
-/// That a commit is broken: its own runs fail, and a later commit mends it. At 0.15: of 40 commits
-/// with a block of 5 and failures that last, a wrong one is named in 3.5 % of the searches
-/// instead of 1.3 %.
+/// Prior of a broken commit: its own runs fail, and a later commit mends it. At 0.15: of 40 commits
+/// with a block of 5 and failures that last, a wrong one is named in 3.5 % of the searches instead
+/// of 1.3 %.
 pub(super) const BROKEN: f64 = 0.2;
 /// The probability at which a commit counts as broken, and is left out. At 0.9: a commit that
 /// begins to fail now and then may be left out by its first three runs.

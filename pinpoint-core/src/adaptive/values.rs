@@ -15,11 +15,11 @@
 //! chapter 14). The sums over a side come from running sums over the sites, so
 //! that all gaps together cost one pass over the runs.
 //!
-//! Values that scatter in proportion to their level are replaced by their logarithms, if
-//! those explain them clearly better. The noise may have a memory: then each value is
-//! replaced by its difference from what earlier ones predict (see `memory`), and so is each
-//! column of the model. Every memory has its own fit, and a share of the evidence as large as
-//! it explains the values well.
+//! Values that scatter in proportion to their level are replaced by their logarithms, if those
+//! explain them clearly better. The noise may have a memory: then each value is replaced by its
+//! difference from the prediction of earlier ones (see `memory`), and so is each column of the
+//! model. Every memory has its own fit, and a share of the evidence as large as it explains the
+//! values well.
 //!
 //! Noise is not assumed to be normal. Each value has a *weight*, small for values
 //! far away from every level: that of a Student distribution with
@@ -60,7 +60,7 @@ pub(crate) struct Value {
     pub(crate) time: f64,
 }
 
-/// The assumptions of the model beside the values.
+/// The assumptions of the model besides the values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setting<'a> {
     pub(crate) sites: usize,
@@ -313,7 +313,7 @@ impl<'a> Model<'a> {
         (self.values.len() as f64 / VALUES_FOR_MEMORY).min(1.0)
     }
 
-    /// The noise with each memory that is not next to impossible, beside that without.
+    /// The noise with each memory that is not next to impossible, besides the one without.
     pub(super) fn noises_with_memory(&self) -> Vec<(Memory, Noise)> {
         let windows = &self.runs.windows;
         let mut noises: Vec<(Memory, Noise)> = (self.setting.assumptions.memories.iter())
@@ -391,8 +391,8 @@ impl<'a> Model<'a> {
         fits
     }
 
-    /// The step in a gap and its standard deviation, averaged over these fits; none where
-    /// the values are too few to tell.
+    /// The step in a gap and its standard deviation, averaged over these fits; none where there are
+    /// too few values.
     pub(super) fn step(&self, fits: &[(f64, Fit)], gap: usize) -> Option<(f64, f64)> {
         let free = fits.iter().map(|(_, fit)| fit.free).max()?;
         let freedom = (self.values.len())
@@ -451,7 +451,7 @@ impl<'a> Model<'a> {
             .max(LEAST_SIZE * range)
     }
 
-    /// The size at which a change is worth finding beside the known ones.
+    /// The size at which a change is worth finding besides the known ones.
     fn size_like_known(&self, fits: &[(f64, Fit)]) -> f64 {
         if self.setting.least_of_known == 0.0 {
             return 0.0;
@@ -476,7 +476,7 @@ impl<'a> Model<'a> {
         let distinguishes = self.setting.assumptions.distinguishes;
         let range = self.noise.scale * QUARTILES;
         let least = (LEAST_SOUGHT * smallest - NEAR_NOISE[0] * range).max(NEAR_NOISE[1] * smallest);
-        // How likely a step of each size is beforehand to be worth finding.
+        // The prior probability that a step of each size is worth finding.
         let beforehand = SIZES.map(|(size, _)| {
             let centre = size * smallest;
             log(normal_upper_tail((least - centre) / (SIZE_SPREAD * centre)))
@@ -540,7 +540,7 @@ impl<'a> Model<'a> {
         2 + self.setting.changes.len() + if bots { self.setting.bots } else { 0 }
     }
 
-    /// Are bots part of the model, because there are several?
+    /// True when bots are part of the model because there are several.
     fn has_bots(&self) -> bool {
         self.setting.bots > 1
     }

@@ -5,13 +5,12 @@
 //! searched for, and each culprit is compared with its parent once more, by runs
 //! that were not used to choose it.
 //!
-//! # Which runs are used twice
+//! # Runs that are used twice
 //!
-//! *The verification of the ends, as the first samples of the search.* The search
-//! compares the ends first in any case and goes on only if they differ: reusing the runs
-//! that already showed it selects nothing that the search would not select itself. It
-//! makes the ends look a little further apart than they are, but no culprit benefits from
-//! that, since
+//! *The verification of the ends, as the first samples of the search.* The search compares the ends
+//! first in any case and continues only if they differ: reusing the runs that already showed it
+//! selects nothing that the search would not select itself. It makes the ends look a little further
+//! apart than they are, but no culprit benefits from that, since
 //!
 //! *the runs of the search never confirm a culprit*: it was chosen because they
 //! differ, and would be found to differ again. A confirmation makes new runs.
@@ -107,7 +106,7 @@ pub struct CulpritFinder {
     bisection: Option<Bisection>,
     /// One for each culprit of the search, once that is over.
     confirmations: Option<Vec<Confirmation>>,
-    /// How each commit that can be run came to be built.
+    /// The build event of each commit that can be run.
     built: BTreeMap<Position, Event>,
     reused_runs: u64,
     outcome: Option<CulpritFinderOutcome>,
@@ -126,11 +125,11 @@ struct Confirmation {
     reason = "there are as many as culprits, which is few"
 )]
 enum ConfirmedBy {
-    /// A comparison of its own.
+    /// A separate comparison.
     Comparison(Pairwise),
     /// The comparison of the ends, which are this culprit and its parent.
     Verification,
-    /// No part: there is no budget left.
+    /// No comparison: there is no budget left.
     Nothing,
 }
 
@@ -178,8 +177,8 @@ impl CulpritFinder {
         self.bisection.as_ref()
     }
 
-    /// The culprits of the search, once it is over, each with the comparison of
-    /// its own, if there is one.
+    /// The culprits of the search, once it is over, each with its separate comparison, if there is
+    /// one.
     pub fn confirmations(&self) -> impl Iterator<Item = (&Culprit, Option<&Pairwise>)> {
         self.confirmations.iter().flatten().map(|confirmation| {
             let comparison = match &confirmation.by {
@@ -273,7 +272,7 @@ impl CulpritFinder {
         }
     }
 
-    /// The answer to an action for which nothing needs to be done.
+    /// The answer to an action that needs no work.
     fn answer_from_memory(&mut self, part: Part, action: &Action) -> Option<Event> {
         match &action.task {
             Task::Build { commit } => {
@@ -299,7 +298,7 @@ impl CulpritFinder {
                     },
                 })
             }
-            // It was cancelled before it was handed out.
+            // It was canceled before it was handed out.
             Task::Cancel { action: ended } if self.routes.number(part, *ended).is_none() => {
                 Some(Event::Cancelled {
                     action: action.number,
@@ -384,7 +383,7 @@ impl CulpritFinder {
             }
             match Bisection::new(self.search(verification)) {
                 Ok(bisection) => self.bisection = Some(bisection),
-                // Repeating lost answers used up what the search needs.
+                // Repeating lost answers used up the budget of the search.
                 Err(SpecError::Budget { .. }) => {
                     self.conclude(Stopped::RunBudget);
                     return Ok(());

@@ -21,8 +21,7 @@ pub struct CulpritFinderOutcome {
     /// The search; absent when the ends were found not to differ, or could not
     /// be compared.
     pub bisection: Option<Outcome>,
-    /// Culprits that differ from their parent in a comparison of their own,
-    /// oldest first.
+    /// Culprits that differ from their parent in a separate comparison, oldest first.
     pub culprits: Vec<CheckedCulprit>,
     /// Culprits of the search that do not, or were not compared.
     pub unconfirmed: Vec<CheckedCulprit>,

@@ -24,12 +24,11 @@ const ATTEMPTS: u32 = 20;
 pub struct CulpritFinderSpec {
     /// The version of this record, [`CULPRIT_FINDER_SPEC_VERSION`].
     pub version: u32,
-    /// The search between the two verifications. Its chart, direction, seed,
-    /// time and retry policy are those of the whole. Without a magnitude, it
-    /// is the difference of the ends' medians just verified; with no attempts
-    /// told, 20 runs of each end are those of the verification with the strategy
-    /// `pinpoint`, and all of them with `adaptive`. Its budget of runs is for
-    /// everything; runs that are reused count once.
+    /// The search between the two verifications. Its chart, direction, seed, time and retry policy
+    /// are those of the whole. Without a magnitude, it is the difference of the ends' medians just
+    /// verified; with no attempts given, 20 runs of each end are those of the verification with the
+    /// strategy `pinpoint`, and all of them with `adaptive`. Its budget of runs is for everything;
+    /// runs that are reused count once.
     pub bisection: BisectionSpec,
     /// Pairs of runs of each verification: an even number.
     pub pairs: u32,

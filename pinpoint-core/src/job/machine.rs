@@ -1,9 +1,9 @@
 //! The machine of a job: its search, after the search's metric was found.
 //!
-//! The deciding chart and the direction of improvement are often known only after a run
-//! of the benchmark. So a job may begin with [`Task::FindMetric`] at its lower end, while
-//! its higher end is built; the search begins with what was found. Both are actions like
-//! others: journaled, resumed, and inside the job's budget of time.
+//! The deciding chart and the direction of improvement are often known only after a run of the
+//! benchmark. So a job may begin with [`Task::FindMetric`] at its lower end, while its higher end
+//! is built; the search begins with the findings. Both are actions like others: journaled, resumed,
+//! and inside the job's budget of time.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ use crate::{
 /// The parts of the metric to find before the search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindMetric {
-    /// The direction was left open: the format decides, or the unit.
+    /// The direction was left open: the format or the unit decides.
     #[serde(default)]
     pub directions: bool,
     /// A comparison in pairs is of the chart that is found to decide, and of no other.
@@ -58,7 +58,7 @@ const FIRST_OF_SEARCH: u64 = 16;
 const OTHER_END: Position = Position::Higher;
 
 impl JobMachine {
-    /// The machine of a job whose spec says everything.
+    /// The machine of a job whose spec is complete.
     pub fn new(spec: impl Into<JobSpec>) -> Result<Self, SpecError> {
         let spec = spec.into();
         Ok(Self {
@@ -94,8 +94,7 @@ impl JobMachine {
         &self.spec
     }
 
-    /// The parts of the metric that are found before the search; absent where the spec says
-    /// everything.
+    /// The parts of the metric that are found before the search; absent where the spec is complete.
     pub fn find(&self) -> Option<FindMetric> {
         Some(self.preparation.as_ref()?.find)
     }
@@ -105,7 +104,7 @@ impl JobMachine {
         &self.search
     }
 
-    /// Has the search started?
+    /// True when the search has started.
     pub fn is_searching(&self) -> bool {
         (self.preparation.as_ref()).is_none_or(|preparation| preparation.actions.is_idle())
     }
@@ -177,7 +176,7 @@ impl JobMachine {
 }
 
 impl Preparation {
-    /// Takes an answer to an action of its own.
+    /// Takes an answer to one of its own actions.
     fn answer(&mut self, number: u64, event: Event) -> Result<(), MachineError> {
         let Some(task) = self.actions.get(number).cloned() else {
             return Ok(());
@@ -242,7 +241,7 @@ impl Machine for JobMachine {
             }
             (preparation, None) => {
                 self.search.handle(event)?;
-                // It has asked for nothing yet, and ends at once or goes on.
+                // It has asked for nothing yet, and ends at once or continues.
                 if let Some(preparation) = preparation
                     && !preparation.actions.is_idle()
                     && self.search.is_ending()

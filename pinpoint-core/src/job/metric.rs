@@ -1,20 +1,20 @@
-//! What a job measured, for its answer: the metric with what the spec says of it.
+//! The metric of a job for its answer, with the settings of its spec.
 
 use serde::{Deserialize, Serialize};
 
 use super::{JobMachine, JobSpec};
 use crate::{Aggregate, Direction, Metric, MetricSource, direction_of};
 
-/// The metric that a job compared, and how it came to its values and its direction.
+/// The metric that a job compared, with the sources of its values and its direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredMetric {
     /// The chart that decides; absent when all are compared.
     pub chart: Option<String>,
     /// Its unit.
     pub unit: Option<String>,
-    /// The format of the values, in the executor's words; absent where nothing says it.
+    /// The format of the values, in the executor's words; absent where unknown.
     pub format: Option<String>,
-    /// The place where they are read; absent where nothing says it.
+    /// The place where they are read; absent where unknown.
     pub source: Option<MetricSource>,
     /// The direction of improvement of the chart that decides; absent when all are
     /// compared, each of which has its own.
@@ -29,19 +29,19 @@ pub struct MeasuredMetric {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DirectionSource {
-    /// The job was told.
+    /// The request gave it.
     Told,
     /// The format of the values gives it, or the measure has it by its nature.
     Format,
     /// The unit is one of time or memory.
     Unit,
-    /// Nothing says it: a change either way counts.
+    /// Unknown: a change either way counts.
     Unknown,
 }
 
 impl MeasuredMetric {
-    /// The metric of a job, as it was found; of one that did not look for it, what its spec
-    /// says. Absent where neither names a chart.
+    /// The metric of a job, as it was found, or else as its spec gives it. Absent where neither
+    /// names a chart.
     pub fn of(machine: &JobMachine, metric: Option<&Metric>) -> Option<Self> {
         let spec = machine.spec();
         let (chart, aggregate) = match spec {

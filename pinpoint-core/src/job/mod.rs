@@ -42,11 +42,11 @@ use crate::{
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum JobKind {
-    /// Which commit?
+    /// Finds the culprit.
     Bisection,
-    /// Do two commits differ?
+    /// Compares two commits.
     Pairwise,
-    /// Do they, which commit, and does it really?
+    /// Verifies, finds the culprit, and confirms it.
     CulpritFinder,
 }
 
@@ -107,8 +107,8 @@ impl JobSpec {
         }
     }
 
-    /// Sets the direction of improvement where it was left open: as the format says, or
-    /// as the unit does (see [`direction_of`]).
+    /// Sets the direction of improvement where it was left open: by the format, or else by the unit
+    /// (see [`direction_of`]).
     fn set_directions(&mut self, metric: &Metric) {
         let decided = direction_of(metric.direction, metric.unit.as_deref());
         match self {
@@ -194,15 +194,15 @@ impl JobOutcome {
 #[derive(Debug, Clone)]
 #[expect(clippy::large_enum_variant, reason = "a job has one")]
 pub enum Search {
-    /// Which commit?
+    /// Finds the culprit.
     Bisection(Bisection),
-    /// Do two commits differ?
+    /// Compares two commits.
     Pairwise(Pairwise),
-    /// Do they, which commit, and does it really?
+    /// Verifies, finds the culprit, and confirms it.
     CulpritFinder(CulpritFinder),
 }
 
-/// Calls a method of whichever machine it is.
+/// Calls a method of the contained machine.
 macro_rules! each {
     ($search:expr, $machine:ident => $call:expr) => {
         match $search {
@@ -239,7 +239,7 @@ impl Search {
         each!(self, machine => machine.outcome().is_some())
     }
 
-    /// Is only the work under way left to end?
+    /// True when only the work under way is left to end.
     fn is_ending(&self) -> bool {
         let is_end = |action: Action| matches!(action.task, Task::Cancel { .. });
         self.is_over() || self.outstanding().into_iter().all(is_end)

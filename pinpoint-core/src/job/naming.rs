@@ -1,5 +1,5 @@
-//! From the outcome of a machine, which speaks of positions, to a result that names
-//! commits and says which one is to blame.
+//! Turns the outcome of a machine, which speaks of positions, into a result that names commits and
+//! the one to blame.
 //!
 //! A culprit of the search is a state of the whole program. The commit to blame is the one
 //! that makes the difference between that state and the one before it: a commit of the
@@ -67,12 +67,12 @@ pub trait ResultSource: Send + Sync {
 /// The commit that makes the difference between two states.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blamed {
-    /// The commit; of several that can't be told apart, the newest.
+    /// The commit; of several that can't be distinguished, the newest.
     pub commit: Commit,
     /// The later state lacks it.
     pub undone: bool,
-    /// The other commits that may have made it, oldest first: no state can be made with some
-    /// of them and without the rest, since they conflict with what else it would hold.
+    /// The other commits that may have made it, oldest first: no state can be made with some of
+    /// them and without the rest, since they conflict with its other commits.
     pub alternatives: Vec<Commit>,
 }
 
@@ -154,7 +154,7 @@ impl Naming<'_> {
         MeasuredMetric::of(self.engine.machine(), self.metric.as_ref())
     }
 
-    /// What the metric and its values leave in doubt, and remarks on the runs.
+    /// Remarks on doubts about the metric and its values, and on the runs.
     fn warnings(&self) -> Result<Vec<String>, ResultError> {
         let metric = self.metric.as_ref();
         let mut warnings = metric.map_or_else(Vec::new, |metric| metric.remarks.clone());

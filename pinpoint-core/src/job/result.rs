@@ -77,8 +77,8 @@ pub struct BisectionResult {
     /// Ends that gave no value in any run, so that only failures were compared.
     #[serde(default)]
     pub unmeasured: Vec<Unmeasured<CombinedCommit>>,
-    /// Seconds for which the job was worked on, without those for which it lay there stopped or
-    /// waited for a worker.
+    /// Seconds for which the job was worked on, without those when it was stopped or waited for a
+    /// worker.
     pub duration_s: f64,
 }
 
@@ -93,7 +93,7 @@ pub struct NamedCulprit {
     pub probability: Option<f64>,
     /// The size of the change.
     pub effect: Effect,
-    /// The comparison with its prior in runs of its own, where requested.
+    /// The comparison with its prior in separate runs, where requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmation: Option<Confirmation>,
     /// The commit to blame, as its repository has it: of the main repository, of
@@ -102,8 +102,8 @@ pub struct NamedCulprit {
     /// It is to blame because the culprit lacks it: a dependency was set back, or only the
     /// good end ever had it.
     pub undone: bool,
-    /// The other commits that may be to blame, oldest first: they could not be measured one by
-    /// one, since they conflict with what else such a state would hold.
+    /// The other commits that may be to blame, oldest first: they could not be measured one by one,
+    /// since they conflict with the other commits of such a state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<Commit>,
     /// The other differences between the two, which can't be bisected further.
@@ -136,7 +136,7 @@ pub struct PairwiseResult {
     pub base: Variant,
     /// The variant that is compared with it.
     pub experiment: Variant,
-    /// The metric, or how all of them are read; absent in results of earlier versions.
+    /// The metric, or the settings by which all are read; absent in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<MeasuredMetric>,
     /// The comparison of the failures of runs.
@@ -175,8 +175,8 @@ pub struct PairwiseResult {
     /// Remarks on the runs, a sentence each.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// Seconds for which the job was worked on, without those for which it lay there stopped or
-    /// waited for a worker.
+    /// Seconds for which the job was worked on, without those when it was stopped or waited for a
+    /// worker.
     pub duration_s: f64,
 }
 

@@ -9,17 +9,17 @@ use crate::{PairwiseStatus, Status};
 
 /// The state of a job.
 ///
-/// A job that was killed is still `Running` on disk: only its journal shows
-/// how far it came. `Failed` and `Canceled` jobs can be resumed; a completed
-/// one is done for good, since its outcome may have been acted on.
+/// A job that was killed is still `Running` on disk: only its journal shows its progress. `Failed`
+/// and `Canceled` jobs can be resumed; a completed one is done for good, since its outcome may have
+/// been acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// Waits to be started or resumed.
+    /// Waiting to be started or resumed.
     Pending,
-    /// Is being worked on.
+    /// Being worked on.
     Running,
-    /// Has an outcome.
+    /// Ended with an outcome.
     Completed,
     /// Stopped at an error.
     Failed,
@@ -37,7 +37,7 @@ impl JobState {
         Self::Canceled,
     ];
 
-    /// May a job change from this state to `next`?
+    /// True when a job may change from this state to `next`.
     pub fn can_become(self, next: Self) -> bool {
         match self {
             Self::Pending | Self::Failed | Self::Canceled => next == Self::Running,

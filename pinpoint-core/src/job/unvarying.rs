@@ -1,4 +1,4 @@
-//! Metrics that never change, which may not be what the job was to measure.
+//! Metrics that never change, which may not be those that the job was to measure.
 //!
 //! A count of iterations or the resolution of a clock is the same in every run of every
 //! commit. A search in it finds nothing, and is certain of that.

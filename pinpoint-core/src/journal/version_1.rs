@@ -1,8 +1,8 @@
-//! Journals of version 1: an event beside the executor's answer.
+//! Journals of version 1: an event next to the executor's answer.
 //!
-//! Version 1 kept the machine's events and, beside them, the executor's answers, with one
-//! value a chart. A record of it is one fact of version 2 or, for answers without
-//! details, the report that leads to the same event.
+//! Version 1 kept the machine's events and, next to them, the executor's answers, with one value a
+//! chart. A record of it is one fact of version 2 or, for answers without details, the report that
+//! leads to the same event.
 
 use std::collections::BTreeMap;
 
@@ -146,8 +146,8 @@ fn run_of(detail: Option<DetailVersion1>) -> Option<RunReport> {
     }
 }
 
-/// The report of a run that leads to the same event: the machine's event takes precedence
-/// over the details beside it.
+/// The report of a run that leads to the same event: the machine's event takes precedence over the
+/// details.
 fn ran(detail: Option<RunReport>, bot: Option<String>, run: PairedRun, created: u64) -> RunReport {
     let mut report = detail.unwrap_or_default();
     report.bot = bot;

@@ -96,7 +96,7 @@ impl Columns {
     }
 }
 
-/// The charts of a run that are compared, with their values, in order; none of one that failed.
+/// The charts of a run that are compared, with their values, in order; none when it failed.
 fn given(
     run: &PairedRun,
     is_compared: impl Fn(&str) -> bool,

@@ -1,10 +1,9 @@
 //! From pairs of runs to verdicts.
 //!
-//! Which of two runs comes first matters: the second finds a warmer machine. So
-//! each side is first in half of the pairs, and a comparison takes only as many
-//! pairs of each order as there are of the rarer one. A chart that some runs lack
-//! has pairs of its own: five that begin with the base, of which one failed, and
-//! five that begin with the experiment, make four and four.
+//! The order of two runs matters: the second finds a warmer machine. So each side is first in half
+//! of the pairs, and a comparison takes only as many pairs of each order as there are of the rarer
+//! one. A chart that some runs lack has separate pairs: five that begin with the base, of which one
+//! failed, and five that begin with the experiment, make four and four.
 
 use std::collections::BTreeMap;
 

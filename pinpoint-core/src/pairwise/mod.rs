@@ -1,8 +1,8 @@
 //! A and B: two commits compared in pairs of runs.
 //!
-//! Two runs back to back on one bot share whatever slows that bot down for a
-//! while, so that their difference is that of the commits. A difference of 1 %
-//! can be seen where runs of the same commit differ by 10 % from hour to hour.
+//! Two runs back to back on one bot share the disturbances of that bot, so that their difference is
+//! that of the commits. A difference of 1 % can be seen where runs of the same commit differ by 10
+//! % from hour to hour.
 
 mod columns;
 mod comparison;
@@ -38,14 +38,13 @@ use crate::{
 ///
 /// # The verdict
 ///
-/// First, whether the experiment fails more often
-/// ([`compare_functional`](pinpoint_compare::compare_functional)). Else, chart by
-/// chart, whether the values differ
-/// ([`compare_pairwise`](pinpoint_compare::compare_pairwise)): pairs in which a run
-/// gave no value for the chart are dropped, and then, earliest first, pairs of the
-/// order of which there are more. A chart moved if its p-value, adjusted for the
-/// number of charts, is below 0.05. Where so few pairs could not have shown a change of one
-/// chart among so many, the status is unknown, and not the same.
+/// First, it checks for more frequent failures of the experiment
+/// ([`compare_functional`](pinpoint_compare::compare_functional)). Else, chart by chart, it
+/// compares the values ([`compare_pairwise`](pinpoint_compare::compare_pairwise)): pairs in which a
+/// run gave no value for the chart are dropped, and then, earliest first, pairs of the order of
+/// which there are more. A chart moved if its p-value, adjusted for the number of charts, is below
+/// 0.05. Where so few pairs could not have shown a change of one chart among so many, the status is
+/// unknown, and not the same.
 ///
 /// # Early stopping
 ///
@@ -96,7 +95,7 @@ use crate::{
 pub struct Pairwise {
     spec: PairwiseSpec,
     actions: OpenActions,
-    /// Which pairs begin with the base.
+    /// True for each pair that begins with the base.
     base_first: Vec<bool>,
     /// By index.
     pairs: Vec<Option<Pair>>,
@@ -173,7 +172,7 @@ impl Pairwise {
         self.builds
     }
 
-    /// The outcome; of a comparison that goes on, the one that it would have if it were canceled
+    /// The outcome; of an unfinished comparison, the one that it would have if it were canceled
     /// now.
     ///
     /// Cost: that of comparing all charts.
@@ -275,7 +274,7 @@ impl Pairwise {
         Ok(())
     }
 
-    /// Are the two builds known to be the same, so that there is nothing to run?
+    /// True when the two builds are known to be the same, so that there is nothing to run.
     fn skips_pairs(&self) -> bool {
         match &self.digests[..] {
             [Some(one), Some(other)] => self.spec.skip_same_builds && one == other,
@@ -285,7 +284,7 @@ impl Pairwise {
 
     fn open_pairs(&mut self) {
         let bots = Rotation::new(&self.spec.bots, self.spec.seed);
-        // Each order is spread over the bots by itself.
+        // Each order is spread over the bots separately.
         let mut of_order = [0, 0];
         for (index, base_first) in (0..).zip(&self.base_first) {
             let before = &mut of_order[usize::from(*base_first)];
@@ -330,8 +329,7 @@ impl Pairwise {
         }
     }
 
-    /// Repeats what the infrastructure lost, until it was lost three times in a
-    /// row.
+    /// Repeats work that the infrastructure lost, until it was lost three times in a row.
     fn requeue(&mut self, task: Task, reason: String) {
         if self.ending.is_some() {
             return;

@@ -62,7 +62,7 @@ pub enum PairwiseStatus {
     Unknown,
     /// It could not be carried out.
     Failed,
-    /// It was cancelled.
+    /// It was canceled.
     Canceled,
 }
 
@@ -103,8 +103,8 @@ impl ChartComparison {
             && (self.comparison.as_ref()).is_some_and(|comparison| comparison.is_improvement)
     }
 
-    /// True when the chart is neither the same nor found to have moved: it differs by itself but
-    /// not among so many charts, or there were too few pairs.
+    /// True when the chart is neither the same nor found to have moved: it differs alone but not
+    /// among so many charts, or there were too few pairs.
     pub fn is_undecided(&self) -> bool {
         let alone = match self.verdict() {
             Verdict::Different | Verdict::Unknown => true,

@@ -76,8 +76,8 @@ pub struct PairwiseSpec {
     pub bots: Vec<String>,
 }
 
-/// The two sides of a pairwise comparison. They may be the same commit: with
-/// other arguments, or to see how much the benchmark scatters by itself.
+/// The two sides of a pairwise comparison. They may be the same commit: with other arguments, or to
+/// see how much the benchmark scatters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sides {
     /// The baseline.

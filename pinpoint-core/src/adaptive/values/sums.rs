@@ -1,9 +1,9 @@
 //! The sums over all runs that a fit needs, for several kinds of noise side by side.
 //!
-//! Each kind of noise has factors and weights of its own, and the sums go to the same
-//! places. One sum after the other waits for the addition before it; those of several kinds
-//! of noise don't wait for each other, and the processor adds them at the same time. What each of
-//! them sums up, and in which order, does not depend on the others.
+//! Each kind of noise has separate factors and weights, and the sums go to the same places. One sum
+//! after the other waits for the addition before it; those of several kinds of noise don't wait for
+//! each other, and the processor adds them at the same time. The terms of each, and their order, do
+//! not depend on the others.
 
 use super::super::memory::EARLIER;
 use super::{Model, Noise, Value};
