@@ -1,4 +1,4 @@
-//! How readers put a profile together.
+//! The builder with which readers assemble a profile.
 
 use std::hash::BuildHasher;
 
@@ -12,8 +12,8 @@ use super::{
 /// The most stacks: some 1.5 GB.
 const MOST_STACKS: usize = 1 << 26;
 
-/// The most functions on all stacks as they are written, each counted as often as it
-/// stands there: a few seconds' work.
+/// The most functions on all stacks as they are written, each counted as often as it occurs: a few
+/// seconds' work.
 const MOST_STEPS: u64 = 1 << 28;
 
 /// The heaviest sample: of nanoseconds, 30 years. Sums of such weights stay finite.
@@ -30,8 +30,8 @@ const MOST_WARNINGS: usize = 20;
 
 /// A profile in the making.
 ///
-/// Where a limit is exceeded, the builder grows no more and [`Builder::finish`] says so:
-/// readers need not ask.
+/// Where a limit is exceeded, the builder stops growing and [`Builder::finish`] reports it: readers
+/// need not ask.
 #[derive(Default)]
 pub(super) struct Builder {
     names: Names,
@@ -50,7 +50,7 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// A limit is exceeded: whatever is added now is in vain.
+    /// True when a limit is exceeded, and additions are ignored.
     pub(super) fn is_full(&self) -> bool {
         self.exceeded.is_some()
     }
@@ -66,7 +66,7 @@ impl Builder {
         FrameId(self.frames.intern(frame))
     }
 
-    /// Notes what a source map made of a function.
+    /// Notes the original of a function according to a source map.
     pub(super) fn source_mapped(&mut self, ran: Frame, original: Frame) {
         self.source_mapped.intern((ran, original));
     }
@@ -85,7 +85,7 @@ impl Builder {
         frame.map_or(NameId::EMPTY, |frame| frame.file)
     }
 
-    /// Has a function lie in another file, once all functions are known.
+    /// Moves a function to another file, once all functions are known.
     pub(super) fn set_file(&mut self, frame: FrameId, file: NameId) {
         if let Some(frame) = self.frames.values.get_mut(frame.0 as usize) {
             frame.file = file;
@@ -141,7 +141,7 @@ impl Builder {
         self.push_at(sample, time);
     }
 
-    /// The same with all that is known of it.
+    /// The same with all of its fields.
     pub(super) fn push_at(&mut self, sample: Sample, time: f64) {
         if !is_time(time) {
             self.exceeded = Some(("nanoseconds on its clock", LATEST));
@@ -153,8 +153,8 @@ impl Builder {
         }
     }
 
-    /// Adds a sample. What weighs nothing, or is no weight, is left out. One without a stack
-    /// is of a function without a name.
+    /// Adds a sample. Samples without a positive, finite weight are left out. One without a stack
+    /// belongs to a function without a name.
     pub(super) fn push(&mut self, mut sample: Sample) {
         if sample.weight > HEAVIEST as f64 {
             self.exceeded = Some(("units in one sample", HEAVIEST));
@@ -182,7 +182,7 @@ impl Builder {
         }
     }
 
-    /// Reports what is passed over. After many, one more says nothing more.
+    /// Adds a warning, up to [`MOST_WARNINGS`].
     pub(super) fn warn(&mut self, warning: ProfileWarning) {
         if self.warnings.len() < MOST_WARNINGS && !self.warnings.contains(&warning) {
             self.warnings.push(warning);
@@ -193,7 +193,7 @@ impl Builder {
         self.calls.push(call);
     }
 
-    /// The profile; `advice` is for the one that has no samples.
+    /// The profile; `advice` is for a profile without samples.
     pub(super) fn finish(
         self,
         format: ProfileFormat,

@@ -1,8 +1,8 @@
 //! Content hashes in the names of bundles that look like words.
 //!
 //! Rollup and Vite put eight characters before the ending, `index-DqLmxyzA.js` or
-//! `index-C8_xQ-1z.js`: of one name alone nobody can tell them from a word. In the profiles of two
-//! builds they can be told: each build has one such file, and it is another one.
+//! `index-C8_xQ-1z.js`: a single name does not distinguish them from a word. The profiles of two
+//! builds do: each build has one such file, and the two differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use hashbrown::HashSet;
 
 use super::{NameId, Profile, symbol};
 
-/// How long such a hash is.
+/// The length of such a hash.
 const HASH: usize = 8;
 
 /// The names of bundles, without their hashes and with the endings.
@@ -18,7 +18,7 @@ const HASH: usize = 8;
 pub(super) struct Bundles(BTreeSet<(String, String)>);
 
 impl Bundles {
-    /// Those of which each profile has one, and not all the same one.
+    /// The bundles of which each profile has one, and not all the same one.
     pub(super) fn of(profiles: &[&Profile]) -> Self {
         let mut all: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
         let mut several = BTreeSet::new();
@@ -61,7 +61,8 @@ fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// `assets/index-C8_xQ-1z.js` in `assets/index`, the hash and `.js`; nothing where no hash can be.
+/// `assets/index-C8_xQ-1z.js` in `assets/index`, the hash and `.js`; `None` where there is no room
+/// for a hash.
 fn split(path: &str) -> Option<(&str, &str, &str)> {
     let (stem, ending) = path.split_at(path.rfind('.')?);
     if !matches!(ending, ".js" | ".mjs" | ".cjs") {

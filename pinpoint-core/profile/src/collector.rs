@@ -1,9 +1,9 @@
 //! Go's garbage collector as one function.
 //!
 //! V8's profiles name their collector as one function, `(garbage collector)`. In Go's, the
-//! collector is some forty functions of the runtime. When a program makes more garbage, half of
-//! the difference may be in these, each of them small, so that some other function could come
-//! first that only became slower because the collector ran beside it. So in a comparison, the
+//! collector is some forty functions of the runtime. When a program makes more garbage, half of the
+//! difference may be in these, each of them small, so that some other function could come first
+//! that only became slower because the collector ran at the same time. So in a comparison, the
 //! collector's functions and all that they call count as one function, named as V8 names it:
 //!
 //! ```text
@@ -11,10 +11,10 @@
 //! words.parse › runtime.mallocgc › (garbage collector)
 //! ```
 //!
-//! Allocating is not collecting: `runtime.mallocgc` stays. So does the kernel, where a profile
-//! has its functions. Go calls none of the program's own functions from its collector:
-//! finalizers and cleanups have goroutines of their own. Where calls are counted, no stack says
-//! who called whom, and all functions stay. The names are those of Go 1.21 to 1.26.
+//! Allocating is not collecting: `runtime.mallocgc` stays. So does the kernel, where a profile has
+//! its functions. Go calls none of the program's own functions from its collector: finalizers and
+//! cleanups have separate goroutines. Where calls are counted, stacks show no callers, and all
+//! functions stay. The names are those of Go 1.21 to 1.26.
 
 use std::borrow::Cow;
 
@@ -22,10 +22,10 @@ use hashbrown::HashMap;
 
 use super::{Frame, NameId, Profile, Stacks, symbol};
 
-/// What V8 calls its collector.
+/// V8's name for its collector.
 pub(super) const COLLECTOR: &str = "(garbage collector)";
 
-/// How the names of the collector's functions begin: those that goroutines start in, those
+/// The prefixes of the names of the collector's functions: those that goroutines start in, those
 /// through which the program's functions enter it, and its inner loops.
 const GO: [&str; 24] = [
     "runtime.(*activeSweep)",
@@ -54,18 +54,19 @@ const GO: [&str; 24] = [
     "runtime.wbBufFlush",
 ];
 
-/// How most of its functions begin, before a capital letter: `runtime.gcDrain`, but not
+/// The prefix of most of its functions, before a capital letter: `runtime.gcDrain`, but not
 /// `runtime.gcallers`, which gathers callers.
 const GO_COLLECTOR: &str = "runtime.gc";
 
 /// Written in assembly, and in no package.
 const GO_WRITE_BARRIER: &str = "gcWriteBarrier";
 
-/// How sources end that may be of Go. In JavaScript, `runtime.gcCount` is a function like others.
+/// The suffixes of sources that may be Go. In JavaScript, `runtime.gcCount` is a function like
+/// others.
 const GO_SOURCES: [&str; 3] = [".go", ".s", ".wasm"];
 
-/// Whether a function belongs to Go's collector: by its name, and by the file of its source,
-/// which may be empty.
+/// True when a function belongs to Go's collector, by its name and its source file, which may be
+/// empty.
 pub(super) fn is_gos(name: &str, file: &str) -> bool {
     let is_source = file.is_empty()
         || file.starts_with("wasm://")
@@ -96,7 +97,7 @@ pub(super) fn gathered(profiles: &[Profile]) -> Cow<'_, [Profile]> {
         .collect()
 }
 
-/// For each frame, whether it is of Go's collector.
+/// For each frame, true when it belongs to Go's collector.
 fn is_collector(profile: &Profile) -> Vec<bool> {
     if !profile.calls.is_empty() {
         return Vec::new();
@@ -198,7 +199,7 @@ mod tests {
         Profile::read(text.as_bytes()).unwrap()
     }
 
-    /// The stacks as names, with what is spent on each.
+    /// The stacks as names, with the cost of each.
     fn stacks(profile: &Profile) -> Vec<(Vec<String>, f64)> {
         let names = |stack| {
             let frames = profile.stacks.from_leaf(stack);
@@ -315,7 +316,7 @@ mod tests {
         let garbage = categories.filter(|part| part.name == "gc");
         let garbage: f64 = garbage.map(|part| part.own.difference).sum();
         assert_eq!(garbage, 440.0);
-        // Those that have no samples now are no functions.
+        // Those that have no samples now do not count as functions.
         assert_eq!(found.rest.functions, 0);
     }
 

@@ -1,8 +1,8 @@
-//! Whether the profiles of two sides can be told apart by the builds alone.
+//! Checks that only the builds distinguish the profiles of two sides.
 //!
-//! Two profilers that count in the same unit still count differently: one samples a process
-//! while it waits and another does not, one names the interpreter's functions and another the
-//! script's. Then all that differs between the sides may be the tools'.
+//! Two profilers that count in the same unit still count differently: one samples a process while
+//! it waits and another does not, one names the interpreter's functions and another the script's.
+//! Then all differences between the sides may come from the tools.
 
 use super::{Explanation, FrameId, Profile, ProfileFormat, StackId};
 
@@ -39,11 +39,11 @@ impl FormatsDiffer {
     }
 }
 
-/// Most stacks name no function but the one that ran, so that nothing is known of callers.
+/// Most stacks name only the function that ran, so that callers are unknown.
 ///
-/// So it is of a program without frame pointers, as compilers of C, C++ and Rust make one by
-/// default, whose stacks a profiler follows by them. Then inlining looks like a change: one
-/// function is gone, and another one takes more.
+/// This happens when a profiler follows the stacks of a program by frame pointers, which compilers
+/// of C, C++ and Rust leave out by default. Then inlining looks like a change: one function is
+/// gone, and another one takes more.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
     "{:.0} % of the cost is in stacks that name no caller, so that a function that was inlined looks gone, and its caller slower; record call graphs by debug information (perf record --call-graph dwarf), or compile with frame pointers (-fno-omit-frame-pointer, and for Rust -C force-frame-pointers=yes)",
@@ -54,11 +54,11 @@ pub struct CallersMissing {
     pub part: f64,
 }
 
-/// So much of the cost is in stacks without callers where these are missing.
+/// The least part of the cost in stacks without callers for this warning.
 const MOST_WITHOUT_CALLERS: f64 = 0.5;
 
 impl CallersMissing {
-    /// Whether callers are missing in these profiles of programs in machine code.
+    /// Returns the warning if callers are missing in these profiles of machine code.
     ///
     /// ```
     /// use pinpoint_profile::{CallersMissing, Profile};
@@ -88,7 +88,7 @@ impl CallersMissing {
     }
 }
 
-/// A function that is called by none that has a name, and is not where programs begin.
+/// True when no caller of the function has a name, and it is not an entry point.
 fn is_without_callers(profile: &Profile, stack: StackId) -> bool {
     let is_kernel = |frame: FrameId| {
         let module = profile.names.get(profile.frame(frame).module);
@@ -101,7 +101,7 @@ fn is_without_callers(profile: &Profile, stack: StackId) -> bool {
         && first.is_some_and(|frame| !matches!(profile.name(frame), "main" | "_start"))
 }
 
-/// Most of what each side costs is in functions that the other one does not have.
+/// Most of the cost of each side is in functions that the other one does not have.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
     "functions that only one side has are {:.0} % of the base and {:.0} % of the experiment, so that little is compared; say what has another name in the experiment, if a program, a file or a folder has",
@@ -112,11 +112,11 @@ pub struct Unmatched {
     pub parts: [f64; 2],
 }
 
-/// So much of each side is in functions that the other one lacks, where little is compared.
+/// The least part of each side in functions that the other one lacks for this warning.
 const MOST_UNMATCHED: f64 = 0.8;
 
 impl Unmatched {
-    /// Whether little is compared.
+    /// Returns the warning if little is compared.
     pub fn of(explanation: &Explanation) -> Option<Self> {
         let part = |side: usize| {
             let cost = |change: &super::Change| [change.base, change.experiment];

@@ -1,15 +1,15 @@
-//! What time goes into: scripts, rendering, the kernel.
+//! Categories of costs: scripts, rendering, the kernel.
 //!
-//! A function alone says most of it, by its name, where its code lies and whose it is; what
-//! the browser did at the time says the rest. A page's layout is sampled as V8's `(program)`,
-//! or as the function that asked for it.
+//! The category follows mostly from the function: its name, the place of its code and its owner;
+//! the rest from the browser's activity at the time. A page's layout is sampled as V8's
+//! `(program)`, or as the function that asked for it.
 
 use std::fmt;
 
 use super::collector::{self, COLLECTOR};
 use super::{Category, Function, Owner};
 
-/// What is spent on.
+/// A category of costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CostCategory {
     /// The program's own functions in a language that is interpreted or compiled as it runs.
@@ -30,10 +30,11 @@ pub enum CostCategory {
     Idle,
 }
 
-/// How V8 names the time in which nothing ran.
+/// V8's name for time in which nothing ran.
 pub(super) const IDLE: &str = "(idle)";
 
-/// How the functions of garbage collectors begin: of V8 and Python. Go's are in `collector.rs`.
+/// The prefixes of the functions of garbage collectors: of V8 and Python. Go's are in
+/// `collector.rs`.
 const COLLECTORS: [&str; 6] = [
     COLLECTOR,
     "v8::internal::Heap::CollectGarbage",
@@ -43,12 +44,12 @@ const COLLECTORS: [&str; 6] = [
     "_PyGC_Collect",
 ];
 
-/// How the sources of scripts end.
+/// The suffixes of the sources of scripts.
 const SCRIPTS: [&str; 12] = [
     ".cjs", ".html", ".js", ".jsx", ".lua", ".mjs", ".php", ".py", ".rb", ".ts", ".tsx", ".vue",
 ];
 
-/// How sources begin that only scripts have.
+/// The prefixes of sources that only scripts have.
 const SCRIPT_SOURCES: [&str; 7] = [
     "<",
     "http://",
@@ -63,8 +64,8 @@ const SCRIPT_SOURCES: [&str; 7] = [
 const COMPILED_AT_RUN_TIME: &str = "[jit]";
 
 impl CostCategory {
-    /// The category of what a function spends itself, by the function alone. `own_sites` are
-    /// those of the pages: without them no site is a third party.
+    /// The category of a function's own cost, by the function alone. `own_sites` are those of the
+    /// pages: without them no site is a third party.
     pub fn of(function: &Function, own_sites: &[Owner]) -> Self {
         if function.name == IDLE {
             return Self::Idle;
@@ -86,9 +87,8 @@ impl CostCategory {
         }
     }
 
-    /// The same with what the browser did at the time. The kernel and the garbage collector
-    /// count as what they are, whatever needed them, and so does a layout that a script asked
-    /// for.
+    /// The same with the browser's activity at the time. The kernel and the garbage collector keep
+    /// their categories, whatever caused them, and so does a layout that a script asked for.
     pub fn during(self, event: Option<Category>) -> Self {
         match (self, event) {
             (Self::Idle | Self::Kernel | Self::GarbageCollection, _) => self,

@@ -1,8 +1,8 @@
-//! What functions cost by themselves, and with all that they call.
+//! Costs of functions, their own and with all that they call.
 
 use super::{FrameId, Profile};
 
-/// What each function of a profile costs, by the function's index.
+/// The cost of each function of a profile, by the function's index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     /// In the function itself.
@@ -10,7 +10,7 @@ pub struct Costs {
     /// In the function and all that it called. A function that calls itself, however
     /// far below, counts once: at the outermost.
     pub total: Vec<f64>,
-    /// How often it was called, where calls are counted.
+    /// The number of calls, where they are counted.
     pub calls: Option<Vec<f64>>,
 }
 
@@ -27,11 +27,11 @@ impl Costs {
 }
 
 impl Profile {
-    /// What each function costs: own costs add up to [`Profile::total`].
+    /// The cost of each function: own costs add up to [`Profile::total`].
     ///
     /// # Cost
     ///
-    /// Proportional to the stacks and samples, whatever their depth.
+    /// Proportional to the stacks and samples, at any depth.
     pub fn costs(&self) -> Costs {
         let functions: Vec<u32> = (0..self.frames.len() as u32).collect();
         costs(self, &functions, self.frames.len(), &[])
@@ -75,7 +75,7 @@ pub(super) fn costs(profile: &Profile, functions: &[u32], count: usize, idle: &[
     costs
 }
 
-/// Adds what each stack costs to the one that it is called from.
+/// Adds the cost of each stack to its caller's.
 pub(super) fn add_up(profile: &Profile, below: &mut [f64]) {
     for stack in (1..profile.stacks.len()).rev() {
         below[profile.stacks.parents[stack] as usize] += below[stack];
@@ -138,7 +138,7 @@ impl Children {
     }
 
     pub(super) fn first(&self, stack: usize) -> Option<usize> {
-        // The empty stack is no child.
+        // The empty stack is not a child.
         Some(self.first[stack] as usize).filter(|stack| *stack != 0)
     }
 

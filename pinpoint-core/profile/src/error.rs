@@ -1,4 +1,4 @@
-//! What can be wrong with a profile.
+//! Errors and warnings about profiles.
 
 use std::borrow::Cow;
 
@@ -13,13 +13,13 @@ pub enum ReadProfileError {
         "this is not a profile that can be read; give a Chrome trace or a .cpuprofile, the text of `perf script`, folded stacks, a pprof or callgrind file, or the JSON of Firefox, samply or speedscope"
     )]
     NotRecognized,
-    /// It is what `perf record` writes, which only `perf` reads.
+    /// The file is `perf record`'s own, which only `perf` reads.
     #[error("this is perf's own file; write it as text first: perf script -i perf.data > perf.txt")]
     PerfData,
     /// It is text in another encoding, as PowerShell writes it.
     #[error("the profile is text in UTF-16; save it as UTF-8")]
     Utf16,
-    /// There is nothing in it.
+    /// The file is empty.
     #[error(
         "the profile is empty; check that the profiler ended by itself, and wrote to this file"
     )]
@@ -40,7 +40,7 @@ pub enum ReadProfileError {
         /// The end.
         place: Place,
     },
-    /// Something in it is not as the format has it.
+    /// A part of it violates the format.
     #[error(
         "{place} is not valid in {format} ({problem}); check that the profiler wrote the file itself and nothing changed it"
     )]
@@ -52,17 +52,17 @@ pub enum ReadProfileError {
         /// The problem there.
         problem: String,
     },
-    /// It is sound, and nothing was sampled.
+    /// It is valid, but has no samples.
     #[error("there are no samples in {}{format}; {advice}", in_window(.window.as_ref()))]
     NoSamples {
         /// The format.
         format: ProfileFormat,
-        /// The part that is without samples; absent where all of it is.
+        /// The part without samples; absent for the whole profile.
         window: Option<Window>,
-        /// What to do.
+        /// Advice to the user.
         advice: Cow<'static, str>,
     },
-    /// Folded stacks with two counts each, which are no profile of a run.
+    /// Folded stacks with two counts each, which are not a profile of a run.
     #[error(
         "these folded stacks are of two sides: each line ends in two counts; export one side alone"
     )]
@@ -74,7 +74,7 @@ pub enum ReadProfileError {
         format: ProfileFormat,
         /// A program or library without symbols.
         module: String,
-        /// What to do.
+        /// Advice to the user.
         advice: &'static str,
     },
     /// It counts two things that cannot be added up.
@@ -84,9 +84,9 @@ pub enum ReadProfileError {
     TwoUnits {
         /// The second one's place.
         place: Place,
-        /// What was counted first.
+        /// The event counted first.
         first: String,
-        /// What is counted there.
+        /// The event counted there.
         second: String,
     },
     /// The event that is asked for is not in it.
@@ -96,7 +96,7 @@ pub enum ReadProfileError {
         format: ProfileFormat,
         /// The event asked for.
         event: String,
-        /// What it counts.
+        /// The events that it counts.
         events: Vec<String>,
     },
     /// The processes of one run counted different things.
@@ -104,9 +104,9 @@ pub enum ReadProfileError {
         "one process of the run counted {found}, and another {first}; record all of them in the same way"
     )]
     ProcessesDiffer {
-        /// What the first one counted.
+        /// The unit of the first one.
         first: ProfileUnit,
-        /// What another one counted.
+        /// The unit of the other one.
         found: ProfileUnit,
     },
     /// It needs more memory or time than a profile may.
@@ -114,18 +114,18 @@ pub enum ReadProfileError {
         "the profile has too many {what} (over {most}); record for a shorter time, or less often"
     )]
     TooLarge {
-        /// Of what.
+        /// The kind of items.
         what: &'static str,
         /// The limit.
         most: u64,
     },
-    /// A part of the profile is asked for, and it does not say when things happened.
+    /// A part of the profile is asked for, but it has no times.
     #[error("nothing in {format} says when samples were taken, so no window can be cut out")]
     NoTimes {
         /// The format.
         format: ProfileFormat,
     },
-    /// It does not say what happened when, one thing after the other.
+    /// The format has no timeline.
     #[error(
         "there is no timeline in {format}; give a Chrome trace or a .cpuprofile, or look at the flame graph"
     )]
@@ -145,7 +145,7 @@ pub enum ReadProfileError {
     },
 }
 
-/// What a profile lacks, or a part of it that is passed over.
+/// Missing data in a profile, or a part of it that is passed over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileWarning {
     /// The text of `perf script` does not end with an empty line, as `perf` ends it.
@@ -153,7 +153,7 @@ pub enum ProfileWarning {
         "no empty line ends the last stack, so that the text may be cut short there; what is there counts"
     )]
     NoEnd,
-    /// Events of a Chrome trace that have none of the data that belongs to them.
+    /// Events of a Chrome trace without their data.
     #[error(
         "event {event} of the Chrome trace ({name}) has no data, and is passed over; so are others like it"
     )]

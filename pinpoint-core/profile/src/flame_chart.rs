@@ -1,17 +1,17 @@
-//! What ran when, from samples in the order of time.
+//! Flame charts: calls over time, from samples in the order of time.
 //!
-//! Each sample holds until the next one of its thread. Functions that are on two stacks
-//! in turn go on, from the outermost to the first that differs; those above it end, and
-//! others begin. So the durations of single calls are estimates, good to the distance
-//! between two samples: a function that is called ten times between two samples is one call.
+//! Each sample holds until the next one of its thread. Functions that are on two stacks in turn
+//! continue, from the outermost to the first that differs; those above it end, and others begin. So
+//! the durations of single calls are estimates, good to the distance between two samples: a
+//! function that is called ten times between two samples is one call.
 //!
-//! A Chrome trace and a `.cpuprofile` have a [`Timeline`](super::Timeline), whose calls are
-//! those of DevTools: by V8's nodes, with the keys of entries, and with events among them. It
-//! says there why that is code of its own.
+//! A Chrome trace and a `.cpuprofile` have a [`Timeline`](super::Timeline), whose calls are those
+//! of DevTools: by V8's nodes, with the keys of entries, and with events among them. Its
+//! documentation says why that is separate code.
 
 use super::{FrameId, Profile, ProfileFormat, StackId, Stacks};
 
-/// How V8 calls time in which no function of a script ran.
+/// V8's names for time in which no function of a script ran.
 const NOTHING: [&str; 3] = ["(root)", "(program)", "(idle)"];
 
 /// Calls further in are not drawn.
@@ -26,15 +26,15 @@ const LONGEST_GAP: f64 = 4.0;
 pub struct ChartCall {
     /// The function.
     pub frame: FrameId,
-    /// When it was first seen, in nanoseconds since the profile began.
+    /// The time at which it was first seen, in nanoseconds since the profile began.
     pub start: f64,
-    /// For how long it was seen, in nanoseconds.
+    /// The time for which it was seen, in nanoseconds.
     pub duration: f64,
-    /// How many others are around it.
+    /// The number of calls around it.
     pub depth: u32,
 }
 
-/// What ran on a thread.
+/// The calls on a thread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChartTrack {
     /// The thread's name; may be empty.
@@ -44,7 +44,7 @@ pub struct ChartTrack {
 }
 
 impl Profile {
-    /// What ran when, a track for each thread; none where the profile has no times.
+    /// The calls over time, a track for each thread; none where the profile has no times.
     ///
     /// # Cost
     ///
@@ -109,7 +109,7 @@ impl Profile {
                 true => start + self.samples[sample].weight,
                 false => next.map_or(start + longest, |next| next.min(start + longest)),
             };
-            // Clocks may lie by a little.
+            // Clocks may be slightly off.
             if let Some(next) = next.filter(|next| end > *next || next - end < 0.01 * longest) {
                 end = next;
             }
@@ -118,7 +118,7 @@ impl Profile {
         open.calls
     }
 
-    /// Whether the weight of a sample is how long its stack was seen.
+    /// True when the weight of a sample is the time for which its stack was seen.
     fn holds(&self) -> bool {
         matches!(
             self.format,
@@ -141,7 +141,7 @@ impl Profile {
     }
 }
 
-/// What is drawn of each stack, and how deep it is.
+/// The drawn part of each stack, and its depth.
 struct Drawn {
     /// The stack itself, or its outer part.
     stacks: Vec<u32>,
@@ -178,7 +178,7 @@ struct Open {
 }
 
 impl Open {
-    /// At this time, that stack is seen.
+    /// Continues with the stack that is seen at this time.
     fn go_to(&mut self, stack: u32, time: f64, drawn: &Drawn, profile: &Profile) {
         let outer = |stack: u32| drawn.stacks[profile.stacks.parents[stack as usize] as usize];
         let (mut old, mut new) = (self.stack, stack);

@@ -1,4 +1,4 @@
-//! The formats, and which one a profile is in.
+//! The formats of profiles, and their recognition.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub enum ProfileFormat {
     PerfScript,
     /// Folded stacks: `main;parse;next 30`.
     Folded,
-    /// pprof's `profile.proto`, as Go writes it, or one of the forms that came before it.
+    /// pprof's `profile.proto`, as Go writes it, or one of its predecessors.
     Pprof,
     /// The processed profile of the Firefox Profiler, which samply writes, too.
     Firefox,
@@ -71,7 +71,7 @@ impl ProfileFormat {
         }
     }
 
-    /// How to get symbols.
+    /// Advice on getting symbols.
     pub(super) fn symbols(self) -> &'static str {
         match self {
             Self::PerfScript | Self::Callgrind | Self::Folded | Self::Pprof => {
@@ -104,14 +104,15 @@ impl Profile {
     ///
     /// # Cost
     ///
-    /// Proportional to the content, which is walked and not held: what is kept are the
-    /// names, the stacks and 24 to 32 bytes for each sample.
+    /// Proportional to the content, which is walked and not held: only the names are kept, the
+    /// stacks and 24 to 32 bytes for each sample.
     pub fn read(content: &[u8]) -> Result<Self, ReadProfileError> {
         Self::read_event(content, None)
     }
 
     /// Reads a profile that counts several things: of the text of `perf script` the samples of this
-    /// event, of callgrind's and pprof's profiles this value. Without one, as [`read`](Self::read).
+    /// event, of callgrind's and pprof's profiles this value. Without an event, as
+    /// [`read`](Self::read).
     ///
     /// # Errors
     ///
@@ -241,8 +242,8 @@ fn recognize(content: &[u8]) -> Option<ProfileFormat> {
     if begins_as_json(content) {
         return json(content);
     }
-    // The beginning is enough for text, to the end of a line; what is not text in it is
-    // the reader's.
+    // The beginning is enough for text, to the end of a line; the reader rejects the rest if it is
+    // not text.
     let rest = content.get(BEGINNING..).unwrap_or_default();
     let line = rest.iter().position(|byte| *byte == b'\n');
     let end = line.map_or(content.len(), |end| BEGINNING + end + 1);
@@ -274,7 +275,7 @@ fn begins_as_json(content: &[u8]) -> bool {
 fn json(content: &[u8]) -> Option<ProfileFormat> {
     let mut format = None;
     let mut parser = serde_json::Deserializer::from_slice(content);
-    // The reader deals with whatever follows the decision, or a fault.
+    // The reader handles the rest, and faults.
     let _ = parser.deserialize_any(Look(&mut format));
     format
 }
@@ -306,7 +307,7 @@ impl<'de> Visitor<'de> for Look<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        // The first event says enough. An empty array, or event, is of no other format.
+        // The first event is enough. No other format has an empty array or event.
         let first = elements.next_element::<BTreeMap<String, IgnoredAny>>();
         let is_event = |event: &BTreeMap<_, _>| event.is_empty() || event.contains_key("ph");
         if first.is_ok_and(|first| first.as_ref().is_none_or(is_event)) {

@@ -1,11 +1,11 @@
-//! Who is who in two builds.
+//! Identifies functions across two builds.
 //!
-//! A function is its module's base name, its name and its file's base name, each without
-//! what changes from build to build (see [`symbol`](super::symbol)); an anonymous function
-//! of JavaScript is its file and place. Two builds lie in two folders, so paths do not
-//! count; but where one profile has two functions that differ in the path alone, as many
-//! of its last parts count as tell them apart. What is left on one side only may be the same
-//! under another name of its program, file or folder (see [`matching`](super::matching)).
+//! A function is its module's base name, its name and its file's base name, each without the parts
+//! that change from build to build (see [`symbol`](super::symbol)); an anonymous function of
+//! JavaScript is its file and place. Two builds lie in two folders, so paths do not count; but
+//! where one profile has two functions that differ in the path alone, as many of its last parts
+//! count as distinguish them. The remaining functions of one side may be the same under another
+//! name of its program, file or folder (see [`matching`](super::matching)).
 //!
 //! Frames without symbols are one function for each module.
 
@@ -22,17 +22,17 @@ use super::{ExplainError, NameId, Names, Owner, Profile, symbol};
 /// The most names that a message lists.
 const MOST_NAMED: usize = 5;
 
-/// How an anonymous function is called: V8 gives it no name, and some tools this one.
+/// The name of an anonymous function: V8 gives it none, and some tools this one.
 pub(super) const ANONYMOUS: &str = "(anonymous)";
 
-/// How all functions of a module are called that have no symbols.
+/// The name of all functions of a module without symbols.
 const NAMELESS: &str = "[no symbols]";
 
 /// A function of several profiles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Function {
-    /// Demangled, without hashes and suffixes of the compiler. Of frames without symbols
-    /// `[no symbols]`; of an anonymous function `(anonymous)`.
+    /// Demangled, without hashes and suffixes of the compiler. `[no symbols]` for frames without
+    /// symbols, `(anonymous)` for an anonymous function.
     pub name: String,
     /// The base name of its program or library, if known.
     pub module: Option<String>,
@@ -42,12 +42,12 @@ pub struct Function {
     pub line: Option<u32>,
     /// The package that it comes from, if its path shows one.
     pub package: Option<String>,
-    /// Whose code it is; absent for the program's own.
+    /// The owner of its code; absent for the program's own.
     pub owner: Option<Owner>,
 }
 
 impl Function {
-    /// What an event of a timeline is put together by, as functions are: by the URL of its script,
+    /// The function that stands for an event of a timeline in groups: by the URL of its script,
     /// document or style sheet, which may be empty.
     pub fn of_event(name: &str, url: &str) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl Function {
 #[derive(Default)]
 pub(super) struct Identified {
     pub(super) functions: Vec<Function>,
-    /// Whether each function stands for time in which nothing ran.
+    /// For each function, true when it stands for time in which nothing ran.
     pub(super) idle: Vec<bool>,
     /// For each profile, the base's first, by the index of the frame.
     pub(super) of: Vec<Vec<u32>>,
@@ -73,7 +73,7 @@ pub(super) struct Identified {
     pub(super) base: usize,
     /// Programs and files that are taken for others.
     pub(super) matched: Vec<PlaceMatch>,
-    /// A name in the map that a side does not have: which side, and the name.
+    /// A name in the map that a side does not have: the side, and the name.
     pub(super) missing: Option<(&'static str, String)>,
 }
 
@@ -100,7 +100,7 @@ struct Raw {
     column: u32,
 }
 
-/// A function but for the folder that its file lies in.
+/// A function without the folder of its file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     name: u32,
@@ -195,8 +195,8 @@ pub(super) fn identify(
     }
 }
 
-/// What decides which functions are the same under another name of their program, file or folder,
-/// by their groups.
+/// The data that decides which functions are the same under another name of their program, file or
+/// folder, by their groups.
 fn candidates_of<'a>(
     sources: &Sources,
     groups: &[u32],
@@ -233,8 +233,8 @@ fn candidates_of<'a>(
     candidates
 }
 
-/// The functions in the order of their names, and the new place of each: in which order profiles
-/// have them decides nothing, where two are equal otherwise.
+/// The functions in the order of their names, and the new place of each: so that the order in
+/// profiles does not matter, where two are otherwise equal.
 fn in_order(functions: Vec<Function>) -> (Vec<Function>, Vec<u32>) {
     let key = |at: &usize| {
         let function = &functions[*at];
@@ -258,13 +258,13 @@ impl Identified {
     ///
     /// # Errors
     ///
-    /// Where a name of `same`, or of the map, does not exist or says too little.
+    /// Where a name of `same`, or of the map, does not exist or is ambiguous.
     pub(super) fn rename(&mut self, same: &[(String, String)]) -> Result<(), ExplainError> {
         if let Some((side, name)) = self.missing.take() {
             return Err(ExplainError::NoPlace { side, name });
         }
         let mut targets: HashMap<u32, u32> = HashMap::new();
-        // Of all names as they are: two functions may have changed theirs with each other.
+        // Uses the original names for all: two functions may have swapped theirs.
         for (old, new) in same {
             let from = self.named(old, Side::Base)?;
             let to = self.named(new, Side::Experiment)?;
@@ -362,7 +362,7 @@ impl Function {
         self.name == NAMELESS
     }
 
-    /// Whether this is its name, or `PLACE:NAME` with its module, its file, the last parts of the
+    /// True when this is its name, or `PLACE:NAME` with its module, its file, the last parts of the
     /// file's path, or one of these and the line.
     fn is_named(&self, text: &str) -> bool {
         let place = text.strip_suffix(&*self.name);
@@ -384,7 +384,7 @@ impl Function {
         !place.is_empty() && (is_module || ends(file) || ends(&with_line))
     }
 
-    /// The shortest name that none of the others has: with as much of its place as that takes.
+    /// The shortest name that none of the others has: with as much of its place as needed.
     fn told_apart<'a>(&self, others: impl Iterator<Item = &'a Self>) -> String {
         let alike: Vec<&Self> = others
             .filter(|other| other.name == self.name && *other != self)
@@ -529,7 +529,7 @@ fn groups(of: &[Vec<u32>], sources: &Sources, common: &Common) -> Vec<u32> {
 /// The most parts of a path that count.
 const MOST_PARTS: usize = 8;
 
-/// How many of the last parts of their paths tell the sources of each profile apart.
+/// The number of the last parts of their paths that distinguish the sources of each profile.
 fn depth<'a>(profiles: &[HashSet<u32>], path: &impl Fn(u32) -> &'a str) -> usize {
     let tells = |depth: &usize| {
         profiles.iter().all(|together| {

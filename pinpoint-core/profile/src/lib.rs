@@ -1,23 +1,21 @@
-//! Profiles: reading them, and what moved between two builds.
+//! Profiles: reading them, and comparing those of two builds.
 //!
-//! A [`Profile`] is the same for every profiler: functions, stacks as a tree, samples with
-//! a weight. [`Profile::read`] recognizes the format by its content, plain or compressed
-//! with gzip; each format has a file of its own in `read/`, and [`ProfileFormat`] lists
-//! them. A profile that is damaged anywhere gives an error with the place, never half of
-//! its samples.
+//! A [`Profile`] is the same for every profiler: functions, stacks as a tree, samples with a
+//! weight. [`Profile::read`] recognizes the format by its content, plain or compressed with gzip;
+//! each format has its own file in `read/`, and [`ProfileFormat`] lists them. A profile that is
+//! damaged anywhere gives an error with the place, never half of its samples.
 //!
-//! [`explain`] compares the profiles of two builds: `identity` finds the functions that are
-//! the same in both, `difference` what moved. [`export()`] writes them for other tools.
-//! [`compare_stacks`] says what moved on each stack and between callers and callees.
-//! [`Owner`] says whose code a function is, and [`CostCategory`] what time went into.
-//! [`Timeline`] says what happened when, for flame charts and trees of one run, and
-//! [`compare_entries`] what moved in these trees over all runs.
-//! [`SourceDiff`] matches what moved with the lines that a commit changes, and
-//! [`shows_difference`] compares it with what a job measured without a profiler.
-//! [`FormatsDiffer`] warns of sides that were recorded by different tools.
+//! [`explain`] compares the profiles of two builds: `identity` finds the functions that are the
+//! same in both, `difference` their changes. [`export()`] writes them for other tools.
+//! [`compare_stacks`] gives the changes of each stack and between callers and callees. [`Owner`] is
+//! the owner of a function's code, and [`CostCategory`] the category of its cost. [`Timeline`] has
+//! the events and calls of one run over time, for flame charts and trees, and [`compare_entries`]
+//! gives the changes of these trees over all runs. [`SourceDiff`] matches changes with the lines
+//! that a commit changes, and [`shows_difference`] compares them with a job's measurement without a
+//! profiler. [`FormatsDiffer`] warns of sides that were recorded by different tools.
 //!
-//! Anyone can make a profile: limits are checked while it grows, nothing recurses over
-//! stacks, and what does not fit is an error.
+//! Anyone can make a profile: limits are checked while it grows, nothing recurses over stacks, and
+//! exceeding one is an error.
 //!
 //! Everything here is pure.
 

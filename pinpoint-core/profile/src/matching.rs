@@ -4,13 +4,13 @@
 //! `b/` hold the same functions, though their modules or paths differ. A function that only the
 //! base has is matched with one that only the experiment has:
 //!
-//! 1. as the user says, by pairs of names of programs, files or folders;
+//! 1. as the user specifies, by pairs of names of programs, files or folders;
 //! 2. where its program or library is on one side only, in the one of the other side that has at
 //!    least half of the same names; then the same with files;
 //! 3. by its name alone, where its program or library has one such function on each side;
 //! 4. by its name and file, where paths differ in one folder.
 //!
-//! What the second rule finds is a guess, which [`PlaceMatch`] reports.
+//! The second rule's matches are guesses, which [`PlaceMatch`] reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,23 +24,23 @@ pub struct PlaceMatch {
     pub base: String,
     /// Its base name in the experiment.
     pub experiment: String,
-    /// How many functions have the same name in both.
+    /// The number of functions with the same name in both.
     pub common: usize,
 }
 
 /// A function, as far as it decides about matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Candidate<'a> {
-    /// Empty of a function without a name.
+    /// Empty for a function without a name.
     pub(super) name: &'a str,
     pub(super) module: &'a str,
     /// The base name of its source.
     pub(super) file: &'a str,
-    /// Where an anonymous function begins; 0 of all others.
+    /// The position at which an anonymous function begins; 0 for all others.
     pub(super) position: (u32, u32),
     /// The whole path of its source.
     pub(super) path: &'a str,
-    /// Whether the base and the experiment have it.
+    /// True for each of the base and the experiment that has it.
     pub(super) sides: [bool; 2],
 }
 
@@ -50,7 +50,7 @@ type Rest<'a> = (&'a str, &'a str, (u32, u32));
 /// The part of a function that may have another name, and the rest.
 type Split = for<'a> fn(&Candidate<'a>) -> (&'a str, Rest<'a>);
 
-/// For each function the one that it is, by its place, and what was guessed.
+/// For each function its match, by its place, and the guesses.
 pub(super) fn matched(
     candidates: &[Candidate],
     map: &[(String, String)],
@@ -95,9 +95,9 @@ pub(super) fn missing(
 
 struct Matches<'c, 'a> {
     candidates: &'c [Candidate<'a>],
-    /// For each function the one that it is.
+    /// For each function its match.
     target: Vec<usize>,
-    /// Functions of the experiment that a function of the base is.
+    /// Functions of the experiment that are matched with one of the base.
     taken: BTreeSet<usize>,
     /// Modules of the base that have another name in the experiment.
     modules: BTreeMap<&'a str, &'a str>,
@@ -109,7 +109,7 @@ impl<'a> Matches<'_, 'a> {
         self.taken.insert(experiment);
     }
 
-    /// The functions that only one side has, and that are matched with none.
+    /// The functions that only one side has, and that are not matched.
     fn open(&self, side: usize) -> impl Iterator<Item = (usize, &Candidate<'a>)> {
         let all = self.candidates.iter().enumerate();
         all.filter(move |(at, it)| {
@@ -161,7 +161,7 @@ impl<'a> Matches<'_, 'a> {
         }
     }
 
-    /// Matches parts that are on one side only by the names of what is in them.
+    /// Matches parts that are on one side only by the names of their functions.
     fn by_part(&mut self, split: Split) -> Vec<PlaceMatch> {
         let parts = |side: usize| -> BTreeSet<&str> {
             let of_side = self.candidates.iter().filter(|it| it.sides[side]);
@@ -177,7 +177,7 @@ impl<'a> Matches<'_, 'a> {
                 if part.is_empty() || both[1 - side].contains(part) {
                     continue;
                 }
-                // Of a program that has another name, too.
+                // For a program that has another name, too.
                 rest.1 = match side {
                     0 => self.modules.get(rest.1).copied().unwrap_or(rest.1),
                     _ => rest.1,
@@ -318,10 +318,10 @@ impl<'a> Matches<'_, 'a> {
     }
 }
 
-/// A function that is in more parts says nothing of which one is which.
+/// A function in more parts than this is no evidence for any of them.
 const MOST_PARTS: usize = 100;
 
-/// Names that programs and files have in common, whatever they do, are no evidence.
+/// False for names that any two programs or files may have in common.
 fn is_evidence(name: &str) -> bool {
     let is_general = matches!(
         name,
@@ -331,7 +331,7 @@ fn is_evidence(name: &str) -> bool {
 }
 
 impl Candidate<'_> {
-    /// Whether a program, a file or a folder of this name holds it.
+    /// True when a program, a file or a folder of this name holds it.
     fn lies_in(&self, name: &str) -> bool {
         self.module == name
             || self.file == name
@@ -341,7 +341,8 @@ impl Candidate<'_> {
     }
 }
 
-/// Where a folder, or several, stand in a path, or in a name that holds a path, as those of Go do.
+/// The position of a folder, or several, in a path, or in a name that holds a path, as those of Go
+/// do.
 fn folder(text: &str, folder: &str) -> Option<usize> {
     let mut places = text.match_indices(folder).map(|(at, _)| at);
     places.find(|at| {
@@ -372,7 +373,7 @@ fn common_ending(a: &str, b: &str) -> usize {
     parts.take_while(|(a, b)| a == b).count()
 }
 
-/// A path without each of its parts: the place of the part, what is before and what is after it.
+/// A path without each of its parts: the place of the part, and the text before and after it.
 fn without_one(path: &str) -> impl Iterator<Item = (usize, &str, &str)> {
     let ends = path.match_indices('/').map(|(at, _)| at);
     let starts = std::iter::once(0).chain(ends.clone().map(|at| at + 1));

@@ -17,7 +17,7 @@ impl Profile {
     ///
     /// # Cost
     ///
-    /// Proportional to the profiles; a single one is given back as it is.
+    /// Proportional to the profiles; a single one is returned unchanged.
     ///
     /// ```
     /// use pinpoint_profile::Profile;
@@ -35,7 +35,7 @@ impl Profile {
             return Ok(None);
         };
         let unit = first.unit.clone();
-        // What is sampled in one process is not exact as a whole.
+        // The whole is not exact if one process is sampled.
         let sampled = profiles.iter().find(|profile| !profile.format.is_exact());
         let format = sampled.unwrap_or(first).format;
         let mut builder = Builder::default();

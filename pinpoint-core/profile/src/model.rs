@@ -1,4 +1,4 @@
-//! What a profile holds.
+//! The data model of profiles.
 
 use std::fmt;
 
@@ -57,8 +57,8 @@ pub struct Frame {
 
 /// Stacks as a tree: each is a function and the stack that called it.
 ///
-/// A parent stands before its children, so a walk backwards sees every stack
-/// before the one that it is called from, and no walk needs recursion.
+/// A parent stands before its children, so a walk backward sees every stack before the one that it
+/// is called from, and no walk needs recursion.
 #[derive(Clone, Debug)]
 pub struct Stacks {
     pub(super) parents: Vec<u32>,
@@ -81,7 +81,7 @@ impl Stacks {
         self.parents.len()
     }
 
-    /// There is only the empty stack.
+    /// True when there is only the empty stack.
     pub fn is_empty(&self) -> bool {
         self.len() == 1
     }
@@ -110,17 +110,17 @@ impl Stacks {
     }
 }
 
-/// A sample: what was spent with this stack.
+/// A sample: the cost of a stack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// The functions on the stack.
     pub stack: StackId,
     /// The thread.
     pub thread: ThreadId,
-    /// What was spent, in the profile's unit; finite and not negative.
+    /// The cost, in the profile's unit; finite and not negative.
     pub weight: f64,
-    /// What the browser did, by the innermost of the events that were open on the thread;
-    /// absent where the profile has no such events.
+    /// The browser's activity, by the innermost of the open events on the thread; absent where the
+    /// profile has no such events.
     pub event: Option<Category>,
 }
 
@@ -131,9 +131,9 @@ pub struct Call {
     pub caller: FrameId,
     /// The function that is called.
     pub callee: FrameId,
-    /// How often.
+    /// The number of calls.
     pub count: f64,
-    /// What was spent in the callee and below it.
+    /// The cost of the callee and below it.
     pub weight: f64,
 }
 
@@ -148,7 +148,7 @@ pub struct Mark {
     pub end: f64,
 }
 
-/// What a profile's weights count.
+/// The unit of a profile's weights.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum ProfileUnit {
@@ -160,12 +160,12 @@ pub enum ProfileUnit {
     Instructions,
     /// Samples, each as much as another.
     Samples,
-    /// Something else, by its name: `cycles`, `cache-misses`.
+    /// Another unit, by its name: `cycles`, `cache-misses`.
     Other(String),
 }
 
 impl ProfileUnit {
-    /// The unit of this name, and what a weight in it is multiplied by.
+    /// The unit of this name, and the factor for weights in it.
     pub(super) fn named(name: &str) -> (Self, f64) {
         match name {
             "nanoseconds" | "ns" => (Self::Nanoseconds, 1.0),
@@ -204,7 +204,7 @@ impl From<ProfileUnit> for String {
     }
 }
 
-/// A profile, whatever wrote it.
+/// A profile of any format.
 ///
 /// ```
 /// use pinpoint_profile::{Profile, ProfileUnit};
@@ -220,7 +220,7 @@ impl From<ProfileUnit> for String {
 pub struct Profile {
     /// The format in which it was written.
     pub format: ProfileFormat,
-    /// What the weights count.
+    /// The unit of the weights.
     pub unit: ProfileUnit,
     /// All strings.
     pub names: Names,
@@ -233,26 +233,27 @@ pub struct Profile {
     pub stacks: Stacks,
     /// The samples, in the order of time where that is known.
     pub samples: Vec<Sample>,
-    /// When the profile began, in nanoseconds of the clock of its file; 0 where it has no times.
+    /// The beginning of the profile, in nanoseconds of the clock of its file; 0 where it has no
+    /// times.
     pub begin: f64,
-    /// When each sample was taken, in nanoseconds since the profile began: one for
-    /// each sample, or none at all.
+    /// The time of each sample, in nanoseconds since the profile began: one for each sample, or
+    /// none at all.
     pub times: Vec<f64>,
     /// The names of the threads.
     pub threads: Vec<NameId>,
     /// Spans of time with a name.
     pub marks: Vec<Mark>,
-    /// The URLs of the pages that were open, where it says; frames in them do not count.
+    /// The URLs of the pages that were open, where it has them; frames in them do not count.
     pub pages: Vec<NameId>,
-    /// Calls, where they were counted. Then a sample's stack is only its function, and
-    /// what a function's callees spent is known from these.
+    /// Calls, where they were counted. Then a sample's stack is only its function, and the cost of
+    /// a function's callees is known from these.
     pub calls: Vec<Call>,
-    /// What could not be taken from the file, which is sound without it.
+    /// Warnings about data that could not be read from the file, which is valid without it.
     pub warnings: Vec<ProfileWarning>,
 }
 
 impl Profile {
-    /// Has source files another name: what `name` makes of each, where that is something.
+    /// Renames source files: each for which `name` returns a name.
     ///
     /// ```
     /// use pinpoint_profile::Profile;

@@ -1,7 +1,7 @@
-//! Whose code a function is.
+//! The owners of functions' code.
 //!
-//! What a page loads from elsewhere, what a package manager installs and what the system
-//! brings along is not the program's own. It shows in where the code lies:
+//! Code that a page loads from elsewhere, that a package manager installs or that comes with the
+//! system is not the program's own. The place of the code shows it:
 //!
 //! ```text
 //! https://cdn.example.co.uk/x.js                    site example.co.uk
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::symbol;
 
-/// Whose code a function is, where it is not the program's own.
+/// The owner of a function's code, where it is not the program's own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", content = "name")]
 pub enum Owner {
@@ -31,7 +31,7 @@ pub enum Owner {
     Package(String),
     /// The kernel.
     Kernel,
-    /// What the language or the system brings along: its runtime and standard library.
+    /// The language or the system: its runtime and standard library.
     Runtime,
 }
 
@@ -46,12 +46,12 @@ impl fmt::Display for Owner {
 }
 
 impl Owner {
-    /// The owner of a function, by its name, the path of its program or library, and the
-    /// path or URL of its source, each empty where it is not known. `None` for the program
-    /// itself, and where nothing shows.
+    /// The owner of a function, by its name, the path of its program or library, and the path or
+    /// URL of its source, each empty where it is not known. `None` for the program itself, and
+    /// where no owner shows.
     ///
-    /// The host of a URL counts before a package in its path; an address of a network, and a
-    /// name without a public suffix such as `localhost`, are no sites.
+    /// The host of a URL counts before a package in its path; an address of a network, and a name
+    /// without a public suffix such as `localhost`, are not sites.
     ///
     /// ```
     /// use pinpoint_profile::Owner;
@@ -108,10 +108,10 @@ fn registrable_domain(host: &str) -> Option<String> {
     psl::domain_str(&host).map(str::to_owned)
 }
 
-/// How the sources of runtimes begin: Node.js, V8, Python's frozen modules, Rust's library.
+/// The prefixes of the sources of runtimes: Node.js, V8, Python's frozen modules, Rust's library.
 const RUNTIME_SOURCES: [&str; 5] = ["node:", "native ", "extensions::", "<frozen ", "/rustc/"];
 
-/// How the libraries of runtimes begin, and the programs that are nothing else.
+/// The prefixes of the libraries of runtimes, and of programs that are only a runtime.
 const RUNTIME_LIBRARIES: [&str; 10] = [
     "ld-linux",
     "ld-musl",

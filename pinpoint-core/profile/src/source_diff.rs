@@ -7,11 +7,11 @@
 //! @@ -88,2 +88,3 @@ fn next_token(&mut self) -> Token {
 //! ```
 //!
-//! A profile knows where a function begins, at best, and never where it ends. So a change
-//! is in a function when it lies between its first line and that of the next function
-//! of the file, or when git names the function in the head of the change, or a changed line
-//! does. Where a profile has no files, as that of perf, only names are left; they may be
-//! of another function that is called the same.
+//! A profile has the beginning of a function, at best, and never its end. So a change is in a
+//! function when it lies between its first line and that of the next function of the file, or when
+//! git names the function in the head of the change, or a changed line does. Where a profile has no
+//! files, like those of perf, only names are left; they may be those of another function of the
+//! same name.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -37,20 +37,20 @@ struct File {
     path: String,
     /// Lines before the change and after it.
     hunks: Vec<[Range<u32>; 2]>,
-    /// Every identifier in what changed, and in the lines that git names it by.
+    /// Every identifier in the changed lines, and in the lines by which git names them.
     words: BTreeSet<String>,
 }
 
-/// How a function is in a diff.
+/// The match of a function in a diff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffMatch {
-    /// How sure that is.
+    /// The certainty of the match.
     pub kind: DiffMatchKind,
     /// The file in the repository.
     pub file: String,
 }
 
-/// How sure it is that a diff changes a function.
+/// The certainty that a diff changes a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffMatchKind {
@@ -63,8 +63,8 @@ pub enum DiffMatchKind {
 }
 
 impl SourceDiff {
-    /// Reads what `git diff --unified=0` and `git log --patch` print. What is no part of a
-    /// diff is passed over: a text without any gives an empty one.
+    /// Reads the output of `git diff --unified=0` and `git log --patch`. Other text is passed over:
+    /// a text without a diff gives an empty one.
     ///
     /// ```
     /// use pinpoint_profile::SourceDiff;
@@ -114,7 +114,7 @@ impl SourceDiff {
         self.files.iter().map(|file| file.path.as_str())
     }
 
-    /// Notes on each function of an explanation whether this changes it.
+    /// Marks the functions of an explanation that this changes.
     ///
     /// Cost: the functions times the files.
     pub fn mark(&self, explanation: &mut Explanation) {
@@ -175,7 +175,7 @@ fn path_of(text: &str) -> Option<String> {
     Some(path.to_owned())
 }
 
-/// `@@ -88,2 +88,3 @@ fn next_token(…`: the lines on both sides, and what git names them by.
+/// `@@ -88,2 +88,3 @@ fn next_token(…`: the lines on both sides, and git's name for them.
 fn hunk(line: &str) -> Option<([Range<u32>; 2], &str)> {
     let (places, context) = line.strip_prefix("@@ -")?.split_once(" @@")?;
     let (before, after) = places.split_once(" +")?;
@@ -200,7 +200,7 @@ fn ends_a_name(text: &str) -> bool {
     text.ends_with(|c: char| is_part(c) || c == '>')
 }
 
-/// The name of a function without where it is declared and what it takes: `next_token` of
+/// The name of a function without its scope and parameters: `next_token` of
 /// `<Lexer as Tokens>::next_token` and of `Lexer::next_token(int) const`. No source has a name like
 /// `(garbage collector)`.
 fn short_name(name: &str) -> Option<&str> {
@@ -231,7 +231,7 @@ fn short_name(name: &str) -> Option<&str> {
         .find(|part| !part.is_empty())
 }
 
-/// Whether one of the paths is the end of the other, part by part.
+/// True when one of the paths is the end of the other, part by part.
 fn is_same_file(one: &str, other: &str) -> bool {
     let parts = |path: &str| -> Vec<String> {
         let parts = path
@@ -269,7 +269,7 @@ diff --git a/gone.py b/gone.py
 \\ No newline at end of file
 ";
 
-    /// How functions are in the diff, each by name, file and line.
+    /// The matches of functions in the diff, each by name, file and line.
     fn kinds(functions: &[(&str, &str, u32)]) -> Vec<Option<DiffMatchKind>> {
         let folded: Vec<String> = (functions.iter())
             .map(|(name, file, _)| match *file {

@@ -1,4 +1,4 @@
-//! The stacks of all runs of both sides as one tree: what a flame graph shows.
+//! The stacks of all runs of both sides as one tree, for flame graphs.
 
 use hashbrown::HashMap;
 
@@ -8,7 +8,7 @@ use super::identity::{Function, Identified};
 /// The least part of a side that a stack has in a tree for a picture.
 const LEAST_SHARE: f64 = 1e-4;
 
-/// A stack of all runs, with the mean of what was spent with exactly this stack.
+/// A stack of all runs, with the mean cost of exactly this stack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StackNode {
     /// The stack that it was called from: its place in [`StackTree::nodes`].
@@ -71,7 +71,7 @@ impl StackTree {
         }
     }
 
-    /// Takes out what was spent in no function, and in those that stand for idle time.
+    /// Removes the cost without a function, and that of functions that stand for idle time.
     pub(super) fn without(mut self, is_idle: &[bool]) -> Self {
         for (place, node) in self.nodes.iter_mut().enumerate() {
             if place == 0 || is_idle.get(node.function).copied().unwrap_or_default() {
@@ -81,7 +81,7 @@ impl StackTree {
         self
     }
 
-    /// What was spent with each stack and all that it called, on each side.
+    /// The cost of each stack with all that it called, on each side.
     pub fn totals(&self) -> Vec<[f64; 2]> {
         let own = |node: &StackNode| [node.base, node.experiment];
         let mut totals: Vec<[f64; 2]> = self.nodes.iter().map(own).collect();
@@ -93,9 +93,9 @@ impl StackTree {
         totals
     }
 
-    /// The tree as far as a picture can show it: without stacks that have less than 0.01 %
-    /// of both sides, with all that they call; more is left out where that leaves more than
-    /// `most` stacks. What was spent there counts as the caller's own, so that sums stay.
+    /// The tree as far as a picture can show it: without stacks that have less than 0.01 % of both
+    /// sides, with all that they call; more is left out where that leaves more than `most` stacks.
+    /// Their cost counts as the caller's own, so that sums stay.
     ///
     /// For each stack of this tree, its place in the other one comes with it, if it is there.
     pub fn visible(&self, most: usize) -> (Self, Vec<Option<usize>>) {

@@ -1,10 +1,10 @@
-//! Names of functions, modules and files without what changes from build to build.
+//! Names of functions, modules and files without the parts that change from build to build.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// The longest mangled name that is demangled: those of real programs are shorter, and
-/// what a name can become grows faster than it does.
+/// The longest mangled name that is demangled: those of real programs are shorter, and the
+/// demangled name can grow faster than the mangled one.
 const LONGEST_MANGLED: usize = 4096;
 
 /// Suffixes of a function that the compiler has split or copied; a number may follow.
@@ -258,7 +258,7 @@ impl<'a> Package<'a> {
     }
 }
 
-/// The package that a source or library belongs to, by where package managers put it.
+/// The package of a source or library, by the folders of package managers.
 pub(super) fn package(path: &str) -> Option<Package<'_>> {
     let parts: Vec<&str> = path.split(['/', '\\']).collect();
     let after = |name: &str| parts.iter().rposition(|part| *part == name);

@@ -56,7 +56,7 @@ impl FromStr for Window {
     }
 }
 
-/// As it is read.
+/// The text that it is read from.
 impl fmt::Display for Window {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -68,8 +68,8 @@ impl fmt::Display for Window {
 }
 
 impl Profile {
-    /// The profile of what happened in the window alone. A sample that holds for a time
-    /// counts with its part in the window; one of a moment counts if that is in it.
+    /// The part of the profile in the window. A sample that holds for a time counts with its part
+    /// in the window; one of a moment counts if that is in it.
     ///
     /// # Errors
     ///
@@ -82,7 +82,7 @@ impl Profile {
             });
         }
         let spans = self.spans(window)?;
-        // The first three write how long each stack was seen.
+        // The first three write the time for which each stack was seen.
         let holds = matches!(
             self.format,
             ProfileFormat::ChromeTrace | ProfileFormat::CpuProfile | ProfileFormat::Speedscope
@@ -122,8 +122,8 @@ impl Profile {
         Ok(self)
     }
 
-    /// The spans of a window, each its begin and end in nanoseconds since the profile began: in
-    /// the order of time, none of them inside or across another.
+    /// The spans of a window, each its begin and end in nanoseconds since the profile began: in the
+    /// order of time, without overlaps.
     ///
     /// # Errors
     ///

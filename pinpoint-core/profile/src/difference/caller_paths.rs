@@ -1,5 +1,5 @@
-//! What moved in a function where it was called on a certain way, from the inside out: what the
-//! rows of a bottom-up tree hold.
+//! Changes of functions by their paths of callers, from the inside out: the rows of a bottom-up
+//! tree.
 
 use hashbrown::HashMap;
 use pinpoint_compare::CompareError;
@@ -15,8 +15,8 @@ const MAX_CALLER_PATHS: usize = 5000;
 /// At most this many callers of one function. Longer paths are those of recursions.
 const MOST_CALLERS: usize = 32;
 
-/// What moved in a function where it was called by another, which was called by another, and so
-/// on outwards.
+/// The change of a function where it was called by another, which was called by another, and so on
+/// outward.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallerPathChange {
     /// The path without its outermost caller: its place among all paths. Absent where the
@@ -24,19 +24,19 @@ pub struct CallerPathChange {
     pub within: Option<usize>,
     /// The outermost caller: its place in [`StackTree::functions`](crate::StackTree::functions).
     pub caller: usize,
-    /// What it calls: on a path of one caller, the function itself.
+    /// The function that it calls: on a path of one caller, the function itself.
     pub callee: usize,
-    /// What the function cost by itself on this path.
+    /// The function's own cost on this path.
     pub own: Change,
     /// The p-value of its difference, adjusted for all paths that were tested together, and
     /// for those of as many callers: the greater one. Absent where there are too few runs, or it
     /// was seen in too few of them, and where values are exact.
     pub adjusted_p: Option<f64>,
-    /// The difference is no chance.
+    /// The difference is significant.
     pub is_certain: bool,
 }
 
-/// A path, with what was spent on it over all runs of each side.
+/// A path, with its cost over all runs of each side.
 struct Path {
     within: Option<usize>,
     caller: usize,
@@ -44,18 +44,18 @@ struct Path {
     sums: [f64; 2],
 }
 
-/// What one run spent with one stack.
+/// The cost of one stack in one run.
 struct Spent {
     run: usize,
     weight: f64,
     /// Of the outermost caller that is followed so far: its stack.
     stack: usize,
-    /// The path so far; none of the function alone.
+    /// The path so far; `None` for the function alone.
     path: Option<usize>,
 }
 
-/// The paths with at least 0.1 % of a side, each after the one within it. Where calls are
-/// counted there are no stacks, and none.
+/// The paths with at least 0.1 % of a side, each after the one within it. None where calls are
+/// counted, as there are no stacks.
 pub(super) fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallerPathChange>, CompareError> {
     if runs.all.iter().any(|run| run.calls.is_some()) {
         return Ok(Vec::new());
@@ -67,7 +67,7 @@ pub(super) fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallerPathChange>,
         levels.push(path.within.map_or(0, |within| levels[within] + 1));
     }
     let found = on_levels(&values, &levels, runs, exact)?;
-    // Those that are only tested are left out, and the places of the others move.
+    // Leaves out those that are only tested, which moves the places of the others.
     let mut places = vec![None; paths.len()];
     let mut listed = Vec::new();
     for (place, (path, found)) in paths.iter().zip(found).enumerate() {
@@ -88,12 +88,12 @@ pub(super) fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallerPathChange>,
     Ok(listed)
 }
 
-/// All paths that are tested, each with what every run spent on it.
+/// All paths that are tested, each with its cost in every run.
 fn paths(runs: &Runs, worth: &Worth) -> Vec<(Path, Vec<f64>)> {
     let mut paths: Vec<(Path, Vec<f64>)> = Vec::new();
     let mut open = leaves(runs);
     for _ in 0..MOST_CALLERS {
-        // One caller more for all that is left.
+        // One more caller for all remaining paths.
         let mut ids: HashMap<(Option<usize>, usize, usize), usize> = HashMap::new();
         let mut next: Vec<Path> = Vec::new();
         let mut called: Vec<(Spent, usize)> = Vec::new();
@@ -116,7 +116,7 @@ fn paths(runs: &Runs, worth: &Worth) -> Vec<(Path, Vec<f64>)> {
             next[id].sums[usize::from(spent.run >= runs.base)] += spent.weight;
             called.push((spent, id));
         }
-        // What is small has small paths around it.
+        // A small path has small paths around it.
         let mut places = vec![None; next.len()];
         for (id, path) in next.into_iter().enumerate() {
             if worth.is_tested(path.sums) {
@@ -139,7 +139,7 @@ fn paths(runs: &Runs, worth: &Worth) -> Vec<(Path, Vec<f64>)> {
     paths
 }
 
-/// What each run spent with each of its stacks.
+/// The cost of each stack of each run.
 fn leaves(runs: &Runs) -> Vec<Spent> {
     let mut leaves = Vec::new();
     for (place, run) in runs.all.iter().enumerate() {
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use crate::{ExplainOptions, Profile, compare_stacks};
 
-    /// Each path, from the function outwards, with what is known of it.
+    /// Each path, from the function outward, with its change.
     fn found(base: &[String], experiment: &[String]) -> Vec<(String, CallerPathChange)> {
         let [base, experiment] = [base, experiment].map(|texts| -> Vec<Profile> {
             let read = |text: &String| Profile::read(text.as_bytes()).unwrap();

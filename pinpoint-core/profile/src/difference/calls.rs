@@ -1,4 +1,4 @@
-//! What moved between a function and those that call it.
+//! Changes of calls, by caller and callee.
 
 use hashbrown::HashMap;
 
@@ -17,21 +17,21 @@ use crate::{Profile, identity};
 /// At most this many pairs of caller and callee: those with the greatest parts of a side.
 const MAX_CALLS: usize = 10_000;
 
-/// What was spent in a function, and in all that it called, when it was called by another.
+/// The change of a function, with all that it called, when it was called by another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallChange {
     /// The function that calls: its place in [`StackTree::functions`].
     pub caller: usize,
     /// The function that is called.
     pub callee: usize,
-    /// What was spent there. Of calls within each other, the outermost counts.
+    /// The cost there. Of nested calls, the outermost counts.
     pub total: Change,
     /// The p-value of its difference, adjusted for all pairs of caller and callee. Absent
     /// where there are too few runs, and where values are exact.
     pub adjusted_p: Option<f64>,
 }
 
-/// The stacks of two builds, and what moved on the way from caller to callee.
+/// The stacks of two builds, and their changes from caller to callee.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StackComparison {
     /// The stacks of all runs, with means, without those in which nothing ran.
@@ -45,16 +45,16 @@ pub struct StackComparison {
     /// greatest parts; in the order of the tree. A profile that counts calls has no stacks, and
     /// so no paths.
     pub paths: Vec<PathChange>,
-    /// The same from the inside out: what functions cost by themselves on each way on which they
-    /// were called, up to 32 callers outwards. Paths with at least 0.1 % of a side, but not more
-    /// than 5,000, those with the greatest parts; each after the one within it.
+    /// The same from the inside out: the own costs of functions on each path of callers, up to 32
+    /// callers outward. Paths with at least 0.1 % of a side, but not more than 5,000, those with
+    /// the greatest parts; each after the one within it.
     pub caller_paths: Vec<CallerPathChange>,
-    /// What moved in functions that belong together, in each of the ways in which they do.
+    /// The changes of groups of functions, for each grouping.
     pub groups: Vec<(Grouping, Vec<PartChange>)>,
 }
 
-/// Compares the stacks of two builds: what [`explain`](super::explain) says of functions,
-/// for the places from which they are called.
+/// Compares the stacks of two builds, as [`explain`](super::explain) compares functions, by the
+/// places from which they are called.
 ///
 /// # Errors
 ///
@@ -98,8 +98,8 @@ pub fn compare_stacks(
     })
 }
 
-/// A pair of caller and callee: what was spent over the runs of each side, the pair, and what each
-/// run spent.
+/// A pair of caller and callee: the cost over the runs of each side, the pair, and the cost of each
+/// run.
 type Seen<'a> = ([f64; 2], (usize, usize), &'a Vec<f64>);
 
 fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallChange>, ExplainError> {
@@ -140,7 +140,7 @@ fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallChange>, ExplainError> {
     Ok(listed.map(change).collect())
 }
 
-/// What one run spent on the way from each caller to each callee.
+/// Adds the cost of one run for each pair of caller and callee.
 fn weigh(run: &Run, ids: &mut HashMap<(usize, usize), usize>, add: &mut impl FnMut(usize, f64)) {
     let mut id = |pair| {
         let next = ids.len();

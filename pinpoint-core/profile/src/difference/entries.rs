@@ -1,9 +1,8 @@
-//! What moved in the entries of timelines, over all runs: for the rows of the trees that a page
-//! shows of one of them.
+//! Changes of the entries of timelines over all runs, for the trees of a timeline's page.
 //!
-//! Threads of one name, and those whose names differ only in numbers, are one track. What is tested
-//! and listed is as of functions and stacks; a thread's events and calls are tested with those of all
-//! others.
+//! Threads of one name, and those whose names differ only in numbers, are one track. Tests and
+//! lists are those of functions and stacks; a thread's events and calls are tested with those of
+//! all others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,44 +24,44 @@ use crate::{
     ThreadId,
 };
 
-/// What entries have in common that are the same in all runs.
+/// The kind of entries that are the same in all runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EntryKind {
     /// The place of the track's name in [`EntryComparison::tracks`].
     pub track: usize,
     /// For calls, the function: its place in [`StackTree::functions`] of the same runs' stacks.
     pub function: Option<usize>,
-    /// For all else, its [`Timeline::id_across_runs`](crate::Timeline::id_across_runs).
+    /// For all others, its [`Timeline::id_across_runs`](crate::profile::Timeline::id_across_runs).
     pub id: String,
 }
 
-/// What moved on a track in entries of one kind, or of kinds that belong together.
+/// The change on a track of entries of one kind, or of kinds that belong together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntryGroup<T> {
     /// The place of the track's name in [`EntryComparison::tracks`].
     pub track: usize,
-    /// The kind, or what the kinds have in common.
+    /// The kind, or the common property of the kinds.
     pub of: T,
-    /// What they took by themselves, in nanoseconds.
+    /// Their own time, in nanoseconds.
     pub own: Change,
     /// The p-value of its difference, adjusted for all others of its sort. Absent where there are
     /// too few runs, or it was seen in too few of them.
     pub adjusted_p: Option<f64>,
-    /// The difference is no chance.
+    /// The difference is significant.
     pub is_certain: bool,
 }
 
-/// What moved in entries that are put together.
+/// The changes of groups of entries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntryGroups {
-    /// What they are put together by.
+    /// The property that defines the groups.
     pub grouping: Grouping,
     /// Groups with at least 0.1 % of a side, by their names.
     pub groups: Vec<EntryGroup<String>>,
     /// The kinds that are in several groups, such as FunctionCall, which leads into many scripts:
     /// their places in [`EntryComparison::kinds`].
     pub split: Vec<usize>,
-    /// What these took in a group, where it is as much.
+    /// Their time in a group, where it is as much.
     pub parts: Vec<EntryGroup<(usize, String)>>,
 }
 
@@ -80,8 +79,8 @@ pub struct EntryTrack {
 pub struct EntryComparison {
     /// The tracks.
     pub tracks: Vec<EntryTrack>,
-    /// What [`StackNode::function`](crate::StackNode::function),
-    /// [`CallerPathChange::caller`] and [`callee`](CallerPathChange::callee) are places in, here.
+    /// The kinds that [`StackNode::function`](crate::profile::StackNode::function),
+    /// [`CallerPathChange::caller`] and [`callee`](CallerPathChange::callee) refer to here.
     pub kinds: Vec<EntryKind>,
     /// The paths of all runs, with means, in nanoseconds.
     pub tree: StackTree,
@@ -107,7 +106,7 @@ impl EntryComparison {
 }
 
 /// Compares the entries of the timelines of two builds, one tree for each run. `stacks` is of the
-/// profiles of the same runs, in the same order: it says who is who.
+/// profiles of the same runs, in the same order: it identifies the functions.
 ///
 /// # Errors
 ///
@@ -189,7 +188,7 @@ struct Known {
     of_sorts: HashMap<(usize, String, Category), usize>,
 }
 
-/// Entries of one kind that come from one place: what groups are made of.
+/// Entries of one kind that come from one place: the parts of groups.
 struct Sort {
     kind: usize,
     track: usize,
@@ -304,7 +303,7 @@ fn profile(tree: &EntryTree, kind: impl Fn(u32) -> usize) -> Profile {
     }
 }
 
-/// What each run spent on each sort.
+/// The time of each run in each sort.
 fn values(trees: &[&EntryTree], sorts_of: &[Vec<usize>], sorts: usize) -> Vec<Vec<f64>> {
     let mut values = vec![vec![0.0; trees.len()]; sorts];
     for (run, (tree, of)) in trees.iter().zip(sorts_of).enumerate() {
@@ -341,8 +340,8 @@ impl Spent<'_> {
         })
     }
 
-    /// What moved in the sorts of a track that have the same in common, for all that have 0.1 % of
-    /// a side. Those that have nothing in common with any are left out.
+    /// The changes of the sorts of a track with a common property, for all that have 0.1 % of a
+    /// side. Those without the property are left out.
     fn changes<T: Ord>(
         &self,
         in_common: impl Fn(&Sort) -> Option<T>,
@@ -432,7 +431,7 @@ mod tests {
         compare_entries(&trees[0], &trees[1], &stacks, &options).unwrap()
     }
 
-    /// Each path with its total's difference, and whether that is certain.
+    /// Each path with its total's difference, and true when that is certain.
     fn paths(compared: &EntryComparison) -> Vec<(String, f64, bool)> {
         let mut names: HashMap<usize, String> = HashMap::from([(0, String::new())]);
         let mut found = Vec::new();
@@ -466,7 +465,7 @@ mod tests {
             ("Main: RunTask call TimerFire Layout", 1e6, true),
             ("Pool: RunTask", 0.0, false),
         ];
-        // The call was sampled last before the timer fires, and goes on until the frame.
+        // The call was sampled last before the timer fires, and lasts until the frame.
         let found: Vec<_> = (found.iter())
             .filter(|(way, ..)| !way.ends_with("call"))
             .map(|(way, difference, is_certain)| (way.as_str(), *difference, *is_certain))

@@ -1,4 +1,4 @@
-//! What moved in functions that belong together.
+//! Changes of groups of functions.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::statistics::{Found, sort, together};
 use super::worth::Worth;
 use crate::Function;
 
-/// What functions are put together by.
+/// A property by which functions are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Grouping {
     /// The host of the script's URL.
@@ -21,7 +21,7 @@ pub enum Grouping {
     File,
     /// The module.
     Module,
-    /// Whose code it is.
+    /// The owner of the code.
     Owner,
 }
 
@@ -63,8 +63,8 @@ impl Grouping {
     }
 }
 
-/// Does a text begin with a scheme? `about:blank` and `node:fs` have no more than that and a path; a
-/// single letter is a drive of Windows, and `a.rs:7` a line.
+/// True when a text begins with a URL's scheme. `about:blank` and `node:fs` have no more than that
+/// and a path; a single letter is a drive of Windows, and `a.rs:7` a line.
 fn is_url(text: &str) -> bool {
     let is_fit = |letter: char| letter.is_ascii_alphanumeric() || "+-".contains(letter);
     text.split_once(':').is_some_and(|(scheme, _)| {
@@ -80,7 +80,7 @@ fn host(url: &str) -> &str {
     rest.split(['/', '?', '#']).next().unwrap_or_default()
 }
 
-/// What moved in each group with at least 0.1 % of a side, by what functions cost by themselves.
+/// The change of each group with at least 0.1 % of a side, by the own costs of its functions.
 pub(super) fn of_functions(
     runs: &Runs,
     functions: &[Function],
@@ -104,7 +104,7 @@ pub(super) fn of_functions(
     Ok(changes)
 }
 
-/// What moved in each group with at least 0.1 % of a side, given its value for each run, in the
+/// The change of each group with at least 0.1 % of a side, given its value for each run, in the
 /// order of the groups. All that have as much over all runs are tested.
 pub(super) fn changes<T>(
     groups: BTreeMap<T, Vec<f64>>,

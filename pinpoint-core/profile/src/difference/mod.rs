@@ -1,28 +1,26 @@
-//! What moved between two builds, and how sure that is.
+//! The differences between the profiles of two builds, and their certainty.
 //!
-//! Each run of a side gives one profile. For each function, what it cost by itself is
-//! compared over the runs: in pairs by Wilcoxon's signed-rank test, which gives the
-//! pseudomedian of the differences and its interval; else by Mann and Whitney's, with the
-//! shift of Hodges and Lehmann. Functions with at least 0.1 % of a side are listed. These and
-//! all others that cost as much over all runs are tested, and their p-values adjusted for
-//! being many (Benjamini and Hochberg): *certain* is what has
-//! an adjusted p of at most 0.05, so that of two profiles of the same build a function is
-//! named in one comparison of twenty at most. Where too few runs cannot give such a p,
-//! none is given. Functions that were seen in a few runs only, as most of a profiler with a
-//! hundred samples a second are, cannot have a small p-value and do not count among the many
-//! (Tarone; Gilbert).
+//! Each run of a side gives one profile. For each function, its own cost is compared over the runs:
+//! in pairs by Wilcoxon's signed-rank test, which gives the pseudomedian of the differences and its
+//! interval; else by Mann and Whitney's, with the shift of Hodges and Lehmann. Functions with at
+//! least 0.1 % of a side are listed. These and all others that cost as much over all runs are
+//! tested, and their p-values adjusted for their number (Benjamini and Hochberg): a difference with
+//! an adjusted p of at most 0.05 is *certain*, so that of two profiles of the same build a function
+//! is named in one comparison of twenty at most. Where too few runs cannot give such a p, none is
+//! given. Functions that were seen in a few runs only, as most of a profiler with a hundred samples
+//! a second are, cannot have a small p-value and do not count among the many (Tarone; Gilbert).
 //!
 //! Shares come from means, which add up: the own differences of all functions are the
 //! whole difference.
 //!
-//! The same is said of the threads, by their names, and of what time went into
-//! (`parts.rs`), and for pictures of the paths of the call tree (`stack_paths.rs`) and the
-//! callers of a function (`caller_paths.rs`), and of the entries of timelines (`entries.rs`).
+//! Threads, by their names, and categories of costs are compared in the same way (`parts.rs`), and
+//! so are the paths of the call tree (`stack_paths.rs`), the callers of a function
+//! (`caller_paths.rs`) and the entries of timelines (`entries.rs`), for pictures.
 //!
 //! Go's garbage collector counts as one function (`collector.rs`).
 //!
-//! What a function gains and those that it calls lose, or the other way round, is *moved*:
-//! that is what inlining does, and no change by itself.
+//! Cost that a function gains and its callees lose, or the other way round, is *moved*: that is the
+//! effect of inlining, and not a change.
 
 mod caller_paths;
 mod calls;
@@ -56,7 +54,7 @@ use super::identity::{self, Function};
 use super::{DiffMatch, PlaceMatch, Profile, ProfileUnit};
 use runs::Runs;
 
-/// How two sets of profiles are compared.
+/// Options for comparing two sets of profiles.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExplainOptions {
     /// The first profile of each side was recorded with the first of the other, and so on.
@@ -84,11 +82,11 @@ pub enum ExplainError {
     UnitsDiffer {
         /// The side.
         side: &'static str,
-        /// Which of its profiles, counted from 1.
+        /// The number of its profile, counted from 1.
         number: usize,
-        /// What it counts.
+        /// The unit that it counts.
         found: ProfileUnit,
-        /// What the first one counts.
+        /// The unit that the first one counts.
         first: ProfileUnit,
     },
     /// Pairs need as many profiles of each side.
@@ -101,7 +99,7 @@ pub enum ExplainError {
         /// Profiles of the experiment.
         experiment: usize,
     },
-    /// A function that is said to be another does not exist.
+    /// A function that is declared another does not exist.
     #[error("no function of the {side} is called {name:?}{}", nearest(.near))]
     NoFunction {
         /// The side.
@@ -111,7 +109,7 @@ pub enum ExplainError {
         /// Names that look like it.
         near: Vec<String>,
     },
-    /// A function that is said to be another cannot be told from others of its name.
+    /// A function that is declared another is ambiguous: others have its name.
     #[error(
         "the {side} has several functions called {name:?}; name one: {}",
         .candidates.join(", ")
@@ -121,10 +119,10 @@ pub enum ExplainError {
         side: &'static str,
         /// The name given.
         name: String,
-        /// Names that tell them apart.
+        /// Names that distinguish them.
         candidates: Vec<String>,
     },
-    /// A program, file or folder that is said to have another name does not exist.
+    /// A program, file or folder that is declared renamed does not exist.
     #[error(
         "no function of the {side} lies in a program, a file or a folder called {name:?}; write the name as the profiles have it, without the folders before it"
     )]
@@ -134,7 +132,7 @@ pub enum ExplainError {
         /// The name given.
         name: String,
     },
-    /// A function is said to be two others, of which it can only be one.
+    /// A function is declared two others, of which it can only be one.
     #[error(
         "function {name:?} of the base cannot be both {first:?} and {second:?} of the experiment; give it one new name"
     )]
@@ -159,7 +157,7 @@ fn nearest(near: &[String]) -> String {
     }
 }
 
-/// How the runs were recorded.
+/// The design of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Design {
@@ -184,7 +182,7 @@ pub struct Change {
     pub interval: Option<Interval>,
 }
 
-/// What happened to a function.
+/// The verdict on a function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Verdict {
@@ -200,7 +198,7 @@ pub enum Verdict {
     New,
     /// Only the base has it.
     Gone,
-    /// What it gained others lost, or the other way round.
+    /// Others lost the cost that it gained, or the other way round.
     Moved {
         /// The index in [`Explanation::functions`] of the other one, or of the one with which all
         /// others exchange. Of that one, the index of the greatest of these.
@@ -210,7 +208,7 @@ pub enum Verdict {
     Uncertain,
 }
 
-/// What moved in one function.
+/// The change of one function.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FunctionChange {
     /// Its place in the [`StackTree::functions`](super::StackTree::functions) of the same
@@ -219,11 +217,11 @@ pub struct FunctionChange {
     pub index: usize,
     /// The function.
     pub function: Function,
-    /// What it cost by itself.
+    /// Its own cost.
     pub own: Change,
-    /// What it cost with all that it called.
+    /// Its cost with all that it called.
     pub total: Change,
-    /// How often it was called, where that is counted.
+    /// The number of calls, where they are counted.
     pub calls: Option<Change>,
     /// Its own difference as a part of the whole difference. Absent without one.
     pub share: Option<f64>,
@@ -235,13 +233,14 @@ pub struct FunctionChange {
     /// runs, or too many of its values are ties. Where all are ties, [`p`](Self::p) is 1. Between
     /// unpaired runs, ties count only while the product of both numbers of runs is at most 144.
     pub adjusted_p: Option<f64>,
-    /// What happened.
+    /// The verdict.
     pub verdict: Verdict,
     /// The function that most often calls it: in the experiment, or in the base if it is
     /// gone.
     pub called_by: Option<String>,
-    /// Where the commit that is explained changes it; see [`SourceDiff::mark`](super::SourceDiff::mark).
-    /// Absent where it does not, and where no commit is known.
+    /// The place where the commit that is explained changes it; see
+    /// [`SourceDiff::mark`](super::SourceDiff::mark). Absent where it does not, and where no commit
+    /// is known.
     pub in_diff: Option<DiffMatch>,
 }
 
@@ -255,25 +254,25 @@ impl FunctionChange {
 /// All functions that are too small to be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rest {
-    /// How many.
+    /// Their number.
     pub functions: usize,
     /// Their own differences, added up.
     pub difference: f64,
 }
 
-/// What moved in a part of the whole: in the threads of a name, or in a
+/// The change of a part of the whole: of the threads with one name, or of a
 /// [category](super::CostCategory).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartChange {
     /// The name of the thread, or of the category. Threads whose names differ in
     /// numbers alone, such as those of a pool, are one, without the numbers.
     pub name: String,
-    /// What the functions cost by themselves there.
+    /// The own costs of the functions there.
     pub own: Change,
     /// The p-value of its difference, adjusted for all threads or categories. Absent where
     /// there are too few runs, or it was seen in too few of them, and where values are exact.
     pub adjusted_p: Option<f64>,
-    /// The difference is no chance.
+    /// The difference is significant.
     pub is_certain: bool,
 }
 
@@ -282,7 +281,7 @@ pub struct PartChange {
 pub struct PathStep {
     /// Its name.
     pub name: String,
-    /// The difference of what it cost on this path with all that it called.
+    /// The difference of its cost on this path, with all that it called.
     pub difference: f64,
     /// The 95 % interval of that, if there are enough runs for one. Absent, too, where calls are
     /// counted, since there are no paths then.
@@ -290,12 +289,12 @@ pub struct PathStep {
     pub interval: Option<Interval>,
 }
 
-/// What moved between two builds.
+/// The differences between the profiles of two builds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// What all values count.
+    /// The unit of all values.
     pub unit: ProfileUnit,
-    /// How they were compared.
+    /// The design of the comparison.
     pub design: Design,
     /// Runs of the base.
     pub base_runs: usize,
@@ -305,12 +304,12 @@ pub struct Explanation {
     pub exact: bool,
     /// There are enough runs for p-values.
     pub tested: bool,
-    /// The whole cost, without what was idle.
+    /// The whole cost, without idle time.
     pub whole: Change,
     /// All functions with at least 0.1 % of a side: certain ones first, and then those with the
-    /// greatest differences. What a new function took over from its callers and callees, or one
-    /// that is gone left to them, does not count; of what is probably renamed, that by which the
-    /// two names differ does.
+    /// greatest differences. Cost that a new function took over from its callers and callees, or
+    /// one that is gone left to them, does not count; for a probably renamed function, the
+    /// difference of the two names counts.
     pub functions: Vec<FunctionChange>,
     /// The others.
     pub rest: Rest,
@@ -318,8 +317,8 @@ pub struct Explanation {
     /// profiles do not name them.
     #[serde(default)]
     pub threads: Vec<PartChange>,
-    /// What time went into, by the names of [`CostCategory`](super::CostCategory). What was
-    /// idle is one, too, and all others add up to the whole.
+    /// The categories of costs, by the names of [`CostCategory`](super::CostCategory). Idle time is
+    /// one, too, and all others add up to the whole.
     #[serde(default)]
     pub categories: Vec<PartChange>,
     /// The program's own functions whose cost, with all that they call of libraries, the runtime
@@ -335,7 +334,7 @@ pub struct Explanation {
     /// experiment, since they have the same functions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matched: Vec<PlaceMatch>,
-    /// What could have been seen. Absent where values are exact.
+    /// The detectable differences. Absent where values are exact.
     pub detectable: Option<Detectable>,
 }
 
@@ -402,7 +401,7 @@ pub fn explain(
     let adjusted = changes.iter().filter(|change| change.adjusted_p.is_some());
     let counted: Vec<usize> = adjusted.map(|change| change.index).collect();
     changes.retain(|change| listed.binary_search(&change.index).is_ok());
-    // What only calls others may be renamed, too.
+    // A function that only calls others may be renamed, too.
     let either = |(own, total): (&f64, &f64)| own.max(*total);
     let chosen = worth(runs.shares(|run| run.own.iter().zip(&run.total).map(either).collect()));
     let neighbours = renamed::Neighbours::of(&runs, &chosen);
@@ -501,8 +500,8 @@ fn check(
     Ok(first.unit.clone())
 }
 
-/// Certain ones first, then by what is `left` of their changes; equal ones by name. What is
-/// probably renamed moved by what the two names differ.
+/// Certain ones first, then by the part `left` of their changes; equal ones by name. A probably
+/// renamed function moved by the difference of the two names.
 fn sort(explanation: &mut Explanation, mut left: Vec<f64>, renamed: &[renamed::Guess]) {
     let mut order: Vec<usize> = (0..explanation.functions.len()).collect();
     let functions = &explanation.functions;

@@ -1,20 +1,20 @@
-//! What one function gains and others beside it in a stack lose, or the other way round.
+//! Cost that one function gains and others next to it in a stack lose, or the other way round.
 //!
-//! A function that calls nothing often has no frame of its own, and then a stack that is
-//! followed by frame pointers leaves out the function that calls it: the two seem to be
-//! called by the same one. So that counts, too, where one of them is on one side only, as a
-//! function is that was inlined everywhere.
+//! A function that calls nothing often has no frame, and then a stack that is followed by frame
+//! pointers leaves out the function that calls it: the two seem to be called by the same one. So
+//! such pairs count, too, where one of them is on one side only, like a function that was inlined
+//! everywhere.
 //!
-//! And where stacks name no caller at all, as of a program without frame pointers, any may be.
+//! And where stacks name no caller at all, as in a program without frame pointers, any pair may
+//! count.
 //!
-//! What is left of the two is a change, though, if it is certain and a good part of the whole
-//! difference: then the function was inlined, and is slower. The one that has nothing left is moved
-//! all the same. What the two exchanged does not count for the place of the other one in the list:
-//! a function that is inlined, and a little faster by that, would come before the one that is
-//! slower.
+//! The rest of the two is a change, though, if it is certain and a good part of the whole
+//! difference: then the function was inlined, and is slower. The one without a rest is still moved.
+//! The exchanged cost does not count for the place of the other one in the list: a function that is
+//! inlined, and a little faster by that, would come before the one that is slower.
 //!
-//! A function that is probably renamed is gone under its old name alone, and what it cost is
-//! found under the other.
+//! A function that is probably renamed is gone under its old name only, and its cost is found under
+//! the new one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,10 +26,10 @@ use super::{COLLECTOR, FunctionChange, Verdict};
 /// The part of a change that may be left when it is only moved.
 const MOST_LEFT: f64 = 0.2;
 
-/// Marks certain changes that cancel out between callers and callees. Each function is in one
-/// such group at most: the greatest changes look first, and take what fits best. One function
-/// is inlined into several, and several into one.
-/// `differ_together` says of functions whether what is left of them is a change.
+/// Marks certain changes that cancel out between callers and callees. Each function is in one such
+/// group at most: the greatest changes choose first, and take the best fit. One function is inlined
+/// into several, and several into one. `differ_together` is true of functions whose rest is a
+/// change.
 pub(super) fn find(
     changes: &mut [FunctionChange],
     renamed: &[Guess],
@@ -66,14 +66,13 @@ pub(super) fn find(
     Ok(())
 }
 
-/// How much each function changed without what it exchanged with others: a function that is on
-/// one side only took over as much as its callers and callees lost, or left to them as much as
-/// they gained. Each amount counts once: small functions take of it before great ones, and from
-/// the greatest first. Functions that are called more or less often at the same cost took over
-/// nothing.
+/// The change of each function without the cost it exchanged with others: a function that is on one
+/// side only took over as much as its callers and callees lost, or left to them as much as they
+/// gained. Each amount counts once: small functions take of it before great ones, and from the
+/// greatest first. Functions that are called more or less often at the same cost took over nothing.
 ///
-/// Of [`find`], whose groups are no changes any more. A function of which nothing is left is no
-/// change either: it is marked as moved to or from the one with which it exchanged most.
+/// The groups of [`find`] no longer count as changes. A function without a rest does not either: it
+/// is marked as moved to or from the one with which it exchanged most.
 pub(super) fn left(
     changes: &mut [FunctionChange],
     renamed: &[Guess],
@@ -119,7 +118,7 @@ pub(super) fn left(
 }
 
 /// The certain changes that others can have taken over or left, by their places, the greatest
-/// first. What is renamed became another function, and a collector takes over nothing.
+/// first. A renamed function became another, and a collector takes over nothing.
 fn can_exchange(changes: &[FunctionChange], renamed: &[Guess]) -> Vec<usize> {
     let is_renamed = |function: usize| {
         let mut guesses = renamed.iter();
@@ -142,7 +141,7 @@ fn is_on_one_side(change: &FunctionChange) -> bool {
     matches!(change.verdict, Verdict::New | Verdict::Gone)
 }
 
-/// Which of the changed functions call each other, by their places among the changes.
+/// The calls between the changed functions, by their places among the changes.
 struct Calls<'a> {
     all: &'a [usize],
     callers: BTreeMap<usize, Vec<usize>>,
@@ -168,8 +167,8 @@ impl<'a> Calls<'a> {
         calls
     }
 
-    /// What changed the other way round: the callers of a function, and what it calls, with what
-    /// that calls in turn, as where one is inlined into another that is inlined, too.
+    /// The functions that changed the other way: the callers of a function and its callees, with
+    /// the callees of these, as where one is inlined into another that is inlined, too.
     fn beside(
         &self,
         hub: usize,
@@ -198,8 +197,8 @@ impl<'a> Calls<'a> {
 }
 
 /// One of two that seem to be called by the same function may call the other. If both are on one
-/// side only, one is perhaps the other's name. Of two whose callers are not known, nothing is.
-/// Where calls are counted, none is hidden.
+/// side only, one is perhaps the other's name. Two without known callers may, if one of them is on
+/// one side only. Where calls are counted, no caller is hidden.
 fn may_hide_caller(changes: [&FunctionChange; 2], neighbours: &Neighbours) -> bool {
     if changes.iter().any(|change| change.calls.is_some()) {
         return false;
@@ -212,8 +211,8 @@ fn may_hide_caller(changes: [&FunctionChange; 2], neighbours: &Neighbours) -> bo
     }
 }
 
-/// Those that lost what the hub gained, or gained what it lost: the one that fits best, or as
-/// many as it takes, the greatest first.
+/// Those that lost what the hub gained, or gained what it lost: the best fit, or as many as needed,
+/// the greatest first.
 fn fitting(hub: usize, beside: &[usize], changes: &[FunctionChange]) -> Vec<usize> {
     let difference = |at: usize| changes[at].own.difference;
     let most_left = MOST_LEFT * difference(hub).abs();

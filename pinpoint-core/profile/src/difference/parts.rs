@@ -1,4 +1,4 @@
-//! What moved in the threads, and in what time goes into.
+//! Changes of threads, categories of costs and the program's own code.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +16,16 @@ const MOST_THREADS: usize = 100;
 /// At most this many of the program's own functions: those that moved most.
 const MOST_OWN: usize = 100;
 
-/// How the others are called together.
+/// The name of all others together.
 const OTHER_THREADS: &str = "(other threads)";
 
-/// How threads without a name are called.
+/// The name of threads without a name.
 const NAMELESS: &str = "(no name)";
 
 /// A value for each run.
 type Values = Vec<f64>;
 
-/// What moved in the threads of each name; nothing where no thread has one. A thread has the name of
+/// The change of the threads of each name; none where no thread has one. A thread has the name of
 /// its program, which may have another one in the experiment, as these pairs say.
 pub(super) fn of_threads(
     runs: &Runs,
@@ -53,7 +53,7 @@ pub(super) fn of_threads(
                     values: vec![0.0; runs.all.len()],
                 });
             if thread.name != name {
-                // Of several, what they have in common.
+                // The common part of several names.
                 thread.name = without_numbers(name);
             }
             thread.values[place] += own;
@@ -101,8 +101,8 @@ fn gather_small(parts: &mut Vec<(String, Values)>, runs: &Runs) {
     parts.push((OTHER_THREADS.to_owned(), values));
 }
 
-/// What moved in each category. Time in which nothing ran is one, too: all others add up to
-/// the whole.
+/// The change of each category. Time in which nothing ran is one, too: all others add up to the
+/// whole.
 pub(super) fn of_categories(
     runs: &Runs,
     functions: &[Function],
@@ -141,9 +141,9 @@ pub(super) fn of_categories(
     part_changes(parts.collect(), runs, exact)
 }
 
-/// What moved in the program's own functions with all that they call of libraries, the runtime and
-/// the kernel, until one of its own is called again: those whose difference is certain. Nothing
-/// where calls are counted and there are no stacks.
+/// The certain changes of the program's own functions with all that they call of libraries, the
+/// runtime and the kernel, until one of its own is called again. None where calls are counted and
+/// there are no stacks.
 pub(super) fn of_own_code(
     runs: &Runs,
     functions: &[Function],
@@ -182,7 +182,7 @@ pub(super) fn of_own_code(
     Ok(changes)
 }
 
-/// For each stack, whether a garbage collector is on it: all that it calls is its work.
+/// For each stack, true when a garbage collector is on it: all that it calls is its work.
 fn below_collectors(run: &Run, categories: &[CostCategory]) -> Vec<bool> {
     let collects = |function| categories[function] == CostCategory::GarbageCollection;
     let mut below = vec![false; run.below.len()];

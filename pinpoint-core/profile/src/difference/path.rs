@@ -1,5 +1,5 @@
-//! The path of the change: from the outermost function inwards. A function that is probably
-//! renamed is one with the other: apart, each has all that it costs as a difference.
+//! The path of the change: from the outermost function inward. A function that is probably renamed
+//! is one with the other: apart, each has all that it costs as a difference.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::identity::Function;
 /// The part of the whole difference that a function on the path has at least.
 const LEAST_PART: f64 = 0.6;
 
-/// A smaller part of what there was before is rounding, and no difference.
+/// A smaller part of the earlier cost is rounding, not a difference.
 const ROUNDING: f64 = 1e-12;
 
 /// The longest path that is followed.
@@ -61,11 +61,11 @@ pub(super) fn of_change(
     Ok(path)
 }
 
-/// How far the path has come.
+/// The current end of the path.
 enum Place {
     /// The stacks of each run that begin with the path.
     Stacks(Vec<Vec<usize>>),
-    /// The function, none before the first, and those that were passed.
+    /// The function, `None` before the first, and those that were passed.
     Calls(Option<usize>, BTreeSet<usize>),
 }
 
@@ -108,7 +108,7 @@ impl Place {
                         }
                     }
                 }
-                // The first one is what nothing calls.
+                // The first one is a function without callers.
                 Self::Calls(None, _) => {
                     let called: BTreeSet<usize> = run
                         .counted_calls()
@@ -127,7 +127,7 @@ impl Place {
         differences.into_iter().max_by(greatest)
     }
 
-    /// What each run spends here and below, where there are stacks.
+    /// The cost of each run here and below, where there are stacks.
     fn values(&self, runs: &Runs) -> Option<Vec<f64>> {
         let Self::Stacks(stacks) = self else {
             return None;

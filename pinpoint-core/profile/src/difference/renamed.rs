@@ -13,7 +13,7 @@ use super::runs::Runs;
 use super::statistics;
 use crate::identity::Identified;
 
-/// How alike callers and callees have to be.
+/// The least similarity of callers and callees.
 const LEAST_ALIKE: f64 = 0.8;
 
 /// At most this many functions that only one side has are compared with those of the other:
@@ -27,7 +27,7 @@ pub struct RenameGuess {
     pub base: String,
     /// Its name in the experiment.
     pub experiment: String,
-    /// How alike their callers and callees are, from 0 to 1.
+    /// The similarity of their callers and callees, from 0 to 1.
     pub alike: f64,
     /// The pair for [`ExplainOptions::same`](super::super::ExplainOptions::same): the names, with
     /// the places of the functions where others have the same name.
@@ -55,11 +55,11 @@ impl Guess {
     }
 }
 
-/// Which functions call which, and how much of each side's cost goes that way.
+/// The calls between functions, with the part of each side's cost in each.
 pub(super) struct Neighbours {
     /// By callee and caller.
     callers: BTreeMap<usize, BTreeMap<usize, f64>>,
-    /// By caller and callee, with what the caller costs by itself under [`ITSELF`].
+    /// By caller and callee, with the caller's own cost under [`ITSELF`].
     callees: BTreeMap<usize, BTreeMap<usize, f64>>,
 }
 
@@ -68,7 +68,7 @@ pub(super) struct Neighbours {
 const ITSELF: usize = usize::MAX;
 
 impl Neighbours {
-    /// Those of some functions, in ascending order, weighed by what they cost.
+    /// Those of some functions, in ascending order, weighed by their cost.
     pub(super) fn of(runs: &Runs, chosen: &[usize]) -> Self {
         let mut neighbours = Self {
             callers: BTreeMap::new(),
@@ -114,7 +114,7 @@ impl Neighbours {
         Some(*most.0)
     }
 
-    /// The same without callers that have no name: what a stack that lost its way ends in.
+    /// The same without nameless callers, in which broken stacks end.
     pub(super) fn without(mut self, is_nameless: impl Fn(usize) -> bool) -> Self {
         self.callers.retain(|_, callers| {
             callers.retain(|caller, _| !is_nameless(*caller));
@@ -130,7 +130,7 @@ impl Neighbours {
     }
 }
 
-/// The part that two distributions have in common; absent where both are empty, which says nothing.
+/// The part that two distributions have in common; absent where both are empty.
 fn overlap(a: Option<&BTreeMap<usize, f64>>, b: Option<&BTreeMap<usize, f64>>) -> Option<f64> {
     let (a, b) = match (a, b) {
         (None, None) => return None,
@@ -180,7 +180,7 @@ pub(super) fn guesses(
             let common = |table: &BTreeMap<usize, BTreeMap<usize, f64>>| {
                 overlap(table.get(&base), table.get(&experiment))
             };
-            // Who calls them is what tells functions apart that only compute.
+            // Functions that only compute differ by their callers.
             let Some(callers) = common(&neighbours.callers) else {
                 continue;
             };

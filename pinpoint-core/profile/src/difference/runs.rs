@@ -4,7 +4,7 @@ use crate::costs::{Children, add_up, costs};
 use crate::identity::Identified;
 use crate::{Call, Profile, Sample, StackId};
 
-/// One run: what its functions cost, and its stacks with what is spent on each and below.
+/// One run: the costs of its functions, and its stacks with the cost of each and below.
 pub(super) struct Run<'a> {
     pub(super) own: Vec<f64>,
     pub(super) total: Vec<f64>,
@@ -59,7 +59,7 @@ impl<'a> Runs<'a> {
         self.values(|run| run.own.iter().sum())
     }
 
-    /// How many functions were seen in a run.
+    /// The number of functions that were seen in a run.
     pub(super) fn seen(&self) -> usize {
         let is_seen = |function: &usize| {
             let mut runs = self.all.iter();
@@ -94,8 +94,8 @@ impl<'a> Runs<'a> {
     }
 
     /// The functions that are tested together: those that are listed, since they have this part of
-    /// a side, and all that cost as much in all runs, whichever side these are of. The listed ones
-    /// alone would be those that are greater on one side by chance, too.
+    /// a side, and all that cost as much in all runs, on either side. The listed ones alone would
+    /// be those that are greater on one side by chance, too.
     pub(super) fn tested(&self, listed: &[usize], least_share: f64) -> Vec<usize> {
         let least = self.least(least_share);
         let mut sums = vec![0.0; self.functions];
@@ -114,7 +114,7 @@ impl<'a> Runs<'a> {
             .collect()
     }
 
-    /// What at least has to be spent in all runs together on what is to be this part of either side.
+    /// The least cost in all runs together of anything that is this part of either side.
     pub(super) fn least(&self, share: f64) -> f64 {
         let (base, all) = (self.base as f64, self.all.len() as f64);
         let whole: f64 = self.wholes().iter().sum();

@@ -1,4 +1,4 @@
-//! What moved on each path of the tree of all runs' stacks.
+//! Changes of each path of the tree of all runs' stacks.
 
 use hashbrown::HashMap;
 use pinpoint_compare::CompareError;
@@ -12,26 +12,26 @@ use crate::stack_tree::StackTree;
 /// At most this many paths: those with the greatest parts of a side.
 const MAX_STACK_PATHS: usize = 5000;
 
-/// What moved on a path of the tree of all stacks: in a function where it was called in this
-/// way, from the outermost one.
+/// The change of a path of the tree of all stacks: of a function where it was called in this way,
+/// from the outermost one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathChange {
     /// The stack: its place in [`StackTree::nodes`].
     pub stack: usize,
-    /// What was spent there with all that was called.
+    /// The cost there with all that was called.
     pub total: Change,
-    /// What was spent there by itself.
+    /// The own cost there.
     pub own: Change,
     /// The p-value of the total's difference, adjusted for all paths that were tested together,
     /// and for those of its depth: the greater one. Absent where there are too few runs, or it was
     /// seen in too few of them, and where values are exact.
     pub adjusted_p: Option<f64>,
-    /// The total's difference is no chance.
+    /// The total's difference is significant.
     pub is_certain: bool,
 }
 
 /// The paths with at least 0.1 % of a side, in the order of the tree. As of functions, all that
-/// have as much over all runs are tested. Where calls are counted there are no stacks, and none.
+/// have as much over all runs are tested. None where calls are counted, as there are no stacks.
 pub(super) fn changes(
     tree: &StackTree,
     runs: &Runs,
@@ -63,8 +63,8 @@ pub(super) fn changes(
         .collect()
 }
 
-/// The stacks that are tested together, each with whether it is listed. Where one is there, so is
-/// its caller.
+/// The stacks that are tested together, each with true when it is listed. Where one is tested, so
+/// is its caller.
 fn tested(tree: &StackTree, runs: &Runs) -> Vec<(usize, bool)> {
     let worth = Worth::of(runs);
     let (base, experiment) = (runs.base as f64, (runs.all.len() - runs.base) as f64);
@@ -79,8 +79,8 @@ fn tested(tree: &StackTree, runs: &Runs) -> Vec<(usize, bool)> {
     stacks.sort_by(|a, b| greatest(b).total_cmp(&greatest(a)).then(a.cmp(b)));
     stacks.truncate(MAX_STACK_PATHS);
     stacks.sort_unstable();
-    // A caller has as much as its callee at least, and stands before it, unless some of what a
-    // profile counts is negative.
+    // A caller has as much as its callee at least, and stands before it, unless a profile has
+    // negative counts.
     let mut has_callers = vec![false; tree.nodes.len()];
     has_callers[0] = true;
     stacks.retain(|stack| {
@@ -93,7 +93,7 @@ fn tested(tree: &StackTree, runs: &Runs) -> Vec<(usize, bool)> {
         .collect()
 }
 
-/// What each run spent on each of some paths.
+/// The cost of each run on each of some paths.
 struct Values {
     total: Vec<Vec<f64>>,
     own: Vec<Vec<f64>>,

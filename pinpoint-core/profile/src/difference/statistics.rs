@@ -1,4 +1,4 @@
-//! Estimates, p-values, and what could have been seen.
+//! Estimates, p-values, and detectable differences.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use crate::identity::Function;
 /// The greatest adjusted p-value of a difference that is certain.
 const LEVEL: f64 = 0.05;
 
-/// The chance with which a difference that could have been seen would have been.
+/// The chance with which a detectable difference would have been seen.
 const POWER: f64 = 0.8;
 
-/// The part of the whole difference that functions have together, if what they exchange is not
-/// all.
+/// The least part of the whole difference that functions have together when they do more than
+/// exchange cost.
 const LEAST_TOGETHER: f64 = 0.2;
 
-/// How much calls have to change, in comparison with their cost, to be what changed.
+/// The least change of the number of calls, compared with their cost, to be the cause.
 const SAME_COST_PER_CALL: f64 = 0.05;
 
 /// The most runs of two equal sides whose arrangements are all counted: more take too long, and
@@ -38,15 +38,15 @@ struct Test {
     least: f64,
 }
 
-/// What could have been seen.
+/// The detectable differences.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Detectable {
     /// The smallest difference that would have been seen in any of the functions tested,
     /// four times of five. Absent where there are too few runs to see one of any size.
     pub smallest: Option<f64>,
-    /// How many runs of each side, or pairs, would see half of it; or any at all.
+    /// The number of runs of each side, or pairs, that would see half of it; or any at all.
     pub runs_needed: usize,
-    /// How many functions were tested.
+    /// The number of functions tested.
     pub functions: usize,
 }
 
@@ -56,7 +56,7 @@ impl Runs<'_> {
         smallest_p(self.base, self.all.len() - self.base, self.paired)
     }
 
-    /// There can be a p-value of at most 0.05.
+    /// True when there can be a p-value of at most 0.05.
     pub(super) fn are_enough(&self) -> bool {
         self.smallest_p() <= LEVEL
     }
@@ -122,8 +122,8 @@ fn test(
     Ok((change, Some(test)))
 }
 
-/// The p-value of two groups, by all their arrangements where these can be counted: with few
-/// values the approximation may be below what any arrangement gives.
+/// The p-value of two groups, by all their arrangements where these can be counted: with few values
+/// the approximation may be below that of any arrangement.
 fn of_groups(
     base: &[f64],
     experiment: &[f64],
@@ -155,7 +155,7 @@ fn of_groups(
     Ok(Test { p, least })
 }
 
-/// What moved in each of the functions tested.
+/// The change of each of the functions tested.
 pub(super) fn changes(
     runs: &Runs,
     functions: &[Function],
@@ -204,7 +204,7 @@ pub(super) fn changes(
     Ok(changes)
 }
 
-/// The p-values, adjusted for being many. Functions that were seen in a few runs only could not
+/// The p-values, adjusted for their number. Functions that were seen in a few runs only could not
 /// have a small one, and do not count.
 fn adjusted(tests: &[Test]) -> Result<Vec<Option<f64>>, CompareError> {
     let p_values: Vec<f64> = tests.iter().map(|test| test.p).collect();
@@ -212,7 +212,7 @@ fn adjusted(tests: &[Test]) -> Result<Vec<Option<f64>>, CompareError> {
     benjamini_hochberg_discrete(&p_values, &least, LEVEL)
 }
 
-/// What was found of one of many values.
+/// The findings on one of many values.
 pub(super) struct Found {
     pub(super) change: Change,
     pub(super) adjusted_p: Option<f64>,
@@ -246,9 +246,9 @@ pub(super) fn together<'a>(
     Ok(found)
 }
 
-/// As [`together`], of paths in a tree, each with its level. What changed shows on each level above
-/// and below: as so many discoveries, it would make others certain. So a p-value is the greater one
-/// of two: adjusted for all, and for those of its level alone.
+/// As [`together`], of paths in a tree, each with its level. A change shows on each level above and
+/// below: as so many discoveries, it would make others certain. So a p-value is the greater one of
+/// two: adjusted for all, and for those of its level alone.
 pub(super) fn on_levels(
     all: &[Vec<f64>],
     levels: &[usize],
@@ -272,7 +272,7 @@ pub(super) fn on_levels(
     Ok(all_found)
 }
 
-/// What moved in each part of the whole, given its value for each run, certain ones first.
+/// The change of each part of the whole, given its value for each run, certain ones first.
 pub(super) fn part_changes(
     parts: Vec<(String, Vec<f64>)>,
     runs: &Runs,
@@ -299,7 +299,7 @@ impl PartChange {
     }
 }
 
-/// Certain ones first, then by how much they moved; equal ones by name.
+/// Certain ones first, then by the size of the change; equal ones by name.
 pub(super) fn sort(changes: &mut [PartChange]) {
     changes.sort_by(|a, b| {
         (b.is_certain.cmp(&a.is_certain))
@@ -308,8 +308,8 @@ pub(super) fn sort(changes: &mut [PartChange]) {
     });
 }
 
-/// A difference is no chance: by its p-value, or where values are counted by the values,
-/// which lie apart by a part of the whole that is worth a word.
+/// True when a difference is significant: by its p-value, or where values are counted by the
+/// values, which differ by a part of the whole that is worth reporting.
 fn is_certain(
     own: &Change,
     values: (&[f64], &[f64]),
@@ -320,7 +320,7 @@ fn is_certain(
     if exact {
         lie_apart(values) && own.difference.abs() >= LEAST_SHARE * whole
     } else {
-        // Single outliers may turn a mean against what most runs show.
+        // Single outliers may turn a mean against most runs.
         let is_one_way = own
             .estimate
             .is_none_or(|shift| shift * own.difference >= 0.0);
@@ -328,8 +328,8 @@ fn is_certain(
     }
 }
 
-/// The sum of functions has a difference that is no chance, and is a part of the whole one
-/// that is worth a word.
+/// True when the sum of functions has a significant difference, which is a part of the whole one
+/// that is worth reporting.
 pub(super) fn differ_together(
     functions: &[usize],
     runs: &Runs,

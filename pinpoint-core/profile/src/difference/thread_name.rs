@@ -1,6 +1,6 @@
-//! The names of threads without what changes from run to run.
+//! The names of threads without the parts that change from run to run.
 
-/// What stands between the words of a name.
+/// The separators of the words of a name.
 const MARKS: [char; 8] = [' ', '-', '/', '_', '#', '.', ':', ','];
 
 /// The name of a thread without the numbers in which threads of a pool, and processes,

@@ -1,17 +1,16 @@
-//! What is great enough to be looked at.
+//! The limits of costs that are listed or tested.
 
 use super::LEAST_SHARE;
 use super::runs::Runs;
 
-/// The whole costs of the sides, beside which a part is great or small.
+/// The whole costs of the sides, relative to which a part is great or small.
 ///
-/// What is listed has 0.1 % of a side. More is tested: all that costs as much over all runs,
-/// whichever side it is of. The listed parts alone would be those that are greater on one side by
-/// chance, too.
+/// Listed parts have 0.1 % of a side. More are tested: all that cost as much over all runs, on
+/// either side. The listed parts alone would be those that are greater on one side by chance, too.
 pub(super) struct Worth {
     /// The sums over the runs of each side.
     wholes: [f64; 2],
-    /// How many runs the base has.
+    /// The number of runs of the base.
     base: usize,
     /// The least sum over all runs that is tested.
     least: f64,
@@ -36,7 +35,7 @@ impl Worth {
         [base, experiment].map(|side| side.iter().sum())
     }
 
-    /// The greatest part of a side that these sums are.
+    /// The greater of the parts of each side that these sums are.
     pub(super) fn share(&self, sums: [f64; 2]) -> f64 {
         let of = |side: usize| sums[side] / self.wholes[side].max(f64::MIN_POSITIVE);
         of(0).max(of(1))

@@ -30,7 +30,7 @@ impl StackTree {
     }
 }
 
-/// What is said of a function after its name; the number is its place among those of this name.
+/// The detail after a function's name; the number is its place among those of this name.
 type Detail = fn(&Function, usize) -> String;
 
 /// From the least to the most.
@@ -85,11 +85,11 @@ fn names(functions: &[Function]) -> Vec<String> {
 fn name(function: &Function, detail: &str) -> String {
     let is_kernel = function.module.as_deref() == Some(symbol::KERNEL);
     let kernel = if is_kernel { "_[k]" } else { "" };
-    // What parts functions and lines cannot be in a name.
+    // A name cannot hold the separators of functions and lines.
     format!("{}{detail}{kernel}", function.name).replace([';', '\n', '\r'], ":")
 }
 
-/// What tells a function from others when it is read.
+/// The parts that distinguish a function when it is read.
 fn as_read(name: &str) -> (String, String, String) {
     let (name, module, file) = parts(name);
     (name.to_owned(), module.to_owned(), symbol::file(file))

@@ -10,7 +10,7 @@ use std::str::FromStr;
 use super::identity::identify;
 use super::{Profile, ProfileUnit, StackNode, StackTree};
 
-/// The most functions on all stacks: each is written with all that it was called from.
+/// The most functions on all stacks: each is written with all of its callers.
 const MOST_STEPS: usize = 1 << 27;
 
 /// A format in which profiles are written.
@@ -46,7 +46,7 @@ impl FromStr for ExportFormat {
     }
 }
 
-/// What is written of two sides.
+/// The part of a comparison that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exported {
     /// The base.
@@ -57,7 +57,7 @@ pub enum Exported {
     Difference,
 }
 
-/// The profiles cannot be written so.
+/// The profiles cannot be written in this way.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The format has no place for negative weights.
@@ -127,7 +127,7 @@ impl StackNode {
 }
 
 impl StackTree {
-    /// The stacks that weigh something, with their places in the tree.
+    /// The stacks with a weight, with their places in the tree.
     fn weighed(&self, exported: Exported) -> impl Iterator<Item = (usize, &StackNode)> {
         let weighs = move |node: &StackNode| match exported {
             Exported::Difference => node.base != 0.0 || node.experiment != 0.0,
@@ -137,7 +137,7 @@ impl StackTree {
         nodes.filter(move |(_, node)| weighs(node))
     }
 
-    /// The functions of a stack, the leaf first; `left` is how many may still be written.
+    /// The functions of a stack, the leaf first; `left` is the number that may still be written.
     fn stack(&self, node: usize, left: &mut usize) -> Result<Vec<usize>, ExportError> {
         let mut stack = Vec::new();
         let mut place = node;

@@ -63,8 +63,8 @@ impl StackTree {
         }
         let (mut left, mut rounding) = (MOST_STEPS, 0.0);
         for (place, node) in self.weighed(exported) {
-            // Values are whole, and means over runs may be less than one: what rounding takes from
-            // a stack goes to the next one, so that the sum is right.
+            // Values are whole, and means over runs may be less than one: the rounding error of a
+            // stack is carried to the next one, so that the sum is right.
             let exact = node.weight(exported) + rounding;
             let value = exact.round();
             rounding = exact - value;

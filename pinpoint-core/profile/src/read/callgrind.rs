@@ -10,12 +10,12 @@
 //! * 2500
 //! ```
 //!
-//! A block for each function: what its lines cost, and for each function that it calls,
-//! how often and what that cost with all that it called in turn. Of several events the
-//! first counts, if no other is asked for. The file of a function is that of its first
-//! instruction, which may be inlined: where that lies in a library's header, and others of its
-//! lines in a file of the program, the one with most of them counts. The levels of a recursion (`f'2`) are one function. Checked with
-//! valgrind 3.19; the format is described in the Valgrind manual, "Callgrind Format
+//! A block for each function: the costs of its lines, and for each function that it calls, the
+//! number of calls and their cost with all that they called in turn. Of several events the first
+//! counts, if no other is asked for. The file of a function is that of its first instruction, which
+//! may be inlined: where that lies in a library's header, and others of its lines in a file of the
+//! program, the one with most of them counts. The levels of a recursion (`f'2`) are one function.
+//! Checked with valgrind 3.19; the format is described in the Valgrind manual, "Callgrind Format
 //! Specification".
 
 use hashbrown::{HashMap, HashSet};
@@ -54,7 +54,7 @@ pub(crate) fn read(text: &str, event: Option<&str>) -> Result<Profile, ReadProfi
 #[derive(Default)]
 struct Numbered(HashMap<u64, NameId>);
 
-/// What a line names: its number where it has one, and the name.
+/// A name in a line: its number where it has one, and the name.
 struct Named {
     number: Option<u64>,
     name: NameId,
@@ -82,8 +82,8 @@ impl Numbered {
     }
 }
 
-/// A name without the level of its recursion, `depth` of `depth'2`, and nothing for the
-/// one that stands for no name.
+/// A name without the level of its recursion, `depth` of `depth'2`, and empty for the one that
+/// stands for no name.
 fn known(name: &str) -> &str {
     if name == "???" || is_address(name) {
         return "";
@@ -98,7 +98,7 @@ fn known(name: &str) -> &str {
     }
 }
 
-/// A function that is called: its block, which may follow later, says where it is.
+/// A function that is called: its block, which may follow later, has its place.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Callee {
     Number(u64),
@@ -123,13 +123,13 @@ struct Reader {
     called_object: Option<NameId>,
     called_file: Option<NameId>,
     called: Option<(Callee, FrameId)>,
-    /// How often the call was made whose cost the next line has.
+    /// The number of calls whose cost the next line has.
     calls: Option<f64>,
-    /// The next line only says where a jump was.
+    /// The next line is only the place of a jump.
     jump: bool,
     defined: HashMap<u64, FrameId>,
     selves: HashMap<FrameId, f64>,
-    /// What the lines of functions cost that lie in other files than theirs.
+    /// The cost of lines of functions that lie in other files than theirs.
     other_files: HashMap<(FrameId, NameId), f64>,
     order: Vec<FrameId>,
     edges: HashMap<(FrameId, Callee), usize>,
@@ -139,7 +139,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Has another event count than the first one.
+    /// Counts another event than the first one.
     fn choose(&mut self, event: &str, text: &str) -> Result<(), ReadProfileError> {
         let events = text
             .lines()
@@ -285,8 +285,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Gives functions that seem to lie in a library's header the file of the program that most of
-    /// their cost lies in.
+    /// Gives functions that seem to lie in a library's header the file of the program with most of
+    /// their cost.
     fn correct_files(&mut self) {
         let others = std::mem::take(&mut self.other_files);
         let mut others: Vec<((FrameId, NameId), f64)> = others.into_iter().collect();
@@ -346,8 +346,8 @@ impl Reader {
     }
 }
 
-/// A file that is a library's by its path: a header of C++, or a source of Rust's library or of a
-/// package.
+/// True when a file is a library's by its path: a header of C++, or a source of Rust's library or
+/// of a package.
 fn is_of_library(file: &str) -> bool {
     let folders = ["bits/", "ext/", "debug/", "tr1/", "sysdeps/"];
     let is_relative = folders.iter().any(|folder| file.starts_with(folder));

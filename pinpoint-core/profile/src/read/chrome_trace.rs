@@ -7,14 +7,13 @@
 //!     {"cpuProfile": {"nodes": […], "samples": [3, 3]}, "timeDeltas": [235, 525]}}, …}, …]}
 //! ```
 //!
-//! An object, or the array alone, which may lack its closing bracket: the format allows
-//! that of a program that was killed. What counts is V8's profiles: `Profile` with its
-//! chunks, which belong together by process and id, and whole ones in `CpuProfile`. Of all
-//! other events count the names of threads, the pages that were opened, the spans of
-//! `performance.measure` and `console.time`, and what was done while a sample was taken. Described in "Trace Event Format" (Google).
-//! Functions are named as their source maps have it, where the trace carries these
-//! (`script_maps.rs`). Without any samples, the times of the events count (`event_times.rs`).
-//! Checked with Chromium 156.
+//! An object, or the array alone, which may lack its closing bracket: the format allows that of a
+//! program that was killed. V8's profiles count: `Profile` with its chunks, which belong together
+//! by process and id, and whole ones in `CpuProfile`. Of all other events, the names of threads,
+//! the pages that were opened, the spans of `performance.measure` and `console.time`, and the
+//! activity during a sample count. Described in "Trace Event Format" (Google). Functions are named
+//! by their source maps, where the trace carries these (`script_maps.rs`). Without any samples, the
+//! times of the events count (`event_times.rs`). Checked with Chromium 156.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -40,7 +39,7 @@ pub(crate) fn read(text: &str) -> Result<Profile, ReadProfileError> {
     reader.finish()
 }
 
-/// The arguments of an event. Some events of some programs have none where others have data.
+/// The arguments of an event. Some events of some programs lack the data that others have.
 #[derive(Deserialize)]
 pub(crate) struct Data<T> {
     pub(crate) data: Option<T>,
@@ -89,13 +88,13 @@ struct Reader<'a> {
     /// Spans that have begun, by process, id and name.
     begun: BTreeMap<SpanKey<'a>, Vec<f64>>,
     events: BTreeMap<(&'a str, &'a str), OpenEvents>,
-    /// What counts where there are no samples.
+    /// The times that count where there are no samples.
     times: EventTimes<'a>,
     lacks_data: bool,
     maps: ScriptMaps<'a>,
 }
 
-/// What says that a page is opened: `CommitLoad` has one, the beginning of a recording all.
+/// Marks the start of a page load: `CommitLoad` has one, the beginning of a recording all.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct Opened<'a> {
@@ -146,7 +145,7 @@ impl<'a> Reader<'a> {
                 self.threads.insert(event.thread(), name);
             }
             ("TracingStartedInBrowser" | "FrameCommittedInBrowser" | "CommitLoad", _) => {
-                // A trace without pages is one, too: what is odd in them is passed over.
+                // A trace without pages is valid, too: invalid data on them is passed over.
                 let opened: Option<Data<Opened>> = event.arguments().ok();
                 let opened = opened.and_then(|it| it.data);
                 opened.into_iter().for_each(|it| self.opened(&it));
@@ -166,7 +165,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Passes over an event. Of several, one warning says enough.
+    /// Passes over an event. One warning is enough for several.
     fn without_data(&mut self, index: usize, event: &Event) {
         if !std::mem::replace(&mut self.lacks_data, true) {
             self.builder.warn(ProfileWarning::NoData {
@@ -244,7 +243,7 @@ impl<'a> Chunks<'a> {
         self.chunks.sort_by(|a, b| a.0.total_cmp(&b.0));
         let start = self.start.or(self.chunks.first().map(|chunk| chunk.0));
         let mut nodes: Vec<Node> = Vec::new();
-        // There are millions, and a list that doubles would take up to twice their room.
+        // There are millions, and a list that doubles would take up to twice the memory.
         let all = self.chunks.iter();
         let all = all.map(|(_, chunk)| chunk.cpu_profile.samples.len()).sum();
         let (mut samples, mut deltas) = (Vec::with_capacity(all), Vec::with_capacity(all));

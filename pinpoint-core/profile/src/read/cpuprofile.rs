@@ -43,8 +43,8 @@ pub(crate) struct CpuProfile<'a> {
 }
 
 impl<'a> CpuProfile<'a> {
-    /// Reads one by itself, of whichever age.
-    pub(crate) fn parse(text: &'a str) -> Result<Self, ReadProfileError> {
+    /// Reads a whole file, old or new.
+    pub(in crate::profile) fn parse(text: &'a str) -> Result<Self, ReadProfileError> {
         let mut profile: Self = json::read(text, FORMAT, std::marker::PhantomData)?;
         let Some(head) = profile.head.filter(|_| profile.nodes.is_empty()) else {
             return Ok(profile);
@@ -62,7 +62,7 @@ impl<'a> CpuProfile<'a> {
         Ok(profile)
     }
 
-    /// Without times, the samples were taken one as long after the other.
+    /// Without times, the samples are spread evenly.
     fn with_times(mut self, lasted: f64) -> Self {
         let count = self.samples.len();
         if self.time_deltas.is_empty() && (lasted > 0.0 || count == 1) {

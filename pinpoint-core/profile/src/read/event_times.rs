@@ -1,8 +1,8 @@
 //! A Chrome trace without samples: the times of its events instead of functions'.
 //!
-//! Lighthouse and others record no samples of V8, and programs that are no browser (clang, ninja,
-//! Perfetto's library) write events alone. What an event takes without those within it is what it
-//! costs by itself, and those around it are its callers.
+//! Lighthouse and others record no samples of V8, and programs other than browsers (clang, ninja,
+//! Perfetto's library) write only events. An event's time without those within it is its own cost,
+//! and those around it are its callers.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ struct Timed<'a> {
     name: Cow<'a, str>,
 }
 
-/// An event around others, while these are looked at.
+/// An event around others, while these are processed.
 struct Open {
     end: f64,
     stack: StackId,
@@ -64,7 +64,7 @@ impl<'a> EventTimes<'a> {
         }
     }
 
-    /// Adds what the events of each thread take. False where there are none.
+    /// Adds the times of the events of each thread. False where there are none.
     pub(super) fn weigh(
         self,
         names: &BTreeMap<ThreadKey<'a>, String>,

@@ -6,11 +6,11 @@
 //!  "stackTable": {"prefix": [null], "frame": [0], …}, "samples": {"stack": [0], …}, …}]}
 //! ```
 //!
-//! Tables of columns, for each thread; later versions have some of them once, in `shared`.
-//! A sample counts as its weight says: in intervals, in milliseconds or in bytes. What a
-//! frame was sampled at is no part of its function. After the Firefox Profiler's
-//! `src/types/profile.js`, versions 40 and later; checked with fxprof-processed-profile
-//! 0.8.1, the library that samply writes with.
+//! Tables of columns, for each thread; later versions have some of them once, in `shared`. A
+//! sample's weight is in intervals, in milliseconds or in bytes. The position at which a frame was
+//! sampled is not part of its function. After the Firefox Profiler's `src/types/profile.js`,
+//! versions 40 and later; checked with fxprof-processed-profile 0.8.1, the library that samply
+//! writes with.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -74,7 +74,7 @@ struct Sources {
     filename: Vec<u32>,
 }
 
-/// The tables that a thread has of its own, or all threads together.
+/// The tables of a thread, or those that all threads share.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct Tables<'a> {
@@ -90,7 +90,7 @@ struct Tables<'a> {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct SampleTable {
-    /// Firefox's own profile has rows, and says what is in them.
+    /// Firefox's own profile has rows, with a schema.
     schema: Option<IgnoredAny>,
     stack: Vec<Option<u32>>,
     time: Option<Vec<f64>>,
@@ -114,8 +114,8 @@ struct Thread<'a> {
     resource_table: Option<Resources>,
 }
 
-pub(crate) fn read(text: &str) -> Result<Profile, ReadProfileError> {
-    // What threads refer to may stand after them.
+pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> {
+    // The tables that threads refer to may follow them.
     let meta: Meta = json::read(text, FORMAT, Optional::new("meta"))?;
     let shared: Tables = json::read(text, FORMAT, Optional::new("shared"))?;
     let libraries: Vec<Library> = json::read(text, FORMAT, Optional::new("libs"))?;
@@ -174,7 +174,7 @@ impl Thread<'_> {
     }
 }
 
-/// What a row says about the next table: its index, or nothing.
+/// A row's index in the next table, if any.
 fn row<T: Copy>(column: &[Option<T>], index: u32) -> Option<T> {
     column.get(index as usize).copied().flatten()
 }

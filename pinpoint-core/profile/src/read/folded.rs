@@ -1,14 +1,15 @@
-//! Folded stacks, as flame graphs are drawn from.
+//! Folded stacks, the input of flame graphs.
 //!
 //! ```text
 //! main;parse;next 30
 //! <module> (words.py:14);count (words.py:8) 5
 //! ```
 //!
-//! A stack to a line, the outermost function first, and how many samples had it. Python's
-//! profilers write the file and line after the name; `perf`'s scripts write `_[k]` after
-//! functions of the kernel. Lines that all end in two counts are the difference of two
-//! profiles, and refused: a name may end in a number, but hardly all of them. Checked with py-spy 0.4.3 and inferno 0.12.3.
+//! A stack on each line, the outermost function first, and its number of samples. Python's
+//! profilers write the file and line after the name; `perf`'s scripts write `_[k]` after functions
+//! of the kernel. Lines that all end in two counts are the difference of two profiles, and refused:
+//! a name may end in a number, but hardly all of them. Checked with py-spy 0.4.3 and inferno
+//! 0.12.3.
 
 use super::{is_address, misshapen};
 use crate::builder::Builder;
@@ -17,8 +18,8 @@ use crate::{Frame, FrameId, Profile, ProfileFormat, ProfileUnit, ReadProfileErro
 
 const FORMAT: ProfileFormat = ProfileFormat::Folded;
 
-/// At least half of the first lines are stacks: what is wrong with the others, the reader says.
-pub(crate) fn recognize(beginning: &str) -> bool {
+/// True when at least half of the first lines are stacks: the reader reports errors in the others.
+pub(in crate::profile) fn recognize(beginning: &str) -> bool {
     let lines = beginning.lines().filter(|line| !line.trim().is_empty());
     let (stacks, others): (Vec<_>, Vec<_>) = lines.take(10).partition(|line| split(line).is_ok());
     !stacks.is_empty() && stacks.len() >= others.len()
@@ -76,8 +77,8 @@ fn frame(builder: &mut Builder, text: &str) -> FrameId {
     builder.frame(frame)
 }
 
-/// The name, module and file of a function as it is written. What is not known is empty.
-pub(crate) fn parts(text: &str) -> (&str, &str, &str) {
+/// The name, module and file of a function as it is written. Unknown parts are empty.
+pub(in crate::profile) fn parts(text: &str) -> (&str, &str, &str) {
     let (text, module) = match text.strip_suffix("_[k]") {
         Some(name) => (name, KERNEL),
         None => (
@@ -93,8 +94,8 @@ pub(crate) fn parts(text: &str) -> (&str, &str, &str) {
     (if unknown { "" } else { name }, module, file)
 }
 
-/// `name (file:line)` in its parts. The line is where the sample was, so it is no part of
-/// the function.
+/// `name (file:line)` in its parts. The line is that of the sample, so it is not part of the
+/// function.
 fn located(text: &str) -> (&str, &str) {
     let parts = || {
         let (name, place) = text.strip_suffix(')')?.rsplit_once(" (")?;

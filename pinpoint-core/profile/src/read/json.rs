@@ -1,4 +1,4 @@
-//! What the readers of JSON share.
+//! Helpers that the readers of JSON share.
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -7,8 +7,8 @@ use crate::{ProfileFormat, ReadProfileError};
 use pinpoint_document::Place;
 use pinpoint_document::{Name, place_of};
 
-/// Reads a whole document as `seed` says.
-pub(crate) fn read<'de, S: DeserializeSeed<'de>>(
+/// Reads a whole document with `seed`.
+pub(in crate::profile) fn read<'de, S: DeserializeSeed<'de>>(
     text: &'de str,
     format: ProfileFormat,
     seed: S,

@@ -7,9 +7,9 @@
 //! #       0x4a1b2b        main.parse+0x2b        /src/main.go:10
 //! ```
 //!
-//! They hold addresses. Names stand beside them only where Go or Java wrote the profile, or
-//! `pprof --raw`, whose `--- symbol` section comes first. An address is that of the function which
-//! ran, or that to which a call returns: the one before it is in the call.
+//! They hold addresses. They have names only where Go or Java wrote the profile, or `pprof --raw`,
+//! whose `--- symbol` section comes first. An address is in the running function, or is the return
+//! address of a call: the one before it is in the call.
 
 use std::borrow::Cow;
 
@@ -31,11 +31,11 @@ const SYMBOLS: &[u8] = b"--- symbol";
 /// Begin the places of the program's parts, which end the samples of a text.
 const MAPS: [&str; 2] = ["MAPPED_LIBRARIES:", "--- Memory map: ---"];
 
-/// What is sampled of a Java heap: a byte in so many.
+/// The sampling rate of a Java heap: a byte in so many.
 const JAVA_RATE: f64 = 524_288.0;
 
-/// Whether it begins as one of them.
-pub(crate) fn recognize(content: &[u8]) -> bool {
+/// True when it begins like one of them.
+pub(in crate::profile) fn recognize(content: &[u8]) -> bool {
     content.starts_with(SYMBOLS)
         || Words::of(content).is_some()
         || Kind::of(first_line(content)).is_some()
@@ -49,7 +49,7 @@ pub(crate) fn read(content: &[u8], event: Option<&str>) -> Result<Profile, ReadP
         None => reader.text(content)?,
     };
     let value = match event {
-        // What pprof shows where nothing is asked for.
+        // The default of pprof.
         None if types.len() == 4 => 1,
         None => types.len() - 1,
         Some(event) => {
@@ -71,7 +71,7 @@ fn first_line(content: &[u8]) -> &str {
     std::str::from_utf8(&content[..end.unwrap_or(content.len())]).unwrap_or_default()
 }
 
-/// What a value of a sample counts.
+/// The type of a sample's value.
 struct ValueType {
     name: &'static str,
     unit: ProfileUnit,
@@ -135,7 +135,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// What a profile in text is of.
+/// The kind of a text profile.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     /// Bytes and objects, in use and ever allocated, each sampled at such a rate.
@@ -175,7 +175,7 @@ impl Kind {
         }
     }
 
-    /// How many numbers stand before a stack.
+    /// The number of values before a stack.
     fn numbers(self) -> usize {
         match self {
             Self::Heap { .. } => 4,
@@ -203,7 +203,7 @@ impl Kind {
         }
     }
 
-    /// What the numbers stand for.
+    /// The values that the numbers stand for.
     fn values(self, numbers: Vec<f64>, period: f64) -> Vec<f64> {
         match (self, numbers.as_slice()) {
             (Self::Heap { rate: Some(rate) }, &[objects, bytes, all_objects, all_bytes]) => {
@@ -220,8 +220,8 @@ impl Kind {
     }
 }
 
-/// The estimate of what there was, of objects that were sampled by their sizes: one of so many
-/// bytes is seen with a probability that grows with them.
+/// Estimates all objects from those that were sampled by their sizes: the probability of a sample
+/// grows with the size.
 fn unsampled([objects, bytes]: [f64; 2], rate: f64) -> [f64; 2] {
     if objects == 0.0 || bytes == 0.0 {
         return [0.0; 2];
@@ -251,7 +251,7 @@ impl Reader {
             if line.starts_with("--- ") && index > 0 {
                 return Ok(rest);
             }
-            // `binary=PROGRAM`, and the line that ends the symbols, are none.
+            // `binary=PROGRAM`, and the line that ends the symbols, are not symbols.
             if let Some((address, names)) = symbol_line(&line) {
                 let frames = names.split("--").filter(|name| !name.is_empty());
                 let frames = frames.map(|name| self.frame(name, "", 0)).collect();
@@ -276,8 +276,8 @@ impl Reader {
         self.builder.frame(frame)
     }
 
-    /// The samples of the processor, up to one of the address 0. The text after it is of the
-    /// program's parts, and of Java of its functions.
+    /// The samples of the processor, up to one of the address 0. The text after it has the
+    /// program's parts and, for Java, its functions.
     fn processor(
         &mut self,
         mut words: Words,
@@ -298,7 +298,7 @@ impl Reader {
             let (Some(count), Some(depth)) = (next(), next()) else {
                 return Err(cut(&words));
             };
-            // A damaged depth is larger than all that is left.
+            // A damaged depth is larger than the rest.
             let left = words.rest.len() as u64;
             if depth > left {
                 return Err(cut(&words));

@@ -57,7 +57,7 @@ impl NestedNode {
 ///
 /// # Errors
 ///
-/// [`ReadProfileError::Misshapen`], where a node is not as it should be.
+/// [`ReadProfileError::Misshapen`], where a node is invalid.
 pub(super) fn nodes(head: &RawValue) -> Result<Vec<Node<'static>>, ReadProfileError> {
     let cut = cut(head.get());
     let mut nodes: Vec<Node> = Vec::with_capacity(cut.len());
@@ -80,7 +80,7 @@ struct Cut {
     text: String,
 }
 
-/// Something that is open at a place of the text.
+/// An open node or list at a place of the text.
 enum Open {
     /// A node, by its place in the list.
     Node(usize),
@@ -89,11 +89,11 @@ enum Open {
     Other,
 }
 
-/// The nodes of a text that is sound JSON, parents before their children.
+/// The nodes of a text that is valid JSON, parents before their children.
 fn cut(text: &str) -> Vec<Cut> {
     let mut nodes: Vec<Cut> = Vec::new();
     let mut open: Vec<Open> = Vec::new();
-    // The node whose text goes on.
+    // The node whose text continues.
     let mut current: Option<usize> = None;
     let mut last_string = "";
     let mut from = 0;
@@ -123,7 +123,7 @@ fn cut(text: &str) -> Vec<Cut> {
                 current = Some(node);
                 from = at;
             }
-            // A value in a node is none of its members' names.
+            // A value in a node is not a member's name.
             b'[' if last_string == "children" && matches!(open.last(), Some(Open::Node(_))) => {
                 copy(&mut nodes, current, from, at + 1);
                 open.push(Open::Children);

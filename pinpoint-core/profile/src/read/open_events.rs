@@ -1,9 +1,9 @@
-//! What a thread of the browser did when a sample was taken, by its events.
+//! The activity of a browser's thread at the time of a sample, by its events.
 
 use super::trace_events::Event;
 use crate::Category;
 
-/// The events of one thread that say what is done; all others are passed over.
+/// The events of one thread that show an activity; all others are passed over.
 #[derive(Default)]
 pub(super) struct OpenEvents {
     events: Vec<Open>,
@@ -67,7 +67,7 @@ pub(super) struct InOrder {
 }
 
 impl InOrder {
-    /// What the innermost event at a time does. Times are asked in their order.
+    /// The activity of the innermost event at a time. Times must be asked in order.
     pub(super) fn at(&mut self, time: f64) -> Option<Category> {
         while let Some(event) = self.events.get(self.next)
             && event.start <= time

@@ -6,10 +6,10 @@
 //!             12fb main+0xb8 (/usr/bin/words)
 //! ```
 //!
-//! A line for each event, its stack below it, the leaf first, and an empty line. An event
-//! counts with its period: of the clocks, nanoseconds; of `cycles` and the like, events.
-//! Where the text has no periods, each sample counts one; it may have no times either. Of several
-//! events, one is to be asked for. Checked with perf 6.1.
+//! A line for each event, its stack below it, the leaf first, and an empty line. An event counts
+//! with its period: of the clocks, nanoseconds; of `cycles` and the like, events. Where the text
+//! has no periods, each sample counts one; it may have no times either. Of several events, one must
+//! be asked for. Checked with perf 6.1.
 
 use std::collections::BTreeSet;
 
@@ -26,15 +26,15 @@ use pinpoint_document::Place;
 
 const FORMAT: ProfileFormat = ProfileFormat::PerfScript;
 
-/// The first line that is no comment begins an event.
-pub(crate) fn recognize(beginning: &str) -> bool {
+/// True when the first line that is not a comment begins an event.
+pub(in crate::profile) fn recognize(beginning: &str) -> bool {
     let mut lines = beginning.lines().filter(|line| !is_skipped(line));
     let Some(first) = lines.next() else {
         return false;
     };
     match (header(first), lines.next()) {
         (Some(header), _) if header.seconds.is_some() => true,
-        // Without a time, only the stack below it shows what it is.
+        // Without a time, only the stack below identifies it.
         (Some(_), Some(second)) => is_of_stack(second) && is_frame(second.trim()),
         _ => false,
     }
@@ -46,7 +46,7 @@ fn is_skipped(line: &str) -> bool {
 
 /// The line that begins an event.
 struct Header<'a> {
-    /// Command and thread, as they stand there.
+    /// Command and thread, unchanged.
     thread: &'a str,
     seconds: Option<f64>,
     period: Option<f64>,
@@ -59,7 +59,7 @@ fn header(line: &str) -> Option<Header<'_>> {
     let Some((before, time, after)) = time(line) else {
         return header_without_time(line);
     };
-    // A processor in brackets is no part of the thread.
+    // A processor in brackets is not part of the thread.
     let thread = match before.trim_end().rsplit_once(" [") {
         Some((thread, processor)) if processor.ends_with(']') => thread,
         _ => before,
@@ -96,7 +96,7 @@ fn header_without_time(line: &str) -> Option<Header<'_>> {
     };
     let mut before = before.trim_end();
     let (mut period, mut thread) = (None, before);
-    // A processor in brackets is no part of the thread.
+    // A processor in brackets is not part of the thread.
     let word = |text: &str| {
         text.rsplit_once(char::is_whitespace)
             .map(|(a, b)| (a.len(), b.len()))
@@ -128,7 +128,7 @@ fn header_without_time(line: &str) -> Option<Header<'_>> {
     })
 }
 
-/// The first word that is a time, `587.513722:`, with what stands before and after it.
+/// The first word that is a time, `587.513722:`, with the text before and after it.
 fn time(line: &str) -> Option<(&str, f64, &str)> {
     let mut from = 0;
     while let Some(at) = line.get(from..)?.find(':') {
@@ -176,7 +176,7 @@ pub(crate) fn read(text: &str, event: Option<&str>) -> Result<Profile, ReadProfi
             reader.begin(line, index)?;
         }
     }
-    // perf ends every line, and every stack with an empty one, which an editor may take away. A
+    // perf ends every line, and every stack with an empty one, which an editor may remove. A
     // function without its module is not whole, nor a stack that begins where no other does.
     let is_whole = |line: &str| line.strip_suffix(')').and_then(split_module).is_some();
     if !text.ends_with('\n') && !text.lines().next_back().is_some_and(is_whole) {
@@ -228,11 +228,11 @@ struct Reader<'a> {
     /// The stack of an event that does not count follows.
     passes_over: bool,
     event: Option<Event>,
-    /// The event's stack stands below it, and has not ended.
+    /// The event's stack follows, and has not ended.
     in_stack: bool,
     /// Of the event, the leaf first.
     stack: Vec<Line<'a>>,
-    /// What stacks begin with.
+    /// The outermost lines of stacks.
     outermost: HashSet<Line<'a>>,
 }
 
@@ -385,7 +385,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// `name (module` in its parts: a module may hold brackets of its own, `(deleted)`.
+/// `name (module` in its parts: a module may hold brackets, `(deleted)`.
 fn split_module(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_suffix(" (deleted)").unwrap_or(text);
     let at = text.rfind(" (")?;

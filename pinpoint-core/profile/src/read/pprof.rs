@@ -58,7 +58,7 @@ pub(crate) fn recognize(content: &[u8]) -> bool {
         .any(|entry| is_type(&entry))
 }
 
-/// How many fields may stand before the first type of a sample.
+/// The number of fields that may precede the first type of a sample.
 const FIRST_FIELDS: usize = 8;
 
 /// The greatest number of a field that a profile has.
@@ -175,7 +175,7 @@ fn one<'a>(rest: &mut &'a [u8], at: usize) -> Result<Entry<'a>, ReadProfileError
         place: Place::Byte(at),
         problem,
     };
-    // A number is ten bytes at most: with fewer left, the end is what is wrong with it.
+    // A number is ten bytes at most: with fewer left, the fault is the end.
     let number_fault = |left: usize, error: prost::DecodeError| {
         if left < 10 {
             cut()
@@ -274,7 +274,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// Which value of a sample counts, and its unit: that of the event asked for, by its type.
+    /// The value of a sample that counts, and its unit: that of the event asked for, by its type.
     fn value(&self, event: Option<&str>) -> Result<(usize, ProfileUnit, f64), ReadProfileError> {
         let Some(last) = self.types.len().checked_sub(1) else {
             return Err(self.fault("it does not say what its values count".into()));
@@ -299,7 +299,7 @@ impl<'a> Tables<'a> {
         let kind = self.types.get(value).copied().unwrap_or_default();
         let (name, unit) = (self.string(kind.r#type)?, self.string(kind.unit)?);
         let unit = match unit {
-            // So many of what the type names.
+            // A count of the things that the type names.
             "count" if name != "samples" => (ProfileUnit::Other(name.to_owned()), 1.0),
             unit => ProfileUnit::named(unit),
         };

@@ -1,4 +1,4 @@
-//! Source maps: what the functions of a script were called before it was bundled.
+//! Source maps: the names of a script's functions before it was bundled.
 //!
 //! ```json
 //! {"version": 3, "sources": ["src/lexer.ts"], "names": ["nextToken"], "mappings": "AAEAA"}
@@ -18,7 +18,7 @@ use pinpoint_document::Name;
 /// The most places of one map: some 400 MB.
 const MOST_PLACES: usize = 1 << 24;
 
-/// What may stand between the name of a function and its parameters, where V8 has it begin.
+/// Text that may stand between the name of a function and its parameters, where V8 has it begin.
 const BETWEEN: [&str; 11] = [
     " ",
     "=",
@@ -47,7 +47,7 @@ struct Document<'a> {
     names: Vec<Name<'a>>,
     #[serde(borrow)]
     mappings: Cow<'a, str>,
-    /// Of a map that is put together from others.
+    /// The sections of a map that is composed of others.
     #[serde(borrow)]
     sections: Vec<Section<'a>>,
 }
@@ -84,7 +84,7 @@ pub(super) struct SourceMap {
     places: Vec<Place>,
 }
 
-/// Where a function was before. Line and column are counted from 0.
+/// The original place of a function. Line and column are counted from 0.
 #[derive(Debug, PartialEq)]
 pub(super) struct Original<'a> {
     pub(super) source: &'a str,
@@ -163,7 +163,7 @@ impl SourceMap {
         Ok(())
     }
 
-    /// Where a function was that begins here in the script, with its parameters.
+    /// The original place of a function that begins here in the script, with its parameters.
     pub(super) fn original(&self, line: u32, column: u32, name: &str) -> Option<Original<'_>> {
         let after = |place: &Place| (place.line, place.column) <= (line, column);
         let at = self.places.partition_point(after).checked_sub(1)?;
@@ -180,7 +180,7 @@ impl SourceMap {
     /// The original name of a function whose parameters begin at a column, in the place `at`
     /// or after it.
     fn name_before(&self, at: usize, column: u32, name: &str) -> Option<&str> {
-        // Of a longer name the last part stands there.
+        // The map has the last part of a longer name.
         let name = name.rsplit('.').next().unwrap_or(name);
         let length = name.encode_utf16().count();
         let line = self.places.get(at)?.line;
@@ -190,7 +190,7 @@ impl SourceMap {
             let gap = (column as usize).checked_sub(place.column as usize + length)?;
             Some((place, gap))
         });
-        // What stands directly before the parameters is the name, renamed or not.
+        // The text directly before the parameters is the name, renamed or not.
         let found = with_gaps.clone().find(|(_, gap)| *gap == 0).or_else(|| {
             let is_assigned = |gap| BETWEEN.iter().any(|text| text.len() == gap);
             let mut named = with_gaps.filter(|(place, _)| place.name.is_some());
@@ -205,7 +205,7 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// Where the sources or names of a document are among those of all.
+/// The range of a document's sources or names among those of all.
 struct Range {
     first: usize,
     count: usize,
@@ -270,7 +270,7 @@ fn digit(byte: u8) -> Option<u8> {
     }
 }
 
-/// A source as a URL: below the root, and beside the script where it has no scheme.
+/// A source as a URL: below the root, and relative to the script where it has no scheme.
 fn resolved(source: &str, root: &str, url: &str) -> String {
     let below = match root {
         "" => source.to_owned(),

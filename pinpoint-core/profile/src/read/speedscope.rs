@@ -7,9 +7,9 @@
 //!                "samples": [[0]], "weights": [0.02], …}]}
 //! ```
 //!
-//! A profile is `sampled`, or `evented` with the times at which functions begin and end.
-//! The line of a frame may be where the sample was: it is no part of the function. After
-//! the format's published JSON schema; checked with py-spy 0.4.3.
+//! A profile is `sampled`, or `evented` with the times at which functions begin and end. The line
+//! of a frame may be that of the sample: it is not part of the function. After the format's
+//! published JSON schema; checked with py-spy 0.4.3.
 
 use std::borrow::Cow;
 
@@ -131,7 +131,7 @@ impl Reader {
         misshapen(FORMAT, format!("/profiles/{}{part}", self.index), problem)
     }
 
-    /// The factor that makes weights those of the unit, and whether they are time.
+    /// The factor for weights of this unit, and true when they are times.
     fn scale(&mut self, unit: &str) -> Result<(f64, bool), ReadProfileError> {
         let (unit, factor) = ProfileUnit::named(unit);
         let is_time = unit == ProfileUnit::Nanoseconds;

@@ -58,8 +58,8 @@ impl<'a> Event<'a> {
     }
 }
 
-/// Calls `take` with each event of a trace and its place in the list, and returns what the
-/// trace says of itself in `metadata`.
+/// Calls `take` with each event of a trace and its place in the list, and returns the trace's
+/// `metadata`.
 ///
 /// An array may lack its closing bracket after a whole event: the format allows that of a
 /// program that was killed.

@@ -1,8 +1,7 @@
 //! V8's samples, which `.cpuprofile`s and Chrome traces share.
 //!
-//! A sample holds until the next one is taken, and the last one for the mean interval, as
-//! DevTools has it. Times may go backwards where the profiler was late: samples are put in
-//! order first.
+//! A sample holds until the next one is taken, and the last one for the mean interval, as DevTools
+//! has it. Times may go backward where the profiler was late: samples are put in order first.
 
 use std::borrow::Cow;
 
@@ -26,7 +25,7 @@ pub(crate) struct Node<'a> {
     #[serde(default)]
     pub(super) children: Vec<u64>,
     pub(super) parent: Option<u64>,
-    /// How often it was on top of the stack.
+    /// The number of samples in which it was on top of the stack.
     #[serde(default)]
     pub(super) hit_count: u32,
 }
@@ -49,7 +48,7 @@ pub(crate) struct CallFrame<'a> {
 /// One profile of samples, put together.
 pub(super) struct Samples<'a> {
     pub(super) format: ProfileFormat,
-    /// Where it stands in the document, for errors.
+    /// Its place in the document, for errors.
     pub(super) pointer: String,
     pub(super) nodes: Vec<Node<'a>>,
     /// The nodes by their ids.
@@ -68,8 +67,8 @@ pub(crate) fn times(start: f64, deltas: &[f64]) -> impl Iterator<Item = f64> + '
 }
 
 impl Samples<'_> {
-    /// Adds the samples of a thread. `event` says what was done at a time in microseconds, and
-    /// is asked in the order of time.
+    /// Adds the samples of a thread. `event` returns the activity at a time in microseconds, and is
+    /// asked in the order of time.
     pub(super) fn add(
         mut self,
         thread: ThreadId,
@@ -111,8 +110,8 @@ impl Samples<'_> {
         Ok(())
     }
 
-    /// Adds what the nodes say of themselves, where there are no samples: of the time that all of
-    /// it took, in microseconds, each has the part of its hits.
+    /// Adds the hits of the nodes, where there are no samples: each has its part of the whole time,
+    /// in microseconds.
     pub(super) fn add_hits(
         &self,
         thread: ThreadId,
@@ -159,8 +158,8 @@ impl Samples<'_> {
     }
 }
 
-/// How nodes hang together, by their places in the list.
-pub(crate) struct NodeTree {
+/// The links between nodes, by their places in the list.
+pub(in crate::profile) struct NodeTree {
     /// The place of each id.
     pub(crate) indices: HashMap<u64, usize>,
     pub(crate) parents: Vec<Option<usize>>,

@@ -1,4 +1,4 @@
-//! What is in the arguments of an event.
+//! The arguments of events.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::tables::PayloadFrame;
 use crate::read::trace_events::Event;
 use crate::read::v8::CallFrame;
 
-/// What the timeline wants of an event's arguments.
+/// The parts of an event's arguments that the timeline needs.
 #[derive(Default)]
 pub(super) struct Arguments<'a> {
     pub(super) label: Cow<'a, str>,
@@ -53,10 +53,9 @@ struct Data<'a> {
     stack_trace: Option<&'a RawValue>,
 }
 
-/// The arguments, of which only what is needed is read.
+/// Reads the needed parts of the arguments.
 ///
-/// Every program writes arguments of its own: what has another shape than Chromium's is
-/// another program's, and says nothing here.
+/// Arguments of another shape than Chromium's are another program's, and are ignored.
 pub(super) fn of<'a>(event: &Event<'a>) -> Arguments<'a> {
     let Some(raw) = event.args.map(RawValue::get) else {
         return Arguments::default();
@@ -73,7 +72,7 @@ pub(super) fn of<'a>(event: &Event<'a>) -> Arguments<'a> {
     let outer: Outer = serde_json::from_str(raw).unwrap_or_default();
     let data: Data = read(outer.data).unwrap_or_default();
     let begin: Data = read(outer.begin_data).unwrap_or_default();
-    // Where an event has a beginning of its own, its sample is the beginning's.
+    // Where an event has a separate beginning, its sample is the beginning's.
     let sample = match outer.begin_data {
         Some(_) => begin.sample_trace_id,
         None => outer.sample_trace_id.or(data.sample_trace_id),

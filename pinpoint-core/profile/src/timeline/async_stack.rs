@@ -1,4 +1,4 @@
-//! What scheduled what, and the stack of an entry through all of it.
+//! The schedulers of tasks, and the stack of an entry across tasks.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -21,7 +21,7 @@ pub struct StackPart {
     pub functions: Vec<FunctionId>,
 }
 
-/// Notes for each run of a task what it runs, and what scheduled it.
+/// Notes the call and the scheduler of each run of a task.
 pub(super) fn join(timeline: &mut Timeline, runs: &[TaskRun]) {
     if runs.is_empty() {
         return;
@@ -96,7 +96,7 @@ fn scheduler(timeline: &Timeline, scheduled: EntryId) -> Option<EntryId> {
 enum Look {
     /// The first entry into a script.
     EntryPoint,
-    /// All calls that lie in no other.
+    /// All calls that are not in another.
     Calls,
 }
 
@@ -129,8 +129,8 @@ fn first_below(timeline: &Timeline, children: &Children, run: EntryId, look: Loo
 }
 
 impl Timeline {
-    /// The stack of an entry, the innermost part first. Walking up, what scheduled a task
-    /// comes before what called it. A cycle of tasks is not followed.
+    /// The stack of an entry, the innermost part first. Walking up, the scheduler of a task comes
+    /// before its caller. A cycle of tasks is not followed.
     ///
     /// Where the entry carries a stack, its lines are those of the calls; all others are those
     /// on which the functions begin.
@@ -179,7 +179,7 @@ impl Timeline {
         payload.map_or(&[], Vec::as_slice)
     }
 
-    /// What scheduled the task that an entry begins: the name of the task, such as
+    /// The scheduler of the task that an entry begins: the name of the task, such as
     /// `Promise.then`, and the call or event that scheduled it.
     pub fn scheduled_by(&self, entry: EntryId) -> Option<(NameId, EntryId)> {
         let scheduled = match self.is_call(entry) {

@@ -1,4 +1,4 @@
-//! Which function of a profile a call of a timeline is.
+//! Finds the function of a profile for a call of a timeline.
 
 use hashbrown::HashMap;
 
@@ -8,9 +8,9 @@ use crate::{Frame, FrameId, Profile};
 /// Name, URL, line and column of a function, as a profile has them.
 type Described<'a> = (&'a str, &'a str, u32, u32);
 
-/// The functions of a profile, by what a timeline of the same file says of its calls.
+/// The functions of a profile, by the calls in a timeline of the same file.
 ///
-/// Of functions that source maps name, a timeline has the name and place as they ran.
+/// For functions that source maps rename, a timeline has the name and place as they ran.
 pub struct CallFrames<'a> {
     frames: HashMap<Described<'a>, FrameId>,
 }

@@ -71,14 +71,14 @@ fn comes_first(entry: &Entry, sample: f64) -> bool {
     entry.start < sample || (entry.start == sample && entry.duration > 0.0)
 }
 
-/// What the beginning of an event does to the stack.
+/// The effect of the beginning of an event on the stack.
 #[derive(Clone, Copy, PartialEq)]
 enum Begin {
-    /// Nothing that was on the stack goes on, and what is sampled in it are calls.
+    /// Ends everything on the stack; samples in the event are calls.
     EmptyIntoScript,
-    /// Nothing that was on the stack goes on.
+    /// Ends everything on the stack.
     Empty,
-    /// What is sampled in it are calls.
+    /// Samples in the event are calls.
     IntoScript,
     Other,
 }
@@ -104,23 +104,23 @@ fn begin(entry: &Entry, tables: &Tables) -> Begin {
 /// A call that has not ended.
 struct Open {
     call: usize,
-    /// The node by which it was seen last: another one than the call's, where two nodes are
-    /// equal but for the column.
+    /// The node by which it was seen last: another one than the call's, where two nodes differ only
+    /// in the column.
     node: u32,
 }
 
-/// The calls on the stack, as time goes on.
+/// The calls on the stack, as time advances.
 struct Stack<'a> {
     samples: &'a Samples,
     tables: &'a mut Tables,
     drawn: Vec<Drawn>,
     calls: Vec<Entry>,
     open: Vec<Open>,
-    /// How many calls cannot end before the event does, for each open event.
+    /// The number of calls that cannot end before the event does, for each open event.
     locks: Vec<usize>,
     /// A sample was met outside of any script: an event that leads into one is assumed.
     assumed: bool,
-    /// Up to when the open calls have lasted.
+    /// The time up to which the open calls have lasted.
     time: f64,
     /// The stack of the last sample that was not of the garbage collector.
     before: Option<u32>,
@@ -187,11 +187,11 @@ impl<'a> Stack<'a> {
         }
     }
 
-    /// The stack is `leaf` and its callers: what is equal goes on, the rest ends, and what
-    /// is above it begins.
+    /// The stack is `leaf` and its callers: equal calls continue, the rest ends, and new ones
+    /// begin.
     ///
-    /// The stack is walked from the leaf to the first call that was seen by the same node:
-    /// all below it is the same, too. So a sample costs what it changes.
+    /// The stack is walked from the leaf to the first call that was seen by the same node: all
+    /// below it is the same, too. So the cost of a sample is that of its changes.
     fn follow(&mut self, leaf: Option<u32>, sample: i32, time: f64) {
         let lock = self.locks.last().copied().unwrap_or(0);
         let count = leaf.map_or(0, |leaf| self.drawn[leaf as usize].count as usize);
@@ -246,8 +246,7 @@ impl<'a> Stack<'a> {
         });
     }
 
-    /// All calls last until `time`, and those above the first `count` end, but for what is
-    /// locked.
+    /// All calls last until `time`, and those above the first `count` end, except locked ones.
     fn cut(&mut self, count: usize, time: f64) {
         let count = count.max(self.locks.last().copied().unwrap_or(0));
         self.time = time;

@@ -1,19 +1,18 @@
-//! What the entries of a timeline took by thread and path, without their times: small enough to be
-//! kept of every run.
+//! The durations of a timeline's entries by thread and path, without their times: small enough to
+//! be kept for every run.
 //!
 //! It counts as the trees of a page do: an entry lies in the one that is open when it begins, those
-//! of one path are one, and what begins in an entry and ends after it counts for it.
+//! of one path are one, and an entry that begins in another and ends after it counts for that one.
 
 use hashbrown::HashMap;
 
 use super::{CallFrames, Category, KindId, Timeline, Track};
 use crate::{FrameId, Profile, ReadProfileError, Window};
 
-/// The longest entry, in nanoseconds: 30 years. Sums of such times stay finite, whatever a trace
-/// has.
-const MAX_ENTRY_NS: f64 = 1e18;
+/// The longest entry, in nanoseconds: 30 years. Sums of such times stay finite, for any trace.
+const LONGEST: f64 = 1e18;
 
-/// Paths of entries with what was spent on each: of one run.
+/// The paths of entries of one run, with the time of each.
 ///
 /// ```
 /// use pinpoint_profile::{EntryTree, Profile, Timeline};
@@ -42,7 +41,7 @@ pub(crate) struct TreeTrack {
     pub(crate) threads: usize,
 }
 
-/// What entries on one track have in common.
+/// The kind of entries on one track.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TreeKind {
     pub(crate) track: u32,
@@ -51,12 +50,12 @@ pub(crate) struct TreeKind {
     pub(crate) category: Category,
 }
 
-/// What makes entries of several runs the same.
+/// The identity of a kind across runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum KindName {
     /// Calls of a function of the run's profile.
     Call(FrameId),
-    /// All else, by its [`Timeline::id_across_runs`].
+    /// All others, by [`Timeline::id_across_runs`].
     Event(String),
 }
 
@@ -73,7 +72,7 @@ impl EntryTree {
     /// The name of the track of `performance.measure` and `console.time`.
     pub const TIMINGS: &str = "Timings";
 
-    /// The tree of a run's timeline, or of what lies in a window. `profile` is of the same file:
+    /// The tree of a run's timeline, or of the part in a window. `profile` is of the same file:
     /// calls are those of its functions.
     ///
     /// # Errors
@@ -114,7 +113,7 @@ impl EntryTree {
         Ok(making.tree)
     }
 
-    /// How many different paths there are.
+    /// The number of different paths.
     pub fn paths(&self) -> usize {
         self.nodes.len() - 1
     }
@@ -158,7 +157,7 @@ impl Making<'_> {
         self.tree.tracks[track as usize].threads += 1;
         let mut open = Vec::new();
         for entry in &thread.entries {
-            // Instants and requests are in no tree: their kinds would only take room.
+            // Instants and requests are in no tree: their kinds would only take memory.
             let category = self.timeline.kinds[entry.kind.index()].category;
             if category == Category::Network || entry.duration <= 0.0 {
                 continue;
@@ -206,7 +205,7 @@ impl Making<'_> {
     }
 
     /// Adds an entry; those that are open have an end, in tenths of a microsecond, and a path. As
-    /// on a page, what touches does not lie in each other.
+    /// on a page, entries that only touch are not nested.
     fn enter(&mut self, start: f64, duration: f64, kind: u32, open: &mut Vec<(f64, u32)>) {
         let end = start + duration;
         let [begins, ends] = [start, end].map(|time| (time * 10.0).round());
@@ -236,7 +235,8 @@ impl Making<'_> {
 
 /// The part of a run that counts.
 struct Counted {
-    /// In microseconds of the timeline's clock, in order and apart; with how much lies before each.
+    /// In microseconds of the timeline's clock, in order and apart; with the sum of those before
+    /// each.
     spans: Option<Vec<(f64, f64, f64)>>,
 }
 
@@ -257,7 +257,7 @@ impl Counted {
         })
     }
 
-    /// How much of the time from `start` to `end` counts.
+    /// The part of the time from `start` to `end` that counts.
     fn part_of(&self, start: f64, end: f64) -> f64 {
         let Some(spans) = &self.spans else {
             return end - start;

@@ -1,9 +1,9 @@
-//! Which run of a task belongs to which schedule.
+//! Joins the runs of tasks with their schedules.
 //!
-//! A flow is an arrow between events: events of their own (`s`, `t`, `f`) say that the event
-//! of the same thread, time and category is a step of it. V8 makes a flow's number of the
-//! task's address, so that numbers come again, and a task that runs several times gives
-//! arrows from run to run.
+//! A flow is an arrow between events: separate events (`s`, `t`, `f`) mean that the event of the
+//! same thread, time and category is a step of it. V8 derives a flow's number from the task's
+//! address, so that numbers repeat, and a task that runs several times gives arrows from run to
+//! run.
 
 use std::borrow::Cow;
 
@@ -13,13 +13,13 @@ use super::tables::Tables;
 use crate::NameId;
 use crate::read::trace_events::Event;
 
-/// The category of V8's tasks: of the flows of others nothing is wanted.
+/// The category of V8's tasks: other flows are ignored.
 const CATEGORY: &str = "v8.inspector";
 
-/// What binds a step of a flow to an event: thread, time (its bits) and category.
+/// The key that binds a step of a flow to an event: thread, time (its bits) and category.
 type Binding<'a> = (i64, i64, u64, Cow<'a, str>);
 
-/// What V8 notes of a task: that it is scheduled, runs, or is cancelled.
+/// The role of a task's event: the task is scheduled, runs, or is canceled.
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
     Schedule,
@@ -137,14 +137,14 @@ impl<'a> Flows<'a> {
         runs
     }
 
-    /// The first two tasks of each flow, of one time only the last.
+    /// The first two tasks of each flow, only the last of those of one time.
     fn flows(&self) -> Vec<Vec<&Task<'a>>> {
         let bound = self.bound();
         let mut taken: HashSet<&Binding> = HashSet::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
         let mut flows: Vec<Vec<&Task>> = Vec::new();
         for task in &self.tasks {
-            // Of events of one time and category the first is meant.
+            // The first of the events of one time and category is meant.
             if !taken.insert(&task.binding) {
                 continue;
             }
@@ -173,7 +173,7 @@ impl<'a> Flows<'a> {
                 Phase::Start => {
                     open.insert(&step.group);
                 }
-                // A step of a flow whose start was not recorded says nothing.
+                // A step of a flow whose start was not recorded is ignored.
                 Phase::Step | Phase::End if !open.contains(&step.group) => continue,
                 Phase::Step => {}
                 Phase::End => {

@@ -16,7 +16,7 @@ use super::model::PageFrame;
 use super::read::{ThreadKey, thread_of};
 use crate::read::trace_events::Event;
 
-/// What an event says of frames.
+/// The meaning of an event for frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Saying<'a> {
     /// The layer tree of a frame of the document.
@@ -30,7 +30,7 @@ enum Saying<'a> {
     },
     /// The compositor asks the main thread for a frame.
     MainRequested,
-    /// What the main thread committed is what will be drawn.
+    /// The main thread's commit will be drawn.
     Activated,
     /// There is something to draw.
     Needed,
@@ -46,7 +46,7 @@ struct Step<'a> {
     thread: ThreadKey,
     start: f64,
     end: f64,
-    /// The layer tree that it is said of.
+    /// Its layer tree.
     tree: Option<i64>,
     saying: Saying<'a>,
 }
@@ -91,7 +91,7 @@ struct Document<'a> {
 }
 
 impl Document<'_> {
-    /// The main frame of the page; older versions of Chromium say less.
+    /// The main frame of the page; older versions of Chromium have less data.
     fn is_main(&self) -> bool {
         match (self.is_outermost_main_frame, self.is_in_primary_main_frame) {
             (Some(outermost), primary) => outermost && primary.unwrap_or(true),
@@ -100,7 +100,7 @@ impl Document<'_> {
     }
 }
 
-/// What the events of a file say of frames.
+/// The events of a file about frames.
 #[derive(Default)]
 pub(super) struct Frames<'a> {
     steps: Vec<Step<'a>>,
@@ -110,7 +110,7 @@ pub(super) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    /// Takes what an event says. What has another shape than Chromium's says nothing.
+    /// Takes in an event. Events of another shape than Chromium's are ignored.
     pub(super) fn event(&mut self, event: &Event<'a>) {
         let saying = match &*event.name {
             "RunTask" if event.ph == "X" && event.cat.contains(OF_DEVTOOLS) => Saying::Task,
@@ -140,7 +140,7 @@ impl<'a> Frames<'a> {
                 };
                 match &*event.name {
                     "BeginFrame" => Saying::Begun(frame),
-                    // Older versions have pairs of events of that name, which are no frames.
+                    // Older versions have pairs of events of that name, which are not frames.
                     "DrawFrame" if event.ph == "I" => Saying::Drawn(frame),
                     "DroppedFrame" => Saying::Dropped {
                         frame,
@@ -174,7 +174,7 @@ impl<'a> Frames<'a> {
         });
     }
 
-    /// Which documents' frames there are, and which processes hold them.
+    /// Notes the frames of documents, and the processes that hold them.
     fn documents(&mut self, event: &Event<'a>) {
         let data = data(event);
         for document in data.frames {
@@ -191,8 +191,8 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// The frames, in order. `threads` are the main threads of processes, with the time at which
-    /// something first happened there.
+    /// The frames, in order. `threads` are the main threads of processes, with the time of the
+    /// first event there.
     pub(super) fn finish(mut self, threads: &[(ThreadKey, f64)]) -> Vec<PageFrame> {
         let is_drawn = |step: &Step| matches!(step.saying, Saying::Drawn(_));
         if !self.steps.iter().any(is_drawn) {
@@ -256,19 +256,21 @@ struct Begun {
     is_partial: bool,
 }
 
-/// What is on the screen, and on its way there.
+/// The frames on the screen, and on their way there.
 #[derive(Default)]
 struct Screen {
     frames: Vec<PageFrame>,
     /// The frame that has not ended.
     last: Option<PageFrame>,
-    /// Those that are neither drawn nor passed by, and where each is, counted from the first ever.
+    /// The frames that are neither drawn nor passed by, and the place of each, counted from the
+    /// first ever.
     begun: VecDeque<Begun>,
     places: BTreeMap<i64, usize>,
     passed: usize,
     is_requested: bool,
     is_committed: bool,
-    /// When the main thread began what is not committed, and what is not activated.
+    /// The time at which the main thread began the frame that is not committed, and the one that is
+    /// not activated.
     working: Option<f64>,
     waiting: Option<f64>,
     last_begun: Option<f64>,

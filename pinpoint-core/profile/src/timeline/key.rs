@@ -1,4 +1,4 @@
-//! How DevTools names an entry in a file.
+//! DevTools' name of an entry in a file.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ use std::str::FromStr;
 pub enum EventKey {
     /// `r-INDEX`: an event of the file, by its place.
     Raw(u64),
-    /// `s-INDEX`: what was made of an event of the file, such as a span of its begin.
+    /// `s-INDEX`: an entry made from an event of the file, such as a span from its begin.
     Synthetic(u64),
     /// `p-PID-TID-SAMPLE-NODE`: a call.
     Call {
@@ -35,7 +35,7 @@ pub enum EventKey {
     Frame(u64),
 }
 
-/// The text is no key of an entry.
+/// The text is not the key of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no key of an entry, such as r-12, s-12, p-7-1-120-33 or l-3")]
 pub struct EventKeyError(String);
@@ -71,7 +71,7 @@ fn parse(text: &str) -> Option<EventKey> {
         "s" => EventKey::Synthetic(rest.parse().ok()?),
         "l" => EventKey::Frame(rest.parse().ok()?),
         "p" => {
-            // The sample may be -1: its sign is no separator.
+            // The sample may be -1: its sign is not a separator.
             let (process, rest) = rest.split_once('-')?;
             let (thread, rest) = rest.split_once('-')?;
             let (sample, node) = rest.rsplit_once('-')?;

@@ -1,4 +1,4 @@
-//! What entries have in common, and what makes them the same.
+//! The kinds of entries, and their identity.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ impl KindId {
     }
 }
 
-/// What entries have in common.
+/// A kind of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kind {
     /// The name of the event, or of the function; empty for an anonymous one.
@@ -25,7 +25,7 @@ pub struct Kind {
     pub label: NameId,
     /// The URL of its script, document or style sheet; may be empty.
     pub url: NameId,
-    /// What it does.
+    /// Its category.
     pub category: Category,
     /// The function, for calls.
     pub function: Option<FunctionId>,
@@ -61,8 +61,8 @@ impl Kind {
 }
 
 impl Timeline {
-    /// What makes entries the same: `f:NAME@SCRIPT:LINE:COLUMN` for calls of a function,
-    /// `NAME:LABEL` for a console timestamp, else the event's name.
+    /// The identity of a kind: `f:NAME@SCRIPT:LINE:COLUMN` for calls of a function, `NAME:LABEL`
+    /// for a console timestamp, else the event's name.
     ///
     /// Script, line and column are V8's: the number of a script holds in one run only.
     pub fn id(&self, kind: KindId) -> String {
@@ -84,7 +84,7 @@ impl Timeline {
         }
     }
 
-    /// As [`Timeline::id`], but of calls with the URL of the script: V8 numbers scripts
+    /// As [`Timeline::id`], but for calls with the URL of the script: V8 numbers scripts
     /// differently in each run.
     pub fn id_across_runs(&self, kind: KindId) -> String {
         let known = self.kinds.get(kind.index());
@@ -99,7 +99,7 @@ impl Timeline {
     }
 }
 
-/// What time is spent on.
+/// A category of activities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Category {
     /// Scripts, and compiling them.
@@ -118,7 +118,7 @@ pub enum Category {
     Network,
     /// Nothing.
     Idle,
-    /// All else.
+    /// All others.
     Other,
 }
 
@@ -208,7 +208,7 @@ fn begins(name: &str, beginnings: &[&str]) -> bool {
         .any(|beginning| name.starts_with(beginning))
 }
 
-/// The event leads into a script: what is sampled in it are its calls.
+/// True when the event leads into a script: samples in it are its calls.
 pub(super) fn enters_script(name: &str) -> bool {
     matches!(
         name,
@@ -216,7 +216,7 @@ pub(super) fn enters_script(name: &str) -> bool {
     ) || begins(name, &["v8", "V8"])
 }
 
-/// As [`enters_script`], but for V8's own events, which are not shown.
+/// As [`enters_script`], except for V8's own events, which are not shown.
 pub(super) fn enters_script_visibly(name: &str) -> bool {
     enters_script(name) && (name == "V8Console::runTask" || !begins(name, &["v8", "V8"]))
 }

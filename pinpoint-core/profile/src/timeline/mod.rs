@@ -1,9 +1,9 @@
-//! What happened when: the timeline of a Chrome trace or a `.cpuprofile`.
+//! The timeline of a Chrome trace or a `.cpuprofile`.
 //!
-//! A trace has events, which say when they began and ended, and samples, which say what
-//! was on the stack at a moment. [`Timeline::read`] puts both together as the Performance
-//! panel of DevTools does, so that both show the same: each thread is a [`Track`] of
-//! [`Entry`]s, events and *calls*, one inside the other.
+//! A trace has events, with their beginnings and ends, and samples, which are stacks at a moment.
+//! [`Timeline::read`] puts both together as the Performance panel of DevTools does, so that both
+//! show the same: each thread is a [`Track`] of [`Entry`]s, events and *calls*, one inside the
+//! other.
 //!
 //! ```
 //! use pinpoint_profile::Timeline;
@@ -22,9 +22,9 @@
 //!
 //! `calls.rs` goes through events and samples in the order of time:
 //!
-//! - frames that are equal in script, name and line go on; the first difference ends all
-//!   above it;
-//! - the start of an event locks the stack below it, and its end cuts what came after it;
+//! - frames that are equal in script, name and line continue; the first difference ends all above
+//!   it;
+//! - the start of an event locks the stack below it, and its end cuts the calls after it;
 //! - `RunTask` and `RunMicrotasks` begin with an empty stack;
 //! - a sample of the garbage collector stands on the stack of the sample before it;
 //! - the root, the program and idle time are not drawn, and instants are passed over;
@@ -34,23 +34,21 @@
 //! runs, not one with another. A `.cpuprofile` has no events: there each difference between
 //! two samples ends and begins calls (`sampled.rs`).
 //!
-//! [`Profile::flame_chart`](super::Profile::flame_chart) makes calls of the samples of other
-//! tools. It is code of its own, since little is the same: here a call is a node of V8's tree
-//! and has a key by which DevTools finds it, the collector stands on what ran before it, and
-//! events begin and end calls; there a thread that sleeps has gaps, and a stack holds for as
-//! long as the tool says.
+//! [`Profile::flame_chart`](super::Profile::flame_chart) makes calls of the samples of other tools.
+//! It is separate code, since little is the same: here a call is a node of V8's tree and has a key
+//! by which DevTools finds it, the collector stands on the stack before it, and events begin and
+//! end calls; there a thread that sleeps has gaps, and the tool gives the duration of a stack.
 //!
 //! # Asynchronous stacks
 //!
-//! V8 says with `AsyncTaskScheduled` and `AsyncTaskRun` what was scheduled where, joined by
-//! a flow (`flows.rs`). [`Timeline::stack`] walks up from an entry to its callers, and from
-//! a task to what scheduled it. Some events carry a stack of their own, which says where they
-//! were called, and not which functions were running: [`Timeline::payload_stack`].
+//! V8's `AsyncTaskScheduled` and `AsyncTaskRun` show the schedulers of tasks, joined by a flow
+//! (`flows.rs`). [`Timeline::stack`] walks up from an entry to its callers, and from a task to its
+//! scheduler. Some events carry a stack, which has the places of the calls, and not the running
+//! functions: [`Timeline::payload_stack`].
 //!
 //! # Frames
 //!
-//! What the compositor of a page says becomes the frames that were shown (`frames.rs`):
-//! [`Timeline::frames`].
+//! The compositor's events give the frames that were shown (`frames.rs`): [`Timeline::frames`].
 
 mod arguments;
 mod async_stack;

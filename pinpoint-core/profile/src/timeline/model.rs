@@ -1,4 +1,4 @@
-//! What a timeline holds.
+//! The data model of timelines.
 
 use std::collections::BTreeMap;
 
@@ -25,19 +25,19 @@ pub struct ScriptFunction {
 }
 
 impl ScriptFunction {
-    /// A function that the browser has built in, such as `setTimeout`: it says nothing on a
-    /// stack, since the task is named after it.
+    /// A function that the browser has built in, such as `setTimeout`: it is left out of stacks,
+    /// since the task is named after it.
     pub(super) fn is_built_in(&self, names: &Names) -> bool {
         let nowhere = self.line == -1 && self.column == -1 && self.url == NameId::EMPTY;
         nowhere && names.get(self.script) == "0"
     }
 }
 
-/// Where an entry comes from.
+/// The source of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// An event with a duration: its place among the events of the file, of the first if
-    /// two say when it began and ended.
+    /// An event with a duration: its place among the events of the file, of the first if it has
+    /// two, for its beginning and its end.
     Event(u32),
     /// An event of a moment.
     Instant(u32),
@@ -51,7 +51,7 @@ pub enum Source {
     },
 }
 
-/// Where an entry lies.
+/// The place of an entry among others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nesting {
     /// In no other entry.
@@ -62,29 +62,29 @@ pub enum Nesting {
     Across,
 }
 
-/// Something that took time on a thread, or happened at a moment.
+/// An event or call that took time on a thread, or an event of a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
-    /// When it began, in microseconds, of the clock of the trace.
+    /// Its beginning, in microseconds, of the clock of the trace.
     pub start: f64,
-    /// How long it took, in microseconds; 0 for an instant.
+    /// Its duration, in microseconds; 0 for an instant.
     pub duration: f64,
     /// Its duration without that of the entries directly in it.
     pub own: f64,
-    /// What it has in common with others.
+    /// Its kind.
     pub kind: KindId,
-    /// Where it comes from.
+    /// Its source.
     pub source: Source,
     /// The entry that it lies in.
     pub nesting: Nesting,
-    /// In how many others it lies.
+    /// The number of entries that it lies in.
     pub depth: u32,
     /// Its place among the stacks of payloads; `u32::MAX` without.
     pub(super) stack: u32,
 }
 
 impl Entry {
-    /// When it ended, in microseconds.
+    /// Its end, in microseconds.
     pub fn end(&self) -> f64 {
         self.start + self.duration
     }
@@ -134,9 +134,9 @@ pub struct Span {
     pub process: i64,
     /// The thread of the event that ended it.
     pub thread: i64,
-    /// When it began, in microseconds.
+    /// Its beginning, in microseconds.
     pub start: f64,
-    /// How long it took, in microseconds.
+    /// Its duration, in microseconds.
     pub duration: f64,
     /// The place of the event that began it among the events of the file.
     pub index: u32,
@@ -152,19 +152,20 @@ impl Span {
 /// A frame that a page showed: from its beginning to that of the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PageFrame {
-    /// When it began, in microseconds.
+    /// Its beginning, in microseconds.
     pub start: f64,
-    /// How long it was shown, in microseconds. A clock that goes backward makes it negative.
+    /// The time for which it was shown, in microseconds. A clock that goes backward makes it
+    /// negative.
     pub duration: f64,
     /// Nothing was to be drawn.
     pub is_idle: bool,
     /// It came too late.
     pub is_dropped: bool,
-    /// What the compositor does alone was shown, and not what the main thread does.
+    /// Only the compositor's part was shown, without the main thread's.
     pub is_partial: bool,
 }
 
-/// What happened when, by process and thread.
+/// The events and calls of a file over time, by process and thread.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     /// The format in which it was written.
@@ -173,7 +174,7 @@ pub struct Timeline {
     pub names: Names,
     /// All functions of scripts.
     pub functions: Vec<ScriptFunction>,
-    /// What entries have in common.
+    /// The kinds of entries.
     pub kinds: Vec<Kind>,
     /// A track for each thread, in the order of processes and threads.
     pub tracks: Vec<Track>,
@@ -186,20 +187,19 @@ pub struct Timeline {
     /// The frames that the page showed, in order. The place of one is its number in its key,
     /// [`EventKey::Frame`].
     pub frames: Vec<PageFrame>,
-    /// What was noted in the file by those who looked at it: `metadata.modifications`, as JSON.
+    /// Annotations that users saved in the file: `metadata.modifications`, as JSON.
     pub modifications: Option<String>,
-    /// How many bytes the file has of what was recorded: by them it is known again, whatever is
-    /// noted in it.
+    /// The number of recorded bytes in the file: they identify it, with any annotations.
     pub recorded_bytes: usize,
     /// The stacks that events carry, the innermost function first.
     pub(super) payloads: Vec<Vec<FunctionId>>,
-    /// What a call was scheduled by.
+    /// The scheduler of a call.
     pub(super) scheduled: BTreeMap<EntryId, Scheduled>,
-    /// What the entry into a script was scheduled by.
+    /// The scheduler of an entry into a script.
     pub(super) entered: BTreeMap<EntryId, Scheduled>,
 }
 
-/// Where a task was scheduled.
+/// The place where a task was scheduled.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scheduled {
     /// The name of the task: `Promise.then`, `setTimeout`.

@@ -1,4 +1,4 @@
-//! What DevTools notes in a trace: labels, ranges of time, links, breadcrumbs.
+//! DevTools' annotations in a trace: labels, ranges of time, links, breadcrumbs.
 //!
 //! ```json
 //! {"traceEvents": […], "metadata": {"modifications": {
@@ -10,21 +10,21 @@
 //!     "linksBetweenEntries": [{"entryFrom": "r-12", "entryTo": "p-7-1-120-33"}]}}}}
 //! ```
 //!
-//! Entries are named by [`EventKey`](super::EventKey)s. It is no part of the measurement, so
-//! that one that is damaged damages nothing else: it is handed on as it is.
+//! Entries are named by [`EventKey`](super::EventKey)s. They are not part of the measurement, so
+//! that damaged ones do no harm: they are passed on unchanged.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Longer notes are no notes.
+/// Longer notes are ignored.
 const MOST_BYTES: usize = 1 << 20;
 
-/// What a file holds besides a timeline.
+/// The contents of a file besides a timeline.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Notes {
     /// The modifications, as JSON.
     pub(super) modifications: Option<String>,
-    /// The length of what was recorded.
+    /// The length of the recorded part.
     pub(super) recorded_bytes: usize,
 }
 
@@ -45,7 +45,7 @@ struct Metadata<'a> {
     modifications: Option<&'a RawValue>,
 }
 
-/// The notes in a sound document; an array of events has none.
+/// The notes in a valid document; an array of events has none.
 pub(super) fn of(text: &str) -> Notes {
     let Some(document) = object::<Document>(text) else {
         return Notes {
@@ -67,13 +67,13 @@ pub(super) fn of(text: &str) -> Notes {
     }
 }
 
-/// The length of a list without what may close it: that of a program that was killed lacks it.
+/// The length of a list without its closing bracket: that of a program that was killed lacks it.
 fn trimmed(list: &str) -> usize {
     let is_ending = |it| matches!(it, ' ' | '\t' | '\r' | '\n' | ',' | ']');
     list.trim_start().trim_end_matches(is_ending).len()
 }
 
-/// An array is none, though serde would take its elements for members.
+/// Rejects an array, whose elements serde would take for members.
 fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     let object = text.trim_start().starts_with('{').then_some(text)?;
     serde_json::from_str(object).ok()

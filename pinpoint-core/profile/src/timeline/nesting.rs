@@ -1,11 +1,11 @@
-//! Which entry lies in which.
+//! Nests entries in each other.
 
 use std::cmp::Ordering;
 
 use super::{Entry, Nesting, Source};
 
-/// By their beginnings; of entries that begin together the longest first, and of equal ones
-/// calls before events, which they are taken to have made.
+/// By their beginnings; of entries that begin together the longest first, and of equal ones calls
+/// before events, which they are assumed to have caused.
 fn in_time(a: &Entry, b: &Entry) -> Ordering {
     let is_event = |entry: &Entry| !matches!(entry.source, Source::Call { .. });
     a.start
@@ -37,7 +37,7 @@ pub(super) fn merge(events: Vec<Entry>, calls: Vec<Entry>) -> Vec<Entry> {
     merged
 }
 
-/// Says of each entry where it lies, how deep, and what of its duration is its own.
+/// Sets the place, the depth and the own duration of each entry.
 ///
 /// An entry lies in the last one that has not ended when it begins. One that ends after that
 /// one is left out of the tree: it cannot be drawn in it, and a sample may have come late.

@@ -1,4 +1,4 @@
-//! Requests to other machines, each from where it was first sent to where it ended.
+//! Requests to other machines, each from its first sending to its end.
 
 use std::borrow::Cow;
 
@@ -11,13 +11,13 @@ use super::read::{ThreadKey, thread_of};
 use super::tables::Tables;
 use crate::read::trace_events::Event;
 
-/// Requests to these are drawn; what a page holds itself is none.
+/// Requests to these are drawn; data in the page itself is not a request.
 const PROTOCOLS: [&str; 5] = ["http:", "https:", "file:", "blob:", "filesystem:"];
 
-/// What the events of one request say.
+/// The data of one request's events.
 struct Request<'a> {
-    /// When the browser began to ask, where it says so, and when each request was sent: after a
-    /// redirection another one is.
+    /// The time at which the browser began to ask, where known, and the time of each request: a
+    /// redirection causes another one.
     asked: Option<f64>,
     sent: f64,
     sent_last: f64,
@@ -50,12 +50,12 @@ pub(super) struct Network<'a> {
     /// By their ids, in the order in which they are first sent.
     places: HashMap<&'a str, usize>,
     requests: Vec<Request<'a>>,
-    /// When the browser began to ask for what is not sent yet.
+    /// The times at which the browser began to ask, for requests that are not sent yet.
     asked: HashMap<&'a str, f64>,
 }
 
 impl<'a> Network<'a> {
-    /// Takes what an event says. What has another shape than Chromium's says nothing.
+    /// Takes in an event. Events of another shape than Chromium's are ignored.
     pub(super) fn event(&mut self, index: usize, event: &Event<'a>) {
         let name = &*event.name;
         if !matches!(

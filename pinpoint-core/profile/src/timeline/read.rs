@@ -31,8 +31,8 @@ impl Timeline {
     ///
     /// # Cost
     ///
-    /// Proportional to the content, which is walked and not held, whatever the depth of
-    /// stacks. An entry takes some 60 bytes.
+    /// Proportional to the content, which is walked and not held, at any depth of stacks. An entry
+    /// takes some 60 bytes.
     pub fn read(content: &[u8]) -> Result<Self, ReadProfileError> {
         let content = &*format::plain(content)?;
         let format = format::recognized(content)?;
@@ -52,7 +52,7 @@ impl Timeline {
     }
 }
 
-/// The process and thread of a profile that says nothing of them.
+/// The process and thread of a profile that does not name them.
 const ONLY: (i64, i64) = (1, 1);
 
 fn of_cpuprofile(text: &str) -> Result<Timeline, ReadProfileError> {
@@ -331,7 +331,7 @@ impl<'a> Reader<'a> {
             let Some(thread) = profile.thread else {
                 continue;
             };
-            // A thread of which there are only samples has a track, too.
+            // A thread with samples only has a track, too.
             self.threads.entry(thread).or_default();
             match chosen.get(&thread) {
                 Some(known) if rank(known) <= rank(&profile) => {}

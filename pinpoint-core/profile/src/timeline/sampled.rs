@@ -5,9 +5,8 @@ use super::tables::{MOST_ENTRIES, Tables};
 use super::{Entry, Nesting, Source};
 use crate::ReadProfileError;
 
-/// The calls, in the order in which they begin, and nested: a call goes on as long as its node
-/// is on the stack. All but the root is drawn. The garbage collector stands on the stack
-/// before it.
+/// The calls, in the order in which they begin, and nested: a call lasts as long as its node is on
+/// the stack. All but the root is drawn. The garbage collector stands on the stack before it.
 ///
 /// The last sample holds for the mean interval.
 ///
@@ -39,7 +38,7 @@ pub(super) fn calls(
         if let Some((call, _)) = made.open.pop_if(collecting) {
             made.end(call, time);
         }
-        // Up to the first call that goes on.
+        // Up to the first call that continues.
         path.clear();
         let mut at = Some(node).filter(|node| samples.root != Some(*node));
         while let Some(function) = at {

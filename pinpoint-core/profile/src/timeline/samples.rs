@@ -1,4 +1,4 @@
-//! The samples of one thread, as a tree of calls and what was on the stack when.
+//! The samples of one thread, as a tree of calls and the stacks over time.
 
 use hashbrown::HashMap;
 
@@ -11,9 +11,9 @@ pub(super) struct CallNode {
     /// V8's number.
     pub(super) id: u32,
     pub(super) function: FunctionId,
-    /// The caller; none for the root, and for a node that hangs on nothing.
+    /// The caller; none for the root, and for an unconnected node.
     pub(super) parent: Option<u32>,
-    /// In how many others it lies; the root in none.
+    /// The number of nodes that it lies in; 0 for the root.
     pub(super) depth: u32,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Samples {
     pub(super) collector: Option<u32>,
 }
 
-/// What a profile has, before it is put together.
+/// The parts of a profile, before it is assembled.
 #[derive(Default)]
 pub(super) struct Raw<'a> {
     pub(super) nodes: Vec<Node<'a>>,
@@ -77,8 +77,7 @@ impl Samples {
         for (at, (id, time)) in raw.samples.iter().zip(&raw.times).enumerate() {
             let missing = || format!("sample {at} is of node {id}, which does not exist");
             let node = *tree.indices.get(id).ok_or_else(missing)? as u32;
-            // By way of milliseconds, as in DevTools: what happens at the same time
-            // as an event is then decided alike.
+            // By way of milliseconds, as in DevTools: so that ties with an event are decided alike.
             made.samples.push((time / 1e3 * 1e3, node));
         }
         made.samples.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -132,8 +131,8 @@ impl Samples {
         [self.program, self.idle, self.collector].contains(&Some(node))
     }
 
-    /// What is drawn of each node among events: the nearest function on its stack that is
-    /// no part of V8, and the number of such functions.
+    /// The drawn part of each node among events: the nearest function on its stack that is not part
+    /// of V8, and the number of such functions.
     pub(super) fn drawn(&self, tables: &Tables) -> Vec<Drawn> {
         let mut drawn = vec![Drawn::default(); self.nodes.len()];
         let mut order: Vec<usize> = (0..self.nodes.len()).collect();
@@ -161,12 +160,12 @@ impl Samples {
     }
 }
 
-/// What is drawn of a node.
+/// The drawn part of a node.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Drawn {
     pub(super) node: Option<u32>,
     /// The drawn node that calls it.
     pub(super) caller: Option<u32>,
-    /// How many drawn nodes are on the stack, with this one.
+    /// The number of drawn nodes on the stack, with this one.
     pub(super) count: u32,
 }

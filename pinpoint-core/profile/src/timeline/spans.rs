@@ -19,7 +19,7 @@ struct End<'a> {
     id: Id<'a>,
 }
 
-/// What the two events have in common; an id of one process counts there only.
+/// The id that the two events share; an id of one process counts there only.
 #[derive(PartialEq, Eq, Hash)]
 struct Id<'a> {
     text: &'a str,
@@ -45,7 +45,7 @@ impl<'a> Spans<'a> {
             None => Id2::default(),
         };
         let local = event.id.is_none() && id2.global.is_none();
-        // An event without an id has nothing to be joined by.
+        // An event without an id cannot be joined.
         let Some(id) = event.id.or(id2.global).or(id2.local) else {
             return;
         };
@@ -63,8 +63,8 @@ impl<'a> Spans<'a> {
         });
     }
 
-    /// The spans whose two ends were recorded: an end belongs to the last begin of its
-    /// category, id and name that has none yet.
+    /// The spans whose two ends were recorded: an end belongs to the last begin of its category, id
+    /// and name that has no end yet.
     pub(super) fn finish(mut self, tables: &mut Tables) -> Vec<Span> {
         self.0.sort_by(|a, b| a.time.total_cmp(&b.time));
         let mut begun: HashMap<_, Vec<&End>> = HashMap::new();

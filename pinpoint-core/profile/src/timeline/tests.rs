@@ -77,8 +77,8 @@ fn read(events: &[Value]) -> Result<Timeline, ReadProfileError> {
     Timeline::read(json!({ "traceEvents": events }).to_string().as_bytes())
 }
 
-/// The first track as text: an entry a line, indented by its depth, with when it began and how
-/// long it took.
+/// The first track as text: an entry a line, indented by its depth, with its beginning and
+/// duration.
 fn drawn(timeline: &Timeline) -> String {
     let mut text = String::new();
     for entry in &timeline.tracks[0].entries {
@@ -131,7 +131,7 @@ fn frames_that_are_equal_go_on_and_the_first_difference_ends_all_above_it() {
 fn an_event_locks_the_stack_below_it_and_its_end_cuts_what_came_after() {
     let mut events = profile(&NODES, &[(10.0, 11), (25.0, 10), (45.0, 10)], json!({}));
     events.push(span("FunctionCall", 5.0, 100.0));
-    // Within it `bbb` goes on, although it is not on the stack of the sample.
+    // Within it `bbb` continues, although it is not on the stack of the sample.
     events.push(span("v8.run", 20.0, 20.0));
     let expected = [
         "FunctionCall 5+100",
@@ -287,7 +287,7 @@ fn spans_join_the_last_begin_of_their_id() {
     assert_eq!(spans[0].key().to_string(), "s-1");
 }
 
-/// What the compositor says of the page's layer tree.
+/// An event of the compositor on the page's layer tree.
 fn of_screen(name: &str, ts: f64, frame: u32) -> Value {
     let args = json!({"layerTreeId": 3, "frameSeqId": frame, "data": {"needsBeginFrame": 1}});
     event(name, "I", ts, 0.0, json!({"tid": 2, "args": args}))
@@ -323,7 +323,7 @@ fn frames_last_from_one_that_is_shown_to_the_next() {
             said(json!({"data": {"frame": "F", "layerTreeId": 3}})),
         ),
         of_screen("BeginFrame", 10.0, 1),
-        // Nothing of another page's counts, and what the main thread owes is waited for.
+        // Events of another page do not count, and the main thread's pending frame is waited for.
         other,
         of_screen("DrawFrame", 30.0, 1),
         of_screen("BeginFrame", 40.0, 2),
@@ -473,7 +473,7 @@ fn the_stack_that_an_event_carries_says_where_it_was_called() {
         let functions = functions.iter().map(|id| timeline.function(*id).unwrap());
         functions.map(|it| (it.line, it.column)).collect()
     };
-    // Of a layout, lines are counted from 1.
+    // The lines of a layout are counted from 1.
     assert_eq!(places(timeline.payload_stack(layout)), [(40, 6)]);
     let parts = timeline.stack(layout);
     assert_eq!(places(&parts[0].functions), [(40, 6), (2, 0)]);
@@ -574,8 +574,8 @@ fn any_samples() -> impl Strategy<Value = Vec<(f64, u32)>> {
 }
 
 proptest! {
-    /// Whatever the events and samples: an entry lies within the one around it, own times add
-    /// up to those of the outermost, and equal input gives an equal timeline.
+    /// For any events and samples: an entry lies within the one around it, own times add up to
+    /// those of the outermost, and equal input gives an equal timeline.
     #[test]
     fn entries_lie_in_each_other(events in any_events(), samples in any_samples()) {
         let mut trace = profile(&NODES, &samples, json!({}));
