@@ -13,7 +13,7 @@ use crate::{BisectionSpec, CombinedCommit, Commit, Magnitude, Range};
 pub struct ValidBisection {
     /// The search: both ends are commits of the bot's repository.
     pub spec: BisectionSpec,
-    /// The workload: what is run, and where.
+    /// The workload: the benchmark, and the bot that runs it.
     pub workload: Workload,
     /// Arguments for the benchmark.
     pub extra_args: Vec<String>,
@@ -25,7 +25,7 @@ pub struct ValidBisection {
     pub project: Option<String>,
     /// The issue to report to.
     pub bug_id: Option<String>,
-    /// The user who asks.
+    /// The user who requests it.
     pub user: Option<String>,
     /// For finding the job among others.
     pub tags: BTreeMap<String, String>,

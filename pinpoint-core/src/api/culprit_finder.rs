@@ -14,7 +14,7 @@ pub struct ValidCulpritFinder {
     pub good: Commit,
     /// The commit that is bad, of the same repository.
     pub bad: Commit,
-    /// The workload: what is run, and where; it has a story.
+    /// The workload: the benchmark, and the bot that runs it; it has a story.
     pub workload: Workload,
     /// The chart that decides.
     pub chart: String,

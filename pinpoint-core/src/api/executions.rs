@@ -94,7 +94,7 @@ impl TryFrom<&CulpritFinderResult> for CulpritFinderExecution {
     }
 }
 
-/// Whether the ends differ: the published workflow verifies that without a direction, and its
+/// True when the ends differ: the published workflow verifies that without a direction, and its
 /// search finds nothing where the change is for the better.
 fn is_verified(verification: &PairwiseOutcome) -> bool {
     let compared = verification.charts.iter();
@@ -102,8 +102,7 @@ fn is_verified(verification: &PairwiseOutcome) -> bool {
         || (compared.filter_map(|chart| chart.comparison.as_ref())).any(differs)
 }
 
-/// Whether the sides differ, in whichever direction: the published workflows compare without
-/// one.
+/// True when the sides differ, in either direction: the published workflows compare without one.
 fn differs(comparison: &PairwiseComparison) -> bool {
     comparison.verdict == Verdict::Different || comparison.is_improvement
 }
@@ -117,10 +116,9 @@ impl messages::CombinedCommit {
 }
 
 impl WilcoxonResult {
-    /// The result of one chart. It is significant in whichever direction the chart moved, as the
-    /// published workflow compares. The ends of the interval are left out, which
-    /// proto3 does not distinguish from 0, where there is none or it has no bounds: JSON
-    /// has no infinity.
+    /// The result of one chart. It is significant in either direction, as the published workflow
+    /// compares. The ends of the interval are left out, which proto3 does not distinguish from 0,
+    /// where there is none or it has no bounds: JSON has no infinity.
     pub fn of(comparison: &PairwiseComparison) -> Self {
         let interval = comparison.interval.as_ref();
         let interval =

@@ -5,11 +5,10 @@ use serde_json::Value;
 
 /// Reads a message from JSON, as the [proto3 mapping] defines it.
 ///
-/// Fields have their JSON names or those of the `.proto` file; 64-bit integers
-/// are strings or numbers; enums are names or numbers. Unknown fields and names of enums
-/// are left out, and `null` is the same as no field at all: clients in Python
-/// write it for what they do not set. (`serde_json::from_str` refuses it.) To
-/// write a message, use `serde_json`.
+/// Fields have their JSON names or those of the `.proto` file; 64-bit integers are strings or
+/// numbers; enums are names or numbers. Unknown fields and names of enums are left out, and `null`
+/// is the same as no field at all: clients in Python write it for unset fields.
+/// (`serde_json::from_str` refuses it.) To write a message, use `serde_json`.
 ///
 /// ```
 /// use pinpoint_core::api::{self, ScheduleCulpritFinderRequest};

@@ -24,7 +24,7 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 //!
-//! In the other direction, [`NotCarried`] is anything that a message has no place for.
+//! In the other direction, [`NotCarried`] names a part that a message has no place for.
 
 mod bisection;
 mod commits;

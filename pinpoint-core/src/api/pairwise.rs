@@ -20,7 +20,8 @@ pub struct ValidPairwise {
     pub base: Source,
     /// The treatment, compared with it.
     pub experiment: Source,
-    /// The workload: what is run, and where. The values of a run become one in any case.
+    /// The workload: the benchmark, and the bot that runs it. The values of a run become one in any
+    /// case.
     pub workload: Workload,
     /// The chart; absent: all of them.
     pub chart: Option<String>,
@@ -38,7 +39,7 @@ pub struct ValidPairwise {
     pub project: Option<String>,
     /// The issue to report to.
     pub bug_id: Option<String>,
-    /// The user who asks.
+    /// The user who requests it.
     pub user: Option<String>,
     /// The job name.
     pub name: Option<String>,

@@ -63,7 +63,7 @@ pub fn from_plain_json<M: DeserializeOwned>(message: Value) -> Result<M, serde_j
 ///
 /// # Errors
 ///
-/// It has a time that is none.
+/// Contains an invalid timestamp.
 pub fn to_plain_json(message: &impl Serialize) -> Result<Value, serde_json::Error> {
     let mut message = serde_json::to_value(message)?;
     each_object(&mut message, &mut |fields| {
@@ -91,7 +91,7 @@ fn plain(name: &str, value: Value) -> Result<Value, serde_json::Error> {
     }
     if name == TIMESTAMP {
         let time: Timestamp = text.parse().map_err(serde_json::Error::custom)?;
-        // What is 0 is left out.
+        // Zeros are left out.
         let parts = [("seconds", time.seconds), ("nanos", time.nanos.into())];
         let parts = parts.into_iter().filter(|(_, part)| *part != 0);
         return Ok(parts
@@ -136,7 +136,7 @@ mod tests {
     use super::super::{CombinedCommit, Commit, GerritChange, SchedulePairwiseRequest};
     use super::*;
 
-    /// As Go's `encoding/json` writes it: what is 0 or empty is left out.
+    /// As Go's `encoding/json` writes it: zeros and empty values are left out.
     fn plain_state() -> Value {
         json!({
             "main": {

@@ -28,9 +28,8 @@ pub struct Timestamp {
     pub nanos: i32,
 }
 
-/// The first second of the year 1 and the last of the year 9999: what
-/// [protobuf](https://protobuf.dev/reference/protobuf/google.protobuf/#timestamp)
-/// allows.
+/// The first second of the year 1 and the last of the year 9999: the range that
+/// [protobuf](https://protobuf.dev/reference/protobuf/google.protobuf/#timestamp) allows.
 const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
 /// The text is not a valid timestamp.
@@ -41,8 +40,8 @@ const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799
 pub struct TimestampError(String);
 
 impl Timestamp {
-    /// The time this many milliseconds after the beginning of 1970; nothing beyond the years
-    /// that a timestamp has.
+    /// The time this many milliseconds after the beginning of 1970; `None` beyond the years of a
+    /// timestamp.
     pub fn of_milliseconds(milliseconds: i64) -> Option<Self> {
         let nanos = milliseconds.rem_euclid(1000) * 1_000_000;
         let time = Self {

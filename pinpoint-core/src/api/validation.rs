@@ -80,7 +80,7 @@ pub enum Problem {
     /// A shell could not split the text.
     #[error("`{0}` ends inside a quotation; close it, or escape it with a backslash")]
     Arguments(String),
-    /// Not what tags are.
+    /// Not valid tags.
     #[error("this is not a JSON object of strings; write it like {{\"key\": \"value\"}}")]
     Tags,
     /// Not a valid timestamp.

@@ -1,4 +1,4 @@
-//! The workload, common to all jobs: what is run, and where.
+//! The workload, common to all jobs: the benchmark, and the bot that runs it.
 
 use super::NotCarried;
 use super::validation::{Check, Problem, text};
@@ -6,7 +6,7 @@ use crate::Aggregate;
 use crate::Commit;
 use crate::bots::{Bot, Bots};
 
-/// The workload of a job: what it runs, and where.
+/// The workload of a job: the benchmark, and the bot that runs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
     /// The bot, by the name given: of a bot or of an alias.
@@ -48,8 +48,7 @@ impl Workload {
         }
     }
 
-    /// The hash of an end, which is all that a request says of it: the repository
-    /// is the bot's.
+    /// The hash of an end: a request has nothing else, and the repository is the bot's.
     pub(super) fn write_end(&self, end: &Commit, bots: &Bots) -> Result<String, NotCarried> {
         let bot = bots.get(&self.bot);
         let bot = bot.map_err(|_| NotCarried("a bot that is not configured"))?;

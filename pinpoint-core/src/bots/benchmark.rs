@@ -1,4 +1,4 @@
-//! Benchmarks: on which bots they are run, and what the operator lets requests run.
+//! Benchmarks: the bots that run them, and the commands that the operator lets requests run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,13 +24,12 @@ pub struct Benchmark {
     pub stories: Vec<String>,
     /// The bots on which it is run.
     pub bots: Vec<String>,
-    /// How it is run where a request names it; absent where only the creator of a job can
-    /// say so.
+    /// The invocation for requests that name it; absent where only the creator of a job gives one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invocation: Option<Invocation>,
 }
 
-/// How a benchmark is built and run. Commands come from the operator alone: a request
+/// The commands that build and run a benchmark. They come from the operator alone: a request
 /// chooses a benchmark and a story.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Invocation {
@@ -116,8 +115,8 @@ impl Invocation {
         }
     }
 
-    /// The arguments that choose stories by these tags; absent where the benchmark can't, or a
-    /// tag is none: it has a comma, a blank or a control character, or begins with `-`.
+    /// The arguments that choose stories by these tags; absent where the benchmark can't, or a tag
+    /// is invalid: it has a comma, a blank or a control character, or begins with `-`.
     pub fn choose_by_tags(&self, tags: &[String]) -> Option<Vec<String>> {
         let is_tag = |tag: &String| {
             let is_part =
@@ -132,14 +131,14 @@ impl Invocation {
         Some(arguments.map(|it| it.replace(STORY_TAGS, &tags)).collect())
     }
 
-    /// Is the story part of the command?
+    /// True when the story is part of the command.
     pub(super) fn names_story(&self) -> bool {
         let mut arguments = self.command.iter().skip(1);
         arguments.any(|argument| argument.contains(STORY))
     }
 }
 
-/// Is the text that of a pattern, in which `*` stands for any text?
+/// True when the text matches a pattern, in which `*` stands for any text.
 fn fits(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == text;
@@ -160,12 +159,12 @@ fn fits(pattern: &str, text: &str) -> bool {
 }
 
 impl Benchmark {
-    /// The program and its arguments for a story; nothing where the operator has configured
-    /// no command. No shell reads the story.
+    /// The program and its arguments for a story; `None` where the operator configured no command.
+    /// No shell reads the story.
     ///
     /// # Errors
     ///
-    /// When the benchmark has other stories, or the name can't be that of one.
+    /// When the benchmark does not have this story, or the name is invalid.
     pub fn command(&self, story: Option<&str>) -> Result<Option<Vec<String>>, StoryError> {
         let Some(invocation) = &self.invocation else {
             return Ok(None);
@@ -182,7 +181,7 @@ impl Benchmark {
         Ok(Some(command))
     }
 
-    /// Is it run on the bot? On all of them where none is named.
+    /// True when it is run on the bot: on all of them where none is named.
     pub fn is_run_on(&self, bot: &Bot<'_>) -> bool {
         let names = [bot.name, bot.configured_as];
         self.bots.is_empty() || self.bots.iter().any(|name| names.contains(&&**name))

@@ -1,17 +1,17 @@
-//! Names that fit what somebody has typed of one.
+//! Completion of a partly typed name.
 //!
 //! `m1pro` fits `mac-m1-pro-perf`: its letters and digits occur there in the same order, in one
 //! piece, since signs between them do not count. The fewer the pieces, the better a name fits, and
-//! of two names in as many pieces the shorter one. Where no name has all letters, those fit that
-//! are nearly what was typed: `linx-perf` is `linux-perf`.
+//! of two names in as many pieces the shorter one. Where no name has all letters, similar names
+//! fit: `linx-perf` is `linux-perf`.
 
 use super::near;
 
-/// What is longer is no part of a name.
-const MAX_NAME_BYTES: usize = 200;
+/// Longer text is not part of a name.
+const LONGEST: usize = 200;
 
-/// The names that fit what was typed, the best first: all of them, in their order, as long as
-/// no letter or digit was typed. Upper and lower case are the same.
+/// The names that fit the typed text, the best first: all of them, in their order, as long as no
+/// letter or digit was typed. Upper and lower case are the same.
 ///
 /// Cost: a step for each letter that was typed and each letter of a name.
 pub fn completions<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
@@ -26,7 +26,7 @@ pub fn completions<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Vec
     }
 }
 
-/// The names that have all letters in order, the best first; none of no letters.
+/// The names that have all letters in order, the best first; none for an empty text.
 pub(super) fn fitting<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     if typed.len() > MAX_NAME_BYTES {
         return Vec::new();
@@ -43,9 +43,9 @@ fn letters(text: &str) -> Vec<char> {
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// The fewest pieces of a name that make up what was typed, in order.
+/// The fewest pieces of a name that make up the typed text, in order.
 fn pieces(typed: &[char], name: &[char]) -> Option<usize> {
-    // For each letter of the name, the fewest in which what was typed so far ends there.
+    // For each letter of the name, the fewest pieces of the text so far that end there.
     let mut ending: Vec<Option<usize>> = vec![None; name.len()];
     for (number, letter) in typed.iter().enumerate() {
         let mut fewest = (number == 0).then_some(0);

@@ -92,7 +92,7 @@ pub struct UnknownBot {
     pub near: Vec<String>,
 }
 
-/// The end of a sentence that suggests what was meant.
+/// The end of a sentence that suggests names.
 struct Near<'a>(&'a [String]);
 
 impl fmt::Display for Near<'_> {

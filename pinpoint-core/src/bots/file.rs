@@ -432,7 +432,7 @@ impl<'a> Reader<'a> {
                 Some(_) => continue,
                 // It may be in the file that can't be read.
                 None if self.is_incomplete => continue,
-                // It exists, with an error of its own.
+                // It exists, with a separate error.
                 None if self.defined.contains_key(&format!("bots.{name}")) => continue,
                 None => ConfigProblem::UnknownBot {
                     near: near_names(&name, self.bots.bots.keys()),

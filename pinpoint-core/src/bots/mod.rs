@@ -1,9 +1,8 @@
 //! Bots: where a benchmark is built and run, by name.
 //!
-//! A bot's configuration says how the browser is built for it, and which
-//! machines run it: those of a Swarming server that have certain dimensions, a
-//! pool of machines by name, or this machine. Configurations are files, TOML or
-//! JSON, and so are the benchmarks and their build targets:
+//! A bot's configuration gives the browser's build and the machines that run it: those of a
+//! Swarming server that have certain dimensions, a pool of machines by name, or this machine.
+//! Configurations are files, TOML or JSON, and so are the benchmarks and their build targets:
 //!
 //! ```
 //! use pinpoint_core::bots::{Bots, ConfigFile, Workers};
@@ -58,9 +57,9 @@
 //! only, so that [`Bots::external`] stands alone. Names in `out_of_resources`
 //! are bots that take no jobs for now.
 //!
-//! A benchmark that requests may name has a `command`, which runs it, and with it what a
-//! build and a run need: see [`Invocation`]. Of several stories one is chosen by `{story}`
-//! in an argument of the command.
+//! A benchmark that requests may name has a `command`, which runs it, and the other settings of a
+//! build and a run: see [`Invocation`]. Of several stories one is chosen by `{story}` in an
+//! argument of the command.
 //!
 //! The target of a benchmark on a bot is the benchmark's in `targets.benchmarks`;
 //! else the bot's in `targets.bots`; else that of the first of
@@ -127,7 +126,7 @@ enum Definition {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Set {
-    /// Everybody.
+    /// All users.
     External,
     /// Users who also know the internal ones.
     Internal,
@@ -216,7 +215,7 @@ impl Bots {
     ///
     /// # Errors
     ///
-    /// When there is none; the error holds names that are nearly the same.
+    /// When no bot has this name; the error holds similar names.
     pub fn get(&self, name: &str) -> Result<Bot<'_>, UnknownBot> {
         let find = |name: &str| {
             let found = self.bots.get_key_value(name);
@@ -256,7 +255,7 @@ impl Bots {
         &self.benchmarks
     }
 
-    /// The name of a benchmark that can be requested, and that is nearly this one.
+    /// The name of a benchmark that can be requested, and that is similar to this one.
     pub fn benchmark_near(&self, name: &str) -> Option<String> {
         let requested = self.benchmarks.iter();
         let requested = requested.filter(|(_, benchmark)| benchmark.invocation.is_some());
@@ -284,7 +283,7 @@ impl Bots {
     }
 }
 
-/// At most three names that are nearly this one, the nearest first.
+/// At most three similar names, the nearest first.
 fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     /// At least half of the longer name is the same.
     const LIKENESS: f64 = 0.5;
@@ -305,8 +304,8 @@ fn near<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     near.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
-/// At most three names that may be meant by this one: those that are nearly this one, or else
-/// those of which it is a part or an abbreviation.
+/// At most three names that may be meant by this one: similar ones, or else those of which it is a
+/// part or an abbreviation.
 fn near_names<'a>(name: &str, names: impl Iterator<Item = &'a String>) -> Vec<String> {
     let names: Vec<&str> = names.map(String::as_str).collect();
     let mut meant = near(name, names.iter().copied());

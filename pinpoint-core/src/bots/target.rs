@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// The target of every benchmark and bot without another one.
 const DEFAULT: &str = "performance_test_suite";
 
-/// Which build target holds a benchmark.
+/// The build targets that hold benchmarks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Targets {
     pub(super) benchmarks: BTreeMap<String, String>,

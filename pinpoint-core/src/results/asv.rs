@@ -1,4 +1,4 @@
-//! What airspeed velocity prints, `asv run` or `asv show`.
+//! The output of airspeed velocity, `asv run` or `asv show`.
 //!
 //! ```text
 //! [12.50%] ··· sums.Suite.time_sum                                   1/4 failed
@@ -15,9 +15,9 @@
 //! ```
 //!
 //! One chart for each benchmark, `sums.Plain.time_join`, and in a table one for each combination of
-//! its parameters, `sums.Suite.time_sum(10, list)`, in whichever of its layouts it is. Times are in
-//! seconds, memory is in bytes, and what a `track_` returns has no unit. A combination that failed
-//! has no chart. Checked with asv 0.6.
+//! its parameters, `sums.Suite.time_sum(10, list)`, in either layout. Times are in seconds, memory
+//! is in bytes, and the value of a `track_` has no unit. A combination that failed has no chart.
+//! Checked with asv 0.6.
 
 use std::sync::LazyLock;
 
@@ -127,12 +127,12 @@ fn after_progress(line: &str) -> Option<&str> {
     is_percent.then(|| rest.trim_start_matches(['·', ' ']))
 }
 
-/// Does a line say what asv is about to do? A result stands after three points.
+/// True when a line announces asv's next step. A result follows three points.
 fn is_progress(line: &str, content: &str) -> bool {
     !line.contains("···") || content.starts_with("Running (")
 }
 
-/// A benchmark and its value, or how many of its combinations failed.
+/// A benchmark and its value, or the number of its combinations that failed.
 fn result(content: &str) -> Option<(&str, &str)> {
     let (name, text) = content.split_once("  ").or(content.split_once(' '))?;
     let text = text.trim();
@@ -141,7 +141,7 @@ fn result(content: &str) -> Option<(&str, &str)> {
     (is_name && is_text).then_some((name, text))
 }
 
-/// What is said of all combinations, before the table of their values.
+/// True for a summary of all combinations, before the table of their values.
 fn is_of_several(text: &str) -> bool {
     text == "ok" || text.ends_with(" failed")
 }
@@ -152,7 +152,7 @@ fn shown_name(line: &str) -> Option<&str> {
     (name.contains('.') && !name.contains(' ') && environment.contains('/')).then_some(name)
 }
 
-/// May a value be the beginning of another one: `13` of `13.7ms`, `5m` of `5ms`?
+/// True when a value may be the beginning of another one: `13` of `13.7ms`, `5m` of `5ms`.
 fn may_go_on(text: &str) -> bool {
     let number = text.trim_end_matches('m');
     number.is_empty() || number.ends_with(|last: char| last.is_ascii_digit() || last == '.')
@@ -229,7 +229,7 @@ fn borders(line: &str, border: char) -> Option<Vec<(usize, usize)>> {
 /// A table of one value for each combination of parameters.
 struct Table {
     columns: Vec<(usize, usize)>,
-    /// How many columns are parameters.
+    /// The number of columns that are parameters.
     parameters: usize,
     /// The parameters above the other columns.
     above: Vec<String>,

@@ -7,11 +7,11 @@
 //! | Broken   | 1000 |          NA |        NA |        NA |        NA |
 //! ```
 //!
-//! One chart for each row, named by its method and by what stands before its mean, `Sum [N=1000]`,
-//! of the mean in nanoseconds, whatever unit is printed: a run gives one value; and one of the
-//! memory that is allocated, `Sum [N=1000] Allocated`, in bytes. Where two tables have a name in
-//! common, each begins with its class, `Sums.Sum [N=1000]`. After what is published of
-//! BenchmarkDotNet 0.10 to 0.15.
+//! One chart for each row, named by its method and the columns before its mean, `Sum [N=1000]`, of
+//! the mean in nanoseconds, for any printed unit: a run gives one value; and one of the memory that
+//! is allocated, `Sum [N=1000] Allocated`, in bytes. Where two tables have a name in common, each
+//! begins with its class, `Sums.Sum [N=1000]`. Based on published outputs of BenchmarkDotNet 0.10
+//! to 0.15.
 
 use std::collections::BTreeSet;
 
@@ -187,7 +187,7 @@ impl<'a> Head<'a> {
 fn cells(line: &str) -> Option<Vec<&str>> {
     let row = line.trim().strip_suffix('|')?;
     let row = row.strip_prefix('|').unwrap_or(row);
-    // What is the fastest is in bold.
+    // The fastest is in bold.
     Some(
         row.split('|')
             .map(|cell| cell.trim().trim_matches('*'))
@@ -197,8 +197,8 @@ fn cells(line: &str) -> Option<Vec<&str>> {
 
 /// A value in another unit; `-` is an allocation of nothing.
 ///
-/// Whether `20,425 ns` has thousands or decimals is only known from the other values. Where the comma
-/// is the decimal one, the point may separate thousands.
+/// Only the other values tell if `20,425 ns` has thousands or decimals. Where the comma is the
+/// decimal one, the point may separate thousands.
 fn value(cell: &str, to: &str, commas: Option<Comma>) -> Option<Number> {
     match cell {
         "NA" | "?" | "" => return Some(Number::NotFinite),

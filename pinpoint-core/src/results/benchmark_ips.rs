@@ -1,4 +1,4 @@
-//! What Ruby's benchmark-ips prints.
+//! The output of Ruby's benchmark-ips.
 //!
 //! ```text
 //! Calculating -------------------------------------
@@ -66,7 +66,7 @@ pub(super) fn recognize(text: &str) -> bool {
 
 /// The name, which may stand on the line before, and the rate.
 fn result(line: &str) -> Option<(&str, Number)> {
-    // Most lines have none, and need no closer look.
+    // Most lines have none, and are skipped.
     if !line.contains("%) i/s") {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What Benchmark.js prints of a benchmark, `String(event.target)`.
+//! The output of Benchmark.js for a benchmark, `String(event.target)`.
 //!
 //! ```text
 //! RegExp#test x 29,894,041 ops/sec ±1.47% (92 runs sampled)

@@ -112,12 +112,12 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     )
 }
 
-/// Is it the result of a test case that failed?
+/// True for the result of a test case that failed.
 fn is_failure(element: &BytesStart<'_>) -> bool {
     attribute(element, "success").is_ok_and(|success| success == "false")
 }
 
-/// Does it begin as a report of Catch2 does?
+/// True when it begins like a report of Catch2.
 pub(super) fn recognize(text: &str) -> bool {
     let mut reader = Reader::from_str(text);
     loop {

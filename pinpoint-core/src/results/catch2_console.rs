@@ -17,9 +17,9 @@
 //!                                         8.80827 ns    1.61015 ns    14.8362 ns
 //! ```
 //!
-//! The charts are those of the XML reporter, `sums/large/sum 100`: the mean, in nanoseconds
-//! whatever unit is printed. A benchmark that failed has no chart, nor has one of a test case with
-//! an assertion that did not hold. Checked with Catch2 2.13.
+//! The charts are those of the XML reporter, `sums/large/sum 100`: the mean, in nanoseconds for any
+//! printed unit. A benchmark that failed has no chart, nor has one of a test case with an assertion
+//! that did not hold. Checked with Catch2 2.13.
 
 use super::charts::Charts;
 use super::number::{self, Number};
@@ -28,7 +28,7 @@ use super::{Place, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
 
-/// Where in the output a line is.
+/// The place of a line in the output.
 enum State {
     /// Neither in a title nor in a table.
     Between,

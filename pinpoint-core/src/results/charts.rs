@@ -8,8 +8,8 @@ use crate::{Direction, Series};
 
 /// The charts of one output.
 ///
-/// No addition can be refused immediately, so that a reader may walk on: the first fault
-/// is kept, and [`Charts::finish`] returns it.
+/// No addition is refused immediately, so that a reader may continue: the first fault is kept, and
+/// [`Charts::finish`] returns it.
 #[derive(Default)]
 pub(super) struct Charts {
     series: BTreeMap<String, Series>,
@@ -89,16 +89,15 @@ impl Charts {
         self.add(chart, values, unit, direction, place);
     }
 
-    /// The benchmark says that a measurement of this chart failed: all of the
-    /// chart is left out, whatever other measurements it has. Half of its values would
-    /// pass for all of them. The first reason is kept.
+    /// Notes that a measurement of this chart failed: all of the chart is left out, even if it has
+    /// other measurements. Half of its values would pass for all of them. The first reason is kept.
     pub(super) fn fail(&mut self, chart: &str, reason: impl Into<String>) {
         self.failed
             .entry(chart.to_owned())
             .or_insert_with(|| reason.into());
     }
 
-    /// All charts of names that `is_concerned` failed. A walk through all charts.
+    /// Notes the failure of all charts of names that are concerned. Walks through all charts.
     pub(super) fn fail_all(&mut self, is_concerned: impl Fn(&str) -> bool, reason: &str) {
         let names: Vec<String> = (self.series.keys())
             .filter(|name| is_concerned(name))
@@ -109,27 +108,27 @@ impl Charts {
         }
     }
 
-    /// The line of this index is the tool's own: it was read, or it means no result.
+    /// Notes that the line of this index is the tool's own: it was read, or is not a result.
     pub(super) fn knows(&mut self, index: usize) {
         self.lines.known.push(index);
     }
 
-    /// The line of this index stands in a result's place and does not look like one.
+    /// Notes that the line of this index stands in a result's place and does not look like one.
     pub(super) fn doubts(&mut self, index: usize) {
         self.lines.garbled.push(index);
     }
 
-    /// The answer has to say this of the charts.
+    /// Adds a remark on the charts for the answer.
     pub(super) fn remark(&mut self, remark: String) {
         self.remarks.push(remark);
     }
 
-    /// Does the chart have values?
+    /// True when the chart has values.
     pub(super) fn has(&self, chart: &str) -> bool {
         self.series.contains_key(chart)
     }
 
-    /// Does any chart have values, and none that failed?
+    /// True when any chart has values and did not fail.
     pub(super) fn has_any(&self) -> bool {
         let mut names = self.series.keys();
         names.any(|name| !self.failed.contains_key(name))

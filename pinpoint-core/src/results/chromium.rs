@@ -26,10 +26,9 @@
 //! trace `summary` is `warm_times`. Traces of another type than `scalar` and
 //! `list_of_scalar_values` hold no values and are skipped.
 //!
-//! Source: Catapult's `docs/histogram-set-json-format.md`,
-//! `dashboard/docs/data-format.md` and, for the names,
-//! `dashboard/common/histogram_helpers.py`. The dashboard replaces some characters
-//! of a story by `_`; here it is as the file has it.
+//! Source: Catapult's `docs/histogram-set-json-format.md`, `dashboard/docs/data-format.md` and, for
+//! the names, `dashboard/common/histogram_helpers.py`. The dashboard replaces some characters of a
+//! story by `_`; here it is unchanged.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A chart is named by its histograms' `name` alone, here `timeToFirstPaint`. Its values are the
-//! sample values of all of them, whatever their story, tags or build, in the order of the file:
-//! 610.2, 598.7, 1204.5. Otherwise a histogram is read as by `chromium`: one sample that is no
-//! number leaves out all of its name.
+//! sample values of all of them, with any story, tags or build, in the order of the file: 610.2,
+//! 598.7, 1204.5. Otherwise a histogram is read as by `chromium`: one sample that is not a number
+//! leaves out all of its name.
 //!
 //! Source: `perf/go/perfresults` of github.com/google/skia-buildbot, which Pinpoint's `read_values`
 //! uses. There, a chart JSON is not read, and neither is it here.

@@ -3,7 +3,7 @@
 use super::number;
 use super::text::last_characters;
 
-/// Is a word a duration as a clock shows it, and not a time of day?
+/// True when a word is a duration as a clock shows it, and not a time of day.
 ///
 /// `start` is the line before it, and `before` the last word of that.
 pub(super) fn is_duration(word: &str, start: &str, before: Option<&str>) -> bool {
@@ -24,10 +24,10 @@ pub(super) fn is_duration(word: &str, start: &str, before: Option<&str>) -> bool
         || DURATIONS.iter().any(|name| start.contains(name))
 }
 
-/// The characters before a clock that may say what it shows.
+/// The characters before a clock that may tell its meaning.
 const CHARACTERS_BEFORE: usize = 40;
 
-/// Words beside a time of day, in lower case: names of days and months, which may be cut to three
+/// Words next to a time of day, in lower case: names of days and months, which may be cut to three
 /// letters, zones, and halves of the day.
 const OF_A_DATE: [&str; 33] = [
     "monday",
@@ -65,7 +65,7 @@ const OF_A_DATE: [&str; 33] = [
     "z",
 ];
 
-/// Is a word part of a date, or of a time of day?
+/// True when a word is part of a date, or of a time of day.
 pub(super) fn is_of_a_date(word: &str) -> bool {
     let word = word.trim_end_matches(['.', ',']);
     let is_name = |name: &&str| {

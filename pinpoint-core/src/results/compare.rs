@@ -1,10 +1,10 @@
 //! Comparing two results, chart by chart.
 //!
-//! A chart is `different` by the rule of the search: the smaller p of Mann-Whitney
-//! and Kolmogorov-Smirnov, or Wilcoxon's of pairs, is at most 0.05. Of many charts
-//! some are so by chance, and so p-values are adjusted for their number; a chart
-//! that differs alone, but not among so many, is `unknown`. Unlike in a search an
-//! improvement is a difference, too: users who compare two results want to see it.
+//! A chart is `different` by the rule of the search: the smaller p of Mann-Whitney and
+//! Kolmogorov-Smirnov, or Wilcoxon's of pairs, is at most 0.05. Of many charts some differ by
+//! chance, so p-values are adjusted for their number; a chart that differs alone, but not among so
+//! many, is `unknown`. Unlike in a search an improvement is a difference, too: users who compare
+//! two results want to see it.
 //!
 //! ```
 //! use pinpoint_core::Verdict;
@@ -41,9 +41,9 @@ pub struct CompareOptions {
     pub paired: bool,
     /// The confidence of the intervals; of pairs it is 0.95.
     pub confidence: f64,
-    /// The smallest change worth finding; pairs know none.
+    /// The smallest change worth finding; not used for pairs.
     pub magnitude: Option<Magnitude>,
-    /// The direction of improvement; as the results give it when absent.
+    /// The direction of improvement; that of the results when absent.
     pub direction: Option<Direction>,
 }
 
@@ -220,7 +220,7 @@ pub fn compare(
             }
             values => values?,
         };
-        // Of pairs all may have been incomplete.
+        // All pairs may have been incomplete.
         if !values.control.is_empty() && !values.treatment.is_empty() {
             let chart = compared(name, values, in_both, options);
             charts.push(chart.map_err(|source| CompareResultsError::Chart {
@@ -534,7 +534,8 @@ mod tests {
         assert_eq!(improvements, [Some(false), None, None, None, None]);
     }
 
-    /// Six pairs can't show that one of two charts changed; where nothing differs, they need not.
+    /// Six pairs can't show that one of two charts changed; where nothing differs, more are not
+    /// needed.
     #[test]
     fn few_pairs_of_several_charts_are_undecided() {
         let charts = |values: &[(&str, f64)]| -> Vec<Charts> {

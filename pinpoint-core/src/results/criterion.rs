@@ -6,10 +6,9 @@
 //! sums/fold/100/base/…                the run before; not read
 //! ```
 //!
-//! One chart for each benchmark, named by its full id, of the time of one
-//! iteration in each sample: `times` divided by `iters`, in nanoseconds. (A
-//! benchmark with a measurement of its own instead of the time does not give its
-//! unit in these files.) Checked with Criterion.rs 0.8.
+//! One chart for each benchmark, named by its full id, of the time of one iteration in each sample:
+//! `times` divided by `iters`, in nanoseconds. (A benchmark with a custom measurement instead of
+//! the time does not give its unit in these files.) Checked with Criterion.rs 0.8.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,8 +36,7 @@ struct Sample {
     times: Vec<f64>,
 }
 
-/// Is the file at this path, relative to the folder and with `/` between its
-/// parts, one that is read?
+/// True when the file at this path, relative to the folder and with `/` between its parts, is read.
 ///
 /// ```
 /// use pinpoint_core::results::is_criterion_result;

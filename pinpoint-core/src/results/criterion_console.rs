@@ -1,4 +1,4 @@
-//! What Criterion.rs prints.
+//! The output of Criterion.rs.
 //!
 //! ```text
 //! sums/fold/100           time:   [40.102 ns 40.635 ns 41.204 ns]
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! One chart for each benchmark, named by its id, of the estimate, which is the number in the
-//! middle: a run gives one value. Times are in nanoseconds, whatever unit is printed; of another
-//! measurement it is the one printed. A long id stands on a line of its own. Checked with
+//! middle: a run gives one value. Times are in nanoseconds, for any printed unit; another
+//! measurement keeps the printed one. A long id stands on a separate line. Checked with
 //! Criterion.rs 0.8.
 
 use super::charts::Charts;
@@ -69,7 +69,7 @@ fn estimate(line: &str) -> Option<Estimate<'_>> {
         Some((number, words.next()?))
     };
     let (_, (number, unit), _) = (next()?, next()?, next()?);
-    // Of a change there are numbers with a percent sign only.
+    // Changes only have numbers with a percent sign.
     (words.next().is_none()).then_some(Estimate {
         name: name.trim(),
         number,

@@ -9,9 +9,9 @@
 //! ╰─ parse    6.1 ns        │ 8.25 ns       │ 6.2 ns        │ 6.31 ns       │ 100     │ 51200
 //! ```
 //!
-//! One chart for each benchmark, named by its path, `sums/fold/100`, of the median in
-//! nanoseconds, whatever unit is printed: a run gives one value. Rates and allocations below a
-//! benchmark are not read. Checked with divan 0.1.
+//! One chart for each benchmark, named by its path, `sums/fold/100`, of the median in nanoseconds,
+//! for any printed unit: a run gives one value. Rates and allocations below a benchmark are not
+//! read. Checked with divan 0.1.
 
 use super::charts::Charts;
 use super::number::{self, Number};
@@ -95,7 +95,7 @@ fn head(line: &str) -> Option<&str> {
     titles.starts_with(&COLUMNS[..4]).then_some(name)
 }
 
-/// How deep in the tree a line is, and the line after its branch.
+/// The depth of a line in the tree, and the line after its branch.
 fn branch(line: &str) -> Option<(usize, &str)> {
     let mut rest = line;
     let mut depth = 0;

@@ -1,7 +1,7 @@
 //! JSON documents, walked and not held.
 //!
-//! A document of 100 MB is some millions of numbers among text that no reader
-//! needs. So a reader says where its records are and takes them one at a time:
+//! A document of 100 MB is some millions of numbers among text that no reader needs. So a reader
+//! names the place of its records and takes them one at a time:
 //!
 //! ```text
 //! document::read(text, "hyperfine", Member("results", Elements::new(|index, result: Benchmark| …)))
@@ -21,8 +21,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use super::ReadError;
 
-/// Reads a whole document in the way that `seed` says; `format` is the name of
-/// the format that it should be in.
+/// Reads a whole document with `seed`; `format` is the name of the expected format.
 pub(super) fn read<'de, S: DeserializeSeed<'de>>(
     text: &'de str,
     format: &'static str,
@@ -106,8 +105,7 @@ impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Members<'a, T> {
 /// A value where a number belongs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Number {
-    /// A number, which is finite: JSON has no other, and one beyond 64 bits is
-    /// refused by the parser.
+    /// A number, which is finite: JSON has no other, and the parser refuses one beyond 64 bits.
     Finite(f64),
     /// `null` or the text `NaN` or the like, as some programs write it: the
     /// measurement failed.

@@ -12,7 +12,7 @@ pub enum FormatError {
         "there is no result format `{0}`; use auto, time, lines, json:POINTER, regex:PATTERN, hyperfine, criterion, gbench, gobench, pytest-benchmark, jmh, catch2, chromium, chromium-by-name, talos, hyperfine-console, criterion-console, gbench-console, pytest-benchmark-console, catch2-console, libtest, divan, vitest, pytest-durations, asv, tinybench, benchmark-ips, benchmark-js, benchmark-dotnet, perf-stat, gbench-csv or ycsb"
     )]
     Unknown(String),
-    /// The JSON pointer is none.
+    /// The JSON pointer is invalid.
     #[error(
         "`{pointer}` is not a JSON pointer: character {position} {problem}; write it like /results/0/mean (RFC 6901)"
     )]
@@ -24,7 +24,7 @@ pub enum FormatError {
         /// The problem.
         problem: &'static str,
     },
-    /// The regular expression is none.
+    /// The regular expression is invalid.
     #[error(
         "`{pattern}` is not a valid regular expression: {problem}, at character {position}; correct the pattern"
     )]
@@ -36,7 +36,7 @@ pub enum FormatError {
         /// The problem there.
         problem: String,
     },
-    /// The regular expression is well formed and cannot be used.
+    /// The regular expression is valid but too large.
     #[error("`{pattern}` cannot be used; make the pattern smaller")]
     PatternTooLarge {
         /// The pattern as given.
@@ -44,12 +44,44 @@ pub enum FormatError {
         /// The error of the regular expression engine.
         source: regex::Error,
     },
-    /// The regular expression does not say where the value is.
+    /// The regular expression has no group for the value.
     #[error("`{0}` has no group named `value`; mark the number with one, like (?<value>[0-9.]+)")]
     NoValueGroup(String),
 }
 
-/// The output cannot be read as the format says.
+/// A place in an output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A place in text.
+    Text {
+        /// Counted from 1.
+        line: usize,
+        /// The character in the line, counted from 1.
+        column: usize,
+    },
+    /// A place in a JSON document, as a JSON pointer.
+    Json(String),
+    /// A file in a folder of results.
+    File(String),
+    /// A byte that is not part of a text, counted from 0.
+    Byte(usize),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text { line, column } => write!(formatter, "line {line}, column {column}"),
+            Self::Json(pointer) if pointer.is_empty() => {
+                formatter.write_str("the top of the document")
+            }
+            Self::Json(pointer) => formatter.write_str(pointer),
+            Self::File(path) => formatter.write_str(path),
+            Self::Byte(offset) => write!(formatter, "byte {offset}"),
+        }
+    }
+}
+
+/// The output cannot be read in the format.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The output is not text.
@@ -91,7 +123,7 @@ pub enum ReadError {
         /// The problem there.
         problem: String,
     },
-    /// A line that begins as a result does and does not end as one.
+    /// A line that begins like a result but does not end like one.
     #[error(
         "{place} is not as a benchmark of Go prints its result ({problem}); check that the output is whole and that the benchmark prints nothing else into that line"
     )]
@@ -177,10 +209,10 @@ pub enum ReadError {
         /// The chart.
         chart: String,
     },
-    /// A duplicate key in a JSON object, which has no one value.
+    /// A duplicate key in a JSON object, whose value is ambiguous.
     #[error("{0} is a duplicate key; write each member once")]
     Duplicate(Place),
-    /// The output is sound, and what was looked for is not in it.
+    /// The output is valid, but lacks the value looked for.
     #[error("there is no value for {wanted}{}", Present(.present))]
     NoValue {
         /// The name that was looked for.
@@ -195,8 +227,7 @@ pub enum ReadError {
     NothingRecognized,
 }
 
-/// The message of the parser without its place: that is one in what it was
-/// given, which may be a line of the output.
+/// The message of the parser without its place, which may be relative to a line of the output.
 fn problem(error: &serde_json::Error) -> String {
     let message = error.to_string();
     match message.rsplit_once(" at line ") {
@@ -205,7 +236,7 @@ fn problem(error: &serde_json::Error) -> String {
     }
 }
 
-/// The end of a sentence that says what there is instead.
+/// The end of a sentence that lists existing names.
 struct Present<'a>(&'a [String]);
 
 impl fmt::Display for Present<'_> {

@@ -1,9 +1,9 @@
-//! The metric in what one run left: which output holds the values, in which format, and
-//! whether it is clear that they are what the user wants compared.
+//! Finds the metric in the outputs of one run: the output with the values, its format, and doubts
+//! about them.
 //!
-//! A benchmark's output that is nearly a result would otherwise be dropped, and something
-//! else be compared, with certainty. So what looks like a value and is not read is a
-//! [`MetricDoubt`], unless the user has said which metric counts.
+//! Otherwise, an output that is nearly a result would be dropped, and something else compared, with
+//! certainty. So an unread text that looks like a value is a [`MetricDoubt`], unless the user named
+//! the metric.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use super::{Format, Output, ReadError, UnreadValue, unread_values};
 use crate::metric::listed;
 use crate::{Aggregate, ChartChoice, Metric, MetricSource, NoMetric, Series, metric_of};
 
-/// What the user has said of the metric.
+/// The user's choice of the metric.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
     /// The format; [`Format::Auto`] where it was left open.
@@ -23,7 +23,7 @@ pub struct Asked<'a> {
     pub aggregate: Option<Aggregate>,
 }
 
-/// What a run that succeeded left.
+/// The outputs of a run that succeeded.
 #[derive(Debug, Clone, Copy)]
 pub struct RunOutput<'a> {
     /// Its standard output, or its results file.
@@ -34,7 +34,7 @@ pub struct RunOutput<'a> {
     pub stderr: &'a [u8],
     /// The measures of the operating system.
     pub measures: &'a BTreeMap<String, Series>,
-    /// The measure that decides where no other is named.
+    /// The measure that decides by default.
     pub usual_measure: &'a str,
 }
 
@@ -55,25 +55,25 @@ pub enum FindMetricError {
     /// The charts are not those asked for.
     #[error(transparent)]
     Charts(#[from] NoMetric),
-    /// It is not clear what the metric is.
+    /// The metric is in doubt.
     #[error(transparent)]
     Doubt(#[from] MetricDoubt),
 }
 
-/// It is not clear what the metric is, and the search would be certain of the wrong one.
+/// The metric is in doubt, and the search would be certain of the wrong one.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetricDoubt {
-    /// Nothing was read, and something looks like a value.
+    /// Nothing was read, but some lines look like values.
     #[error(
         "no value was recognized in what the benchmark wrote, though {}\nsay how its values are read, or that its wall-clock time is to be compared",
         shown(.unread)
     )]
     NotRead {
-        /// What looks like a value.
+        /// The lines that look like values.
         unread: Vec<Unread>,
     },
-    /// One chart was read, and something else looks like a value.
+    /// One chart was read, but other lines look like values.
     #[error(
         "of what the benchmark wrote only `{chart}` was read, though {}\nsay that `{chart}` is to be compared, or how the other values are read",
         shown(.unread)
@@ -81,7 +81,7 @@ pub enum MetricDoubt {
     OtherValues {
         /// The chart.
         chart: String,
-        /// What else looks like a value.
+        /// The other lines that look like values.
         unread: Vec<Unread>,
     },
     /// The chart of one run is missing in the next.
@@ -97,7 +97,7 @@ pub enum MetricDoubt {
     },
 }
 
-/// Something that looks like a value and was not read.
+/// An unread line that looks like a value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unread {
     /// The output that holds it.
@@ -137,8 +137,8 @@ fn shown(unread: &[Unread]) -> String {
 ///
 /// # Errors
 ///
-/// Where there is no metric, and, when neither a format nor a chart was asked for, where it
-/// is in doubt: something looks like a value and nothing was read, or only one chart.
+/// Where there is no metric, and, when neither a format nor a chart was asked for, where it is in
+/// doubt: lines look like values but nothing was read, or only one chart.
 ///
 /// # Cost
 ///
@@ -195,8 +195,7 @@ fn recognized(asked: Asked<'_>, run: RunOutput<'_>, source: MetricSource) -> Fou
             {
                 return Ok(found);
             }
-            // The chart that was asked for may be a line of the benchmark's own beside what a tool
-            // prints.
+            // The chart that was asked for may be the benchmark's own line among a tool's output.
             if let (Err(FindMetricError::Charts(NoMetric::NoSuchChart { .. })), true) =
                 (&found, format.is_printed_by_a_tool())
                 && let Ok(found) = read(asked, &Format::Lines, run.results, source.clone())
@@ -205,14 +204,14 @@ fn recognized(asked: Asked<'_>, run: RunOutput<'_>, source: MetricSource) -> Fou
             }
             let (metric, charts) = found?;
             let mut others = unread_in(run.results, Some(&format), &source);
-            // What a program logs beside the results of a tool is no result.
+            // A program's logs next to the results of a tool are not results.
             let is_value = |other: &Format| format == Format::Lines || *other != Format::Lines;
             if of_stderr().is_some_and(|other| is_value(&other)) {
                 others.extend(stderr());
             }
             undoubted(asked, metric, charts, others)
         }
-        // The user has said where the values are.
+        // The user named the place of the values.
         Err(error) if is_file => Err(error.into()),
         Err(_) => {
             let unread = unread_in(run.results, None, &source);
@@ -259,7 +258,7 @@ fn undoubted(
     }
 }
 
-/// A metric beside other values, which are said.
+/// A metric with a remark on other values.
 fn remarked(
     (mut metric, charts): (Metric, BTreeMap<String, Series>),
     others: &[Unread],
@@ -271,7 +270,7 @@ fn remarked(
     (metric, charts)
 }
 
-/// The run's measures, unless something looks like a value.
+/// The run's measures, unless other lines look like values.
 fn doubtful(asked: Asked<'_>, run: RunOutput<'_>, unread: Vec<Unread>) -> Found {
     let is_said =
         matches!(asked.charts, ChartChoice::Named(chart) if run.measures.contains_key(chart));
@@ -297,7 +296,7 @@ fn doubtful(asked: Asked<'_>, run: RunOutput<'_>, unread: Vec<Unread>) -> Found 
     measured(asked, run, remarks)
 }
 
-/// What looks like a value in an output and is not read in this format.
+/// The lines of an output that look like values but are not read in this format.
 fn unread_in(output: Output<'_>, format: Option<&Format>, source: &MetricSource) -> Vec<Unread> {
     let Output::File(content) = output else {
         return Vec::new();
@@ -392,9 +391,9 @@ fn chosen(
 }
 
 impl MetricDoubt {
-    /// The doubt about a name that is missing in a second run, which has these charts.
+    /// The doubt about a name that is missing in a second run with these charts.
     ///
-    /// Where all charts are compared, it is that the second run has none of them.
+    /// Where all charts are compared, only if the second run has none of them.
     pub fn of_name(metric: &Metric, second: Vec<String>) -> Option<Self> {
         let first = match &metric.chart {
             Some(chart) => Some(chart),
@@ -411,8 +410,8 @@ impl MetricDoubt {
     }
 }
 
-/// Might the name of a chart be another one in each run? Only one with a digit may: time
-/// stamps, process numbers and addresses have one.
+/// True when the name of a chart may differ between runs. Only one with a digit may: time stamps,
+/// process numbers and addresses have one.
 pub fn may_change(chart: &str) -> bool {
     chart.contains(|letter: char| letter.is_ascii_digit())
 }

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::Series;
 
-/// The output that a benchmark left: a file, or what it printed; or a folder of files.
+/// The output of a benchmark: a file or printed text, or a folder of files.
 #[derive(Debug, Clone, Copy)]
 pub enum Output<'a> {
     /// The content of a file.
@@ -68,23 +68,21 @@ impl<'a> From<&'a BTreeMap<String, Vec<u8>>> for Output<'a> {
 pub enum Format {
     /// The format that [`Format::recognize`] finds.
     Auto,
-    /// Nothing is read from the output, whatever it is: what counts is the time
-    /// that the operating system measured.
+    /// Nothing is read from the output: the time that the operating system measured counts.
     Time,
     /// `name: value unit` or `name = value unit`, one to a line; other lines are ignored.
     ///
-    /// The name is everything before the last colon that a blank follows, so
-    /// that it may hold colons of its own (`std::sort: 3 ms`); what a logger writes before it,
-    /// a time stamp and a level, is left out. The value is a decimal number, with separators of
-    /// thousands or a decimal comma where that can be read in one way only (`10,052.1`,
-    /// `0,5 ms`; not `1,234`). The unit is one word, or missing; one of time, memory, a rate or
-    /// percent may touch the value (`12.5ms`). A deviation may follow (`± 0.2 ms`). Blanks around
-    /// all of them are dropped, colors too. A line that begins with a quote or a brace is JSON or
-    /// the like, and ignored. The same name again adds a value, converted to the unit of the
-    /// first ([`convert_factor`](crate::convert_factor)). `nan` and `inf` in the value's place
-    /// are errors.
+    /// The name is everything before the last colon that a blank follows, so that it may hold
+    /// colons (`std::sort: 3 ms`); a logger's prefix, a time stamp and a level, is left out. The
+    /// value is a decimal number, with separators of thousands or a decimal comma where that can be
+    /// read in one way only (`10,052.1`, `0,5 ms`; not `1,234`). The unit is one word, or missing;
+    /// one of time, memory, a rate or percent may touch the value (`12.5ms`). A deviation may
+    /// follow (`± 0.2 ms`). Blanks around all of them are dropped, colors too. A line that begins
+    /// with a quote or a brace is JSON or the like, and ignored. The same name again adds a value,
+    /// converted to the unit of the first ([`convert_factor`](crate::convert_factor)). `nan` and
+    /// `inf` in the value's place are errors.
     ///
-    /// A chart that gives one of its values in a way that can't be read is left out.
+    /// A chart with an unreadable value is left out.
     Lines,
     /// The value at a place in a JSON document.
     ///
@@ -105,7 +103,7 @@ pub enum Format {
     Criterion,
     /// `gbench`: Google Benchmark's `--benchmark_format=json`.
     GoogleBenchmark,
-    /// `gobench`: what `go test -bench` prints.
+    /// `gobench`: the output of `go test -bench`.
     GoBenchmark,
     /// `pytest-benchmark`: its `--benchmark-json`.
     PytestBenchmark,
@@ -118,9 +116,9 @@ pub enum Format {
     /// `chromium-by-name`: a set of histograms, as Chromium's Pinpoint reads it. A chart is a
     /// histogram's name alone, with the samples of all stories.
     ChromiumByName,
-    /// `hyperfine-console`: what hyperfine prints.
+    /// `hyperfine-console`: the output of hyperfine.
     HyperfineConsole,
-    /// `criterion-console`: what Criterion.rs prints.
+    /// `criterion-console`: the output of Criterion.rs.
     CriterionConsole,
     /// `gbench-console`: the table that Google Benchmark prints.
     GoogleBenchmarkConsole,
@@ -128,29 +126,29 @@ pub enum Format {
     PytestBenchmarkConsole,
     /// `catch2-console`: the tables that Catch2 prints.
     Catch2Console,
-    /// `libtest`: what Rust's own benchmarks print, `cargo bench` with `#[bench]`.
+    /// `libtest`: the output of Rust's own benchmarks, `cargo bench` with `#[bench]`.
     Libtest,
     /// `divan`: the tree that divan prints.
     Divan,
-    /// `vitest`: what `vitest bench` prints.
+    /// `vitest`: the output of `vitest bench`.
     Vitest,
     /// `pytest-durations`: the slowest tests that pytest lists, `--durations=0`.
     PytestDurations,
-    /// `asv`: what airspeed velocity prints, `asv run` or `asv show`.
+    /// `asv`: the output of airspeed velocity, `asv run` or `asv show`.
     Asv,
     /// `tinybench`: the table of tinybench, `console.table(bench.table())`.
     Tinybench,
-    /// `benchmark-ips`: what Ruby's benchmark-ips prints.
+    /// `benchmark-ips`: the output of Ruby's benchmark-ips.
     BenchmarkIps,
-    /// `benchmark-js`: what Benchmark.js prints.
+    /// `benchmark-js`: the output of Benchmark.js.
     BenchmarkJs,
     /// `benchmark-dotnet`: the summary of BenchmarkDotNet.
     BenchmarkDotNet,
-    /// `perf-stat`: what `perf stat` prints.
+    /// `perf-stat`: the output of `perf stat`.
     PerfStat,
     /// `gbench-csv`: Google Benchmark's `--benchmark_format=csv`.
     GoogleBenchmarkCsv,
-    /// `ycsb`: what the Yahoo! Cloud Serving Benchmark prints.
+    /// `ycsb`: the output of the Yahoo! Cloud Serving Benchmark.
     Ycsb,
     /// `talos`: the `PERFHERDER_DATA` or `TALOSDATA` lines of a log of Mozilla's.
     Talos,
@@ -193,22 +191,21 @@ pub(super) const NAMES: [(Format, &str); 30] = [
 impl Format {
     /// The values of every chart in the output.
     ///
-    /// There is at least one value, except for [`Format::Time`], which gives an
-    /// empty map; every value is finite. Where a format has a way to say that a
-    /// measurement failed, all of its chart is left out: half of its values would
-    /// pass for all of them. [`Format::read_with_failures`] says which those are, and why.
+    /// There is at least one value, except for [`Format::Time`], which gives an empty map; every
+    /// value is finite. Where a format can mark a measurement as failed, all of its chart is left
+    /// out: half of its values would pass for all of them. [`Format::read_with_failures`] names
+    /// those charts, with the reasons.
     ///
     /// # Errors
     ///
-    /// Damage anywhere in what is read; [`ReadError::NoValue`] when the output is
-    /// sound and holds no value; [`ReadError::FolderNeeded`] and
-    /// [`ReadError::FileNeeded`].
+    /// Damage anywhere in the output; [`ReadError::NoValue`] when the output is valid and holds no
+    /// value; [`ReadError::FolderNeeded`] and [`ReadError::FileNeeded`].
     ///
     /// # Cost
     ///
-    /// One walk through the output (and with [`Format::Auto`] another through its
-    /// beginning), which holds the values and not the document: 100 MB of JSON take
-    /// less than a second and less than 100 MB beside their own.
+    /// One walk through the output (and with [`Format::Auto`] another through its beginning), which
+    /// holds the values and not the document: 100 MB of JSON take less than a second and less than
+    /// 100 MB besides their own.
     pub fn read<'a>(
         &self,
         output: impl Into<Output<'a>>,
@@ -217,7 +214,7 @@ impl Format {
             .map(|reading| reading.charts)
     }
 
-    /// What [`Format::read`] gives, and the charts that failed.
+    /// The values of [`Format::read`], and the charts that failed.
     ///
     /// # Errors
     ///
@@ -292,8 +289,8 @@ impl Format {
         }
     }
 
-    /// Is it what a tool prints, line by line? Everything that looks like a value in such an
-    /// output is the tool's own, or not read.
+    /// True for the lines that a tool prints. Everything that looks like a value in such an output
+    /// is the tool's own, or not read.
     pub(super) fn is_printed_by_a_tool(&self) -> bool {
         !matches!(
             self,
@@ -310,7 +307,7 @@ impl Format {
                 | Self::Catch2
                 | Self::Chromium
                 | Self::ChromiumByName
-                // One line in a log that is about everything else.
+                // One line in a log about other things.
                 | Self::Talos
         )
     }

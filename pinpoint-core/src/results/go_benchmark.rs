@@ -7,19 +7,18 @@
 //! Unit digits/op better=higher
 //! ```
 //!
-//! A benchmark gives a chart with its name after its package,
-//! `example.org/sums.BenchmarkItoa-2`, in ns/op, and one for each other unit,
-//! `example.org/sums.BenchmarkItoa-2 B/op`. Each line is a value, so `-count` gives
-//! several. The direction of improvement is known for ns/op, B/op, allocs/op and MB/s,
-//! and for a unit for which a `Unit` line says so. All other lines are skipped, but for those of a
-//! failure: `--- FAIL: BenchmarkItoa-2` is one of that benchmark, and a line with `FAIL` alone, or
-//! with the package, one of all benchmarks of the package, as of a panic.
+//! A benchmark gives a chart with its name after its package, `example.org/sums.BenchmarkItoa-2`,
+//! in ns/op, and one for each other unit, `example.org/sums.BenchmarkItoa-2 B/op`. Each line is a
+//! value, so `-count` gives several. The direction of improvement is known for ns/op, B/op,
+//! allocs/op and MB/s, and for a unit for which a `Unit` line says so. All other lines are skipped,
+//! except those of a failure: `--- FAIL: BenchmarkItoa-2` is one of that benchmark, and a line with
+//! `FAIL` alone, or with the package, one of all benchmarks of the package, as of a panic.
 //!
 //! Source: <https://go.dev/design/14313-benchmark-format>, and the package
 //! `golang.org/x/perf/benchfmt` for the units. Checked with Go 1.26.
 //!
-//! The format has no end that could be relied on (`PASS` is often filtered out), so
-//! of an output that is cut off only a line without its end is noticed.
+//! The format has no end that could be relied on (`PASS` is often filtered out), so a cut-off
+//! output is noticed only by a line without its end.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +53,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             package = Some(name.trim());
         }
         match failure(line) {
-            // Without the number of processors that ends the names of others.
+            // Without the number of processors at the end of other names.
             Some(Failure::Benchmark(benchmark)) => charts.fail(&named(package, benchmark), FAILED),
             Some(Failure::Package(failed)) => {
                 let of_package = failed.or(package).map(|package| format!("{package}."));
@@ -124,7 +123,7 @@ pub(super) fn recognize(text: &str) -> bool {
     })
 }
 
-/// The name that begins a line with something else than a result after it.
+/// The name at the beginning of a line, with no result after it.
 fn name_line(line: &str) -> Option<&str> {
     let (name, _) = line.split_once([' ', '\t'])?;
     let own = name.strip_prefix("Benchmark")?;
@@ -140,9 +139,9 @@ fn late_result<'a>(benchmark: &'a str, line: &'a str) -> Option<(&'a str, &'a st
     (is_count && is_result).then_some((benchmark, measured))
 }
 
-/// The name of the benchmark, and what was measured: `BenchmarkName iterations
-/// value unit …`. A benchmark that prints, or `-v`, leaves lines with the name
-/// only, or with something else after it.
+/// The name of the benchmark, and its measurements: `BenchmarkName iterations value unit …`. A
+/// benchmark that prints, or `-v`, leaves lines with the name only, or with something else after
+/// it.
 fn result_line(line: &str) -> Option<(&str, &str)> {
     let rest = line.strip_prefix("Benchmark")?;
     let (name, measured) = line.split_once([' ', '\t'])?;
@@ -157,7 +156,7 @@ fn result_line(line: &str) -> Option<(&str, &str)> {
     (digits && !measured.trim().is_empty()).then_some((name, measured))
 }
 
-/// Is it numbers with a unit after each?
+/// True for numbers with a unit after each.
 fn is_pairs(measured: &str) -> bool {
     let words: Vec<&str> = measured.split_whitespace().collect();
     words.chunks(2).all(|pair| match pair {
@@ -173,7 +172,7 @@ fn named(package: Option<&str>, benchmark: &str) -> String {
     }
 }
 
-/// What a line says has failed.
+/// The failure that a line reports.
 enum Failure<'a> {
     Benchmark(&'a str),
     /// All of a package: of this name, or the one whose benchmarks were printed last.

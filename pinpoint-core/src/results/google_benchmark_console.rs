@@ -20,7 +20,7 @@ use super::text::{column_of, shown};
 use super::{Place, ReadError, Reading};
 use crate::Direction;
 
-/// What statistics of repetitions are called after their benchmark. A `_cv` is in percent.
+/// The suffixes of statistics of repetitions after their benchmark's name. A `_cv` is in percent.
 const STATISTICS: [&str; 3] = ["_mean", "_median", "_stddev"];
 
 const UNITS: [&str; 4] = ["ns", "us", "ms", "s"];
@@ -68,7 +68,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("a row of a single repetition in the table of Google Benchmark (the statistics of repetitions are no measurements: leave out --benchmark_report_aggregates_only)")
 }
 
-/// Is it the name of a statistic of repetitions, where there are these names?
+/// True for the name of a statistic of repetitions, given the existing names.
 pub(super) fn is_statistic(name: &str, has: impl Fn(&str) -> bool) -> bool {
     let of = { STATISTICS.iter().chain([&"_cv"]) }.find_map(|it| name.strip_suffix(it));
     of.is_some_and(|of| has(of) || STATISTICS.iter().all(|it| has(&format!("{of}{it}"))))

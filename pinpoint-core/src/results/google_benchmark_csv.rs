@@ -20,7 +20,7 @@ use crate::Direction;
 
 const FIRST: [&str; 5] = ["name", "iterations", "real_time", "cpu_time", "time_unit"];
 
-/// Columns that are no counters.
+/// Columns that are not counters.
 const OTHERS: [&str; 3] = ["label", "error_occurred", "error_message"];
 
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {

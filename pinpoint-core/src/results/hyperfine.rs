@@ -74,7 +74,7 @@ fn with_parameters(benchmark: &Benchmark) -> String {
     }
 }
 
-/// How the command ended, if not with success.
+/// The failure of the command, if any.
 fn failure(benchmark: &Benchmark) -> Option<String> {
     let codes = benchmark.exit_codes.as_deref().unwrap_or_default();
     let code = codes.iter().find(|code| **code != Some(0))?;

@@ -1,4 +1,4 @@
-//! What hyperfine prints.
+//! The output of hyperfine.
 //!
 //! ```text
 //! Benchmark 1: sleep 0.01
@@ -6,9 +6,9 @@
 //!   Range (min … max):    11.5 ms …  14.8 ms    5 runs
 //! ```
 //!
-//! One chart for each command, named by it, of the mean in seconds, whatever unit is printed, with
-//! the digits that are printed: a run gives one value. The times of all runs are in its JSON. A
-//! command of which hyperfine warns that its exit code is ignored has failed. Checked with hyperfine 1.15.
+//! One chart for each command, named by it, of the mean in seconds, for any printed unit, with the
+//! digits that are printed: a run gives one value. The times of all runs are in its JSON. A command
+//! of which hyperfine warns that its exit code is ignored has failed. Checked with hyperfine 1.15.
 
 use super::charts::Charts;
 use super::number::{self, Number};

@@ -50,7 +50,7 @@ struct Metric<'a> {
     raw_data_histogram: Option<Vec<Vec<Samples>>>,
 }
 
-/// The distinct values, and how often each was measured.
+/// The distinct values, and the number of times each was measured.
 type Samples = Vec<(f64, f64)>;
 
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {

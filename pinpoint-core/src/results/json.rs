@@ -14,7 +14,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use super::{FormatError, Place, ReadError, Reading, UNNAMED, document};
 use crate::Series;
 
-/// The most names that a message lists of what there is instead.
+/// The most existing names that a message lists.
 const NAMES_IN_A_MESSAGE: usize = 20;
 
 /// A JSON pointer, RFC 6901: empty for the whole document, else `/` and a
@@ -122,7 +122,7 @@ enum Walked {
     },
 }
 
-/// Follows the tokens from one value downwards.
+/// Follows the tokens from one value downward.
 struct Step<'a>(&'a [String]);
 
 impl<'de> DeserializeSeed<'de> for Step<'_> {
@@ -296,8 +296,7 @@ fn no_value(place: &str) -> ReadError {
     }
 }
 
-/// A JSON value with what matters here: numbers as they are, members in their
-/// order, with duplicates.
+/// A JSON value: unchanged numbers, and members in their order, with duplicates.
 enum Value {
     Number(f64),
     Text(String),
@@ -364,8 +363,8 @@ impl<'de> Visitor<'de> for AnyValue {
         Ok(Value::Bool(value))
     }
 
-    // The nearest 64-bit float: a count beyond 2^53 loses digits that no
-    // statistic of ours looks at.
+    // The nearest 64-bit float: a count beyond 2^53 loses digits that do not matter to our
+    // statistics.
     fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
         Ok(Value::Number(value as f64))
     }

@@ -11,7 +11,7 @@ pub(super) struct JsonNumber<'a> {
     pub(super) text: &'a str,
     /// The number, or the array.
     pub(super) pointer: JsonPointer,
-    /// Where in `text` the content of a text begins.
+    /// The offset in `text` at which the content of a text begins.
     pub(super) quoted: Option<usize>,
 }
 
@@ -26,7 +26,7 @@ struct Name {
     text: String,
 }
 
-/// The first numbers of a document that is sound, at least up to where it ends.
+/// The first numbers of a document that is valid, at least up to its end.
 pub(super) fn json_numbers(document: &str, most: usize) -> Vec<JsonNumber<'_>> {
     let mut numbers: Vec<JsonNumber> = Vec::new();
     let mut open: Vec<Open> = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn json_numbers(document: &str, most: usize) -> Vec<JsonNumber<'_>> {
             b'"' => {
                 at = end_of_string(document, at);
                 if let Some(Open::Object { name: name @ None }) = open.last_mut() {
-                    // Of a document that is cut off it may have no end.
+                    // It may have no end in a document that is cut off.
                     let text = serde_json::from_str(&document[start..at]).unwrap_or_default();
                     *name = Some(Name { start, text });
                 } else if document[start + 1..at]
@@ -116,7 +116,7 @@ fn end_of_string(document: &str, mut at: usize) -> usize {
         at += 1;
         match byte {
             b'"' => return at,
-            // What it escapes may be the first byte of a longer character, which has no quote in it.
+            // The escaped byte may be the first of a longer character, which has no quote in it.
             b'\\' => at += 1,
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! What Rust's own benchmarks print, `cargo bench` with `#[bench]`.
+//! The output of Rust's own benchmarks, `cargo bench` with `#[bench]`.
 //!
 //! ```text
 //! test tests::sum_100  ... bench:       1,234.56 ns/iter (+/- 12.30) = 324 MB/s
@@ -46,7 +46,7 @@ pub(super) fn recognize(text: &str) -> bool {
     text.lines().any(is_measured)
 }
 
-/// How a benchmark ended.
+/// The end of a benchmark.
 enum Ended {
     Measured(f64),
     Failed,

@@ -61,7 +61,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         }
     }
     for (name, value, unit, place) in ambiguous {
-        // Without a unit it may be a count or a list, and nobody asked for it.
+        // Without a unit it may be a count or a list, and it was not asked for.
         if unit.is_some() || charts.has(name) {
             let reason = format!("{place} gives it as `{value}`, which can be read in two ways");
             charts.fail(name, reason);
@@ -84,7 +84,8 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("lines like `name: 12.5 ms`")
 }
 
-/// Is there a line with a measure that [`read`] would take a value from? Counts alone are none.
+/// True when there is a line with a measure that [`read`] would take a value from. Counts alone do
+/// not suffice.
 pub(super) fn recognize(text: &str) -> bool {
     let is_measure = |line| {
         measurement(shown(line)).is_some_and(|found| {
@@ -111,7 +112,7 @@ pub(super) enum Value {
 
 /// Takes a line apart; anything that does not look entirely like a measurement is prose.
 pub(super) fn measurement(line: &str) -> Option<Measurement<'_>> {
-    // Most lines of a log have none, and need no closer look.
+    // Most lines of a log have none, and are skipped.
     if !line.contains(": ") && !line.contains(":\t") && !line.contains(" = ") {
         return None;
     }
@@ -174,8 +175,8 @@ pub(super) fn measurement(line: &str) -> Option<Measurement<'_>> {
     })
 }
 
-/// Does a name hold another value, as in `p50: 5 ms, p99: 50 ms` or in
-/// `12 ms (10 allocations: 1 KiB)`? Neither is the measure of the line then.
+/// True when a name holds another value, as in `p50: 5 ms, p99: 50 ms` or in
+/// `12 ms (10 allocations: 1 KiB)`. Neither is the measure of the line then.
 fn holds_a_value(name: &str) -> bool {
     let is_value = |text: &str| {
         text.trim_start()
@@ -197,14 +198,14 @@ fn of_rate<'a>(name: &str, unit: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// Does a word begin a deviation, `± 0.2 ms` or `(+/- 0.2)`?
+/// True when a word begins a deviation, `± 0.2 ms` or `(+/- 0.2)`.
 fn is_deviation(word: &str) -> bool {
     let word = word.trim_start_matches('(');
     ["±", "+/-", "+-"].iter().any(|sign| word.starts_with(sign))
 }
 
-/// Splits at the last colon before a blank: what comes after a colon without
-/// one (`12:30`, `http://host`) belongs to the word. Without a colon, at the last ` = `.
+/// Splits at the last colon before a blank: the text after a colon without one (`12:30`,
+/// `http://host`) belongs to the word. Without a colon, at the last ` = `.
 fn split_name(line: &str) -> Option<(&str, &str)> {
     let colon = line
         .match_indices(':')

@@ -1,4 +1,4 @@
-//! What loggers write before a message.
+//! Loggers' prefixes of messages.
 //!
 //! ```text
 //! 2026-11-26 10:00:00,123 INFO time: 5 ms
@@ -6,9 +6,9 @@
 //! Nov 26 10:00:00 host bench[123]: time: 5 ms
 //! ```
 //!
-//! A time stamp, a process number or a line of source is another one in each run or each
-//! commit, and so must not become part of a metric's name. Other words before a name stay: they are the
-//! same in each run, and may tell two metrics apart.
+//! A time stamp, a process number or a line of source changes with each run or commit, and must not
+//! become part of a metric's name. Other words before a name stay: they are the same in each run,
+//! and may distinguish two metrics.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ const START: &str = r"^\s*(?:
   | (?:<<BRACKET>>|<<STAMP>>)
 )\s+";
 
-/// What may follow a time stamp.
+/// The text that may follow a time stamp.
 const NEXT: &str = r"^(?:
     <<BRACKET>>
   | <<STAMP>>
@@ -76,7 +76,7 @@ static PATTERNS: LazyLock<Option<[Regex; 3]>> = LazyLock::new(|| {
     Some([pattern(START)?, pattern(NEXT)?, pattern(WHOLE)?])
 });
 
-/// The line without what a logger wrote before the message.
+/// The line without a logger's prefix.
 pub(super) fn without_prefix(line: &str) -> &str {
     let Some([start, next, whole]) = &*PATTERNS else {
         return line;

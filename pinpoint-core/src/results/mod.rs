@@ -1,12 +1,12 @@
 //! The results of benchmarks: reading them, and comparing two.
 //!
-//! A [`Format`] turns bytes into values by chart, or into a [`ReadError`] that
-//! names the place. There is nothing in between: an output that is damaged
-//! anywhere gives no values at all, because half a result looks like a whole
-//! one to every statistic. An [`Aggregate`](crate::Aggregate) makes one number of many.
+//! A [`Format`] turns bytes into values by chart, or into a [`ReadError`] that names the place.
+//! There is nothing in between: an output that is damaged anywhere gives no values at all, because
+//! half a result looks like a whole one to every statistic. An [`Aggregate`](crate::Aggregate)
+//! turns many numbers into one.
 //!
-//! Everything here is pure. Each format has a file of its own with one
-//! function, `read`; [`Format`] is the list of them.
+//! Everything here is pure. Each format has its own file with one function, `read`; [`Format`] is
+//! the list of them.
 
 mod asv;
 mod benchmark_dotnet;

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 const NAMES: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
 
-/// The document with `null` in the place of each of them. Blanks keep the columns
-/// of what follows, as far as there is room.
+/// The document with `null` in the place of each of them. Blanks keep the columns of the text after
+/// it, as far as there is room.
 pub(super) fn as_null(text: Cow<'_, str>) -> Cow<'_, str> {
     if !NAMES.iter().any(|name| text.contains(name)) {
         return text;

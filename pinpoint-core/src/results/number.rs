@@ -104,7 +104,7 @@ pub(super) fn printed(text: &str) -> Option<Printed> {
     }
 }
 
-/// Does a number that can be read have a decimal comma, or commas between thousands?
+/// The meaning of the commas in a number that can be read.
 pub(super) fn comma(text: &str) -> Option<Comma> {
     let comma = text.find(',')?;
     Some(match printed(text)? {
@@ -161,7 +161,7 @@ pub(super) fn duration(text: &str) -> Option<f64> {
     (parts > 1).then_some(seconds)
 }
 
-/// Is it hours, minutes and seconds, or the last two, as `00:01:23.45`?
+/// True for hours, minutes and seconds, or the last two, as in `00:01:23.45`.
 pub(super) fn is_clock(text: &str) -> bool {
     let parts: Vec<&str> = text.split(':').collect();
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
@@ -187,7 +187,7 @@ fn is_grouped(whole: &str, separator: char) -> bool {
         && groups.all(|group| group.len() == 3 && is_digits(group))
 }
 
-/// The number that a word begins with, and what follows it: `12.5ms` in two.
+/// The number at the beginning of a word, and the rest: `12.5ms` in two.
 pub(super) fn split_unit(word: &str) -> Option<(&str, &str)> {
     let unsigned = word.strip_prefix(['+', '-']).unwrap_or(word);
     let end = unsigned.find(|letter: char| {

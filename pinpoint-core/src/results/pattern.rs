@@ -38,7 +38,7 @@ impl FromStr for LinePattern {
     type Err = FormatError;
 
     fn from_str(pattern: &str) -> Result<Self, FormatError> {
-        // Parsed on its own first: only the parser knows where the fault is.
+        // Parsed on its own first: only the parser knows the place of the fault.
         regex_syntax::parse(pattern).map_err(|error| at_fault(pattern, &error))?;
         let regex = Regex::new(pattern).map_err(|source| FormatError::PatternTooLarge {
             pattern: pattern.into(),
@@ -89,7 +89,7 @@ pub(super) fn read(pattern: &LinePattern, text: &str) -> Result<Reading, ReadErr
                 column: line[..start].chars().count() + 1,
             };
             let number = match number::printed(value) {
-                // The pattern says that it is one number.
+                // The pattern defines it as one number.
                 Some(Printed::Sure(Number::Finite(number)) | Printed::DecimalOrList(number)) => {
                     number
                 }

@@ -1,4 +1,4 @@
-//! What `perf stat` prints.
+//! The output of `perf stat`.
 //!
 //! ```text
 //!  Performance counter stats for './sums' (3 runs):
@@ -11,10 +11,10 @@
 //! ```
 //!
 //! One chart for each event, and `elapsed`, `user` and `sys` in seconds; of several commands,
-//! `./sums instructions`. What is counted is a cost if it is known to be one.
+//! `./sums instructions`. A count is a cost if it is known to be one.
 //!
-//! In another locale perf writes `1.234 instructions` for what is `1234` in C, and `1,234` in that of
-//! the United States. Where a number of a command is not one of these two, none of them is read.
+//! In another locale perf writes `1.234 instructions` for `1234` in C, and `1,234` in that of the
+//! United States. Where a number of a command is not one of these two, none of them is read.
 //! Checked with perf 6.1.
 
 use super::charts::Charts;
@@ -36,10 +36,10 @@ const COSTS: [&str; 6] = [
 
 const BEGIN: &str = "Performance counter stats for";
 
-/// What follows the elapsed time, and ends what is printed of a command.
+/// The lines after the elapsed time, which end the output for a command.
 const AT_THE_END: [&str; 2] = ["user", "sys"];
 
-/// Why a block whose numbers may be of another locale has no charts.
+/// The reason why a block whose numbers may be of another locale has no charts.
 const OTHER_LOCALE: &str =
     "the points and commas of perf's numbers are those of another language; run perf with LC_ALL=C";
 
@@ -121,16 +121,16 @@ fn is_cost(event: &str) -> bool {
         .any(|cost| event.trim_end_matches('/').ends_with(cost))
 }
 
-/// What perf prints of one command.
+/// The output of perf for one command.
 struct Block<'a> {
     command: &'a str,
     counters: Vec<(usize, &'a str, Counter<'a>)>,
-    /// May any of its numbers mean another one than in the C locale?
+    /// True when any of its numbers may mean another one than in the C locale.
     is_of_other_locale: bool,
 }
 
 impl<'a> Block<'a> {
-    /// Of what follows `Performance counter stats for`: ` './sums 5' (3 runs):`.
+    /// Starts with the text after `Performance counter stats for`: ` './sums 5' (3 runs):`.
     fn new(title: &'a str) -> Self {
         let quoted = title
             .split_once('\'')
@@ -153,18 +153,18 @@ impl<'a> Block<'a> {
 
 struct Counter<'a> {
     name: &'a str,
-    /// Or what perf says instead. `None` is no number, or none of the C locale.
+    /// Or perf's text instead. `None` is not a number, or not one of the C locale.
     value: Result<Option<Number>, &'a str>,
     unit: Option<&'a str>,
     is_of_other_locale: bool,
-    /// Does what follows the name show that it is not cut off?
+    /// True when the text after the name shows that it is not cut off.
     has_whole_name: bool,
 }
 
 fn counter(line: &str) -> Option<Counter<'_>> {
     let line = line.trim();
     let before = line.split('#').next().unwrap_or_default();
-    // How much the runs deviate, and for how much of the time it was counted.
+    // The deviation of the runs, and the part of the time for which it was counted.
     let before = before.split(" (").next().unwrap_or_default();
     let after = &line[before.len()..];
     for reason in ["<not counted>", "<not supported>"] {
@@ -202,7 +202,7 @@ fn counter(line: &str) -> Option<Counter<'_>> {
     let is_not_of_c = match unit {
         // Counts have no decimals there.
         None => value.contains('.') || number.is_none(),
-        // Nor have seconds commas between thousands.
+        // Nor do seconds have commas between thousands.
         Some("s") => value.contains(',') || number.is_none(),
         Some(_) => number.is_none(),
     };
@@ -221,7 +221,7 @@ fn counter(line: &str) -> Option<Counter<'_>> {
     })
 }
 
-/// The number that a text begins with, in whatever locale, and what follows it.
+/// The number at the beginning of a text, in any locale, and the rest.
 fn split_value(text: &str) -> Option<(&str, &str)> {
     let mut letters = text.char_indices().peekable();
     let mut end = text.len();
@@ -252,7 +252,7 @@ fn is_digit_or_mark(letter: char) -> bool {
     letter.is_ascii_digit() || matches!(letter, '.' | ',')
 }
 
-/// Does it stand between thousands in another locale only?
+/// True when it stands between thousands in another locale only.
 fn is_separator(letter: char) -> bool {
     matches!(
         letter,
@@ -260,7 +260,7 @@ fn is_separator(letter: char) -> bool {
     )
 }
 
-/// Perf writes no commas between the thousands of a figure that it derives.
+/// True for a comma between digits: perf writes none between the thousands of a derived figure.
 fn has_decimal_comma(text: &str) -> bool {
     let mut triples = text.as_bytes().windows(3);
     triples.any(|it| it[0].is_ascii_digit() && it[1] == b',' && it[2].is_ascii_digit())

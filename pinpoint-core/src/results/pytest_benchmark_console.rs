@@ -7,9 +7,9 @@
 //! ```
 //!
 //! One chart for each test, named as in the table, of its median (or its mean, or its minimum,
-//! where `--benchmark-columns` leaves that out) in seconds, whatever unit is printed: a run
-//! gives one value. The times of all rounds are in its JSON. A test that pytest lists as failed has
-//! no chart. Checked with pytest-benchmark 5.3.
+//! where `--benchmark-columns` leaves that out) in seconds, for any printed unit: a run gives one
+//! value. The times of all rounds are in its JSON. A test that pytest lists as failed has no chart.
+//! Checked with pytest-benchmark 5.3.
 
 use super::charts::Charts;
 use super::number::{self, Number};
@@ -71,7 +71,7 @@ pub(super) fn recognize(text: &str) -> bool {
 /// The titles of a table.
 struct Head<'a> {
     unit: &'a str,
-    /// How many columns there are after the name, and which of them is read.
+    /// The number of columns after the name, and the one that is read.
     columns: usize,
     value: usize,
 }
@@ -97,7 +97,7 @@ impl<'a> Head<'a> {
 
     /// The name and the value in a row.
     fn row<'b>(&self, line: &'b str) -> Option<(&'b str, Number)> {
-        // From the end, since a name may have blanks. Beside a value is its ratio to the best.
+        // From the end, since a name may have blanks. Next to a value is its ratio to the best.
         let is_ratio = |word: &str| word.starts_with('(') && word.ends_with(')');
         let mut words = line.split_whitespace().rev().filter(|word| !is_ratio(word));
         let mut cells: Vec<&str> = words.by_ref().take(self.columns).collect();

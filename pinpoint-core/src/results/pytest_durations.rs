@@ -7,8 +7,8 @@
 //! ```
 //!
 //! One chart for each part of a test, `test_sums.py::test_sum[10] call`, in seconds. A test that
-//! pytest lists as failed has none. A list of the slowest has no chart of a test that is quicker
-//! than they are, so that a run says nothing of it. Checked with pytest 9.2.
+//! pytest lists as failed has none. A list of the slowest has no chart for a quicker test, so that
+//! a run does not measure it. Checked with pytest 9.2.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         let Some((value, part, test)) = duration(line) else {
             continue;
         };
-        // The name may go on.
+        // The name may continue.
         if !has_end {
             charts.doubts(index);
             continue;
@@ -56,7 +56,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     }
     let has_failed = |chart: &str| {
         let test = chart.rsplit_once(' ').map_or(chart, |(test, _)| test);
-        // Where its reason begins is not clear without the name: both may have dashes.
+        // The beginning of the reason is ambiguous without the name: both may have dashes.
         let with_reason = format!("{test} - ");
         let mut after = failures.range(with_reason.as_str()..);
         failures.contains(test) || after.next().is_some_and(|it| it.starts_with(&with_reason))

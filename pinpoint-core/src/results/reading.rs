@@ -1,4 +1,4 @@
-//! What a format finds in an output.
+//! The findings of a format in an output.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::Series;
 pub struct Reading {
     /// The values of each chart: at least one, and all of them finite.
     pub charts: BTreeMap<String, Series>,
-    /// The charts of which the output says that a measurement failed, each with the reason in
-    /// words (`its command exited with 139`). None of them is in `charts`, whatever other values the
-    /// output gives for it: half of its values would pass for all of them.
+    /// The charts of which the output says that a measurement failed, each with the reason in words
+    /// (`its command exited with 139`). None of them is in `charts`, even if the output gives other
+    /// values for it: half of its values would pass for all of them.
     pub failed: BTreeMap<String, String>,
-    /// What an answer has to say of the charts: a sentence each, without its period.
+    /// Remarks on the charts for the answer: a sentence each, without its period.
     pub remarks: Vec<String>,
     pub(super) lines: ReadLines,
 }
@@ -30,9 +30,9 @@ pub(super) struct ReadLines {
 }
 
 impl Reading {
-    /// The chart that is meant when none is named: the only one; or, in [`Format::Lines`], the
-    /// only one that is a measure. There `iterations: 30` or `Timer precision: 20 ns` is none: it
-    /// says how something was measured. Beside a number with a unit, neither is a whole number
+    /// The chart that is meant when none is named: the only one; or, in [`Format::Lines`], the only
+    /// one that is a measure. There `iterations: 30` or `Timer precision: 20 ns` is not one: it is
+    /// a setting of the measurement. Next to a number with a unit, neither is a whole number
     /// without one, unless its name is that of a measure (`score: 1234`).
     ///
     /// `None` when more than one could be meant, those that failed among them.
@@ -70,7 +70,7 @@ fn only(names: Vec<&str>) -> Option<&str> {
     }
 }
 
-/// Does a value of this name say how something was measured, and not what was?
+/// True when a value of this name is a setting of the measurement, not its result.
 pub(super) fn is_setting(name: &str, unit: Option<&str>) -> bool {
     let last_word = name
         .split(|letter: char| !letter.is_alphanumeric())
@@ -80,13 +80,13 @@ pub(super) fn is_setting(name: &str, unit: Option<&str>) -> bool {
     if SETTINGS.contains(&last_word.as_str()) {
         return true;
     }
-    // `test_a.py: 1000` counts what a tool did with a file.
+    // `test_a.py: 1000` counts a tool's work on a file.
     let is_file = (name.rsplit_once('.'))
         .is_some_and(|(stem, extension)| !stem.is_empty() && FILES.contains(&extension));
     unit.is_none() && (is_file || COUNTS.contains(&last_word.as_str()))
 }
 
-/// Does a name say that its number is a measure, even if that is whole?
+/// True when a name marks its number as a measure, even if that is whole.
 fn is_named_measure(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = name.split(|letter: char| !letter.is_alphanumeric());
@@ -123,7 +123,7 @@ const FILES: [&str; 31] = [
     "csv", "log", "html",
 ];
 
-/// What benchmarks say, with a unit, of their clock, their limits and how far they are.
+/// Names that benchmarks give, with a unit, to their clock, limits and progress.
 const SETTINGS: [&str; 10] = [
     "precision",
     "resolution",
@@ -137,7 +137,7 @@ const SETTINGS: [&str; 10] = [
     "coverage",
 ];
 
-/// What benchmarks and tests count besides what they measure.
+/// Names of things that benchmarks and tests count besides their measurements.
 const COUNTS: [&str; 30] = [
     "iterations",
     "iteration",
@@ -191,13 +191,13 @@ mod tests {
             ("test_a.py: 1000\nscore: 12.5", Some("score")),
             ("items: 10\ntime: 5 ms", Some("time")),
             ("seed: 7\nscore: 12.5", Some("score")),
-            // Explicitly asked for, the only line is the metric.
+            // If asked for, the only line is the metric.
             ("iterations: 30", Some("iterations")),
             ("a: 5 ms\nb: 6 ms", None),
             ("a: 5\nb: 6", None),
             ("iterations: 5\nruns: 6", None),
             ("time: 5 ms\nlat: 1,234 ms", None),
-            // A number without a unit may be what matters.
+            // A number without a unit may be the result.
             ("Score: 1234.5\nElapsed: 10.0 s", None),
             ("score: 1234\nElapsed: 10.0 s", None),
             ("events per second: 123.56\ntotal time: 10.0002s", None),

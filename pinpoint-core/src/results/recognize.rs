@@ -1,4 +1,4 @@
-//! Which format an output is in.
+//! Recognizes the format of an output.
 //!
 //! An output is recognized by its beginning, so that a truncated one is still recognized,
 //! and then refused, rather than taken for another format. Each format is marked by
@@ -36,7 +36,7 @@ pub(super) fn recognize(output: &[u8]) -> Option<Format> {
     }
 }
 
-/// Whether a text is in a format.
+/// True when a text is in a format.
 type Recognize = fn(&str) -> bool;
 
 /// Formats that are recognized by a line, in the order in which they are tried: the tables of tools
@@ -73,7 +73,7 @@ const BY_LINES: [(Format, Recognize); 19] = [
 fn json(text: &str) -> Option<Format> {
     let mut format = None;
     let mut parser = serde_json::Deserializer::from_str(text);
-    // The reader deals with whatever follows the decision, or a fault.
+    // The reader handles the rest, and faults.
     let _ = Look(&mut format, Level::Top).deserialize(&mut parser);
     format
 }
@@ -110,7 +110,7 @@ fn of_record(array: Array, members: &BTreeSet<String>) -> Option<Format> {
     }
 }
 
-/// The members that only a histogram has beside its name and its unit.
+/// The members that only a histogram has besides its name and its unit.
 const HISTOGRAM: [&str; 5] = [
     "sampleValues",
     "binBoundaries",

@@ -253,7 +253,7 @@ mod lines {
                 "{output}"
             );
         }
-        // Beside clear values of its chart, it takes all of them away.
+        // Next to clear values of its chart, it removes all of them.
         let output = "lat: 9,012.3 ms\nlat: 9,012 ms\ntime: 5 ms\nitems: 1,000\n";
         let reading = Format::Auto.read_with_failures(output.as_bytes()).unwrap();
         assert_eq!(reading.charts.keys().collect::<Vec<_>>(), ["time"]);
@@ -489,7 +489,7 @@ mod anything {
         .prop_map(|text| text.parse().unwrap())
     }
 
-    /// Pieces of which outputs are made, sound and damaged.
+    /// Outputs composed of pieces, valid and damaged.
     fn outputs() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop_oneof![
             4 => proptest::sample::select(vec![

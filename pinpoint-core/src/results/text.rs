@@ -1,8 +1,8 @@
 //! The output of a benchmark as text.
 //!
-//! A document is strict: what is no text in it is damage. Among lines, what programs write
-//! on a terminal is common, and none of it is part of a value: colors, a line that is written
-//! over, a byte order mark, and the µ of Latin-1.
+//! A document is strict: anything but text is damage. Lines often have text for a terminal, which
+//! is not part of a value: colors, a line that is written over, a byte order mark, and the µ of
+//! Latin-1.
 
 use std::borrow::Cow;
 
@@ -52,8 +52,8 @@ pub(super) fn lines(output: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The lines with their indices, and whether each has an end: the last one may have none, and may
-/// then be cut off within a number or a name.
+/// The lines with their indices, and true for each that has an end: the last one may have none, and
+/// may then be cut off within a number or a name.
 pub(super) fn lines_with_ends(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
     let lines = text.split_inclusive('\n').enumerate();
     lines.map(|(index, line)| match line.strip_suffix('\n') {
@@ -70,7 +70,7 @@ pub(super) fn last_characters(text: &str, most: usize) -> &str {
     }
 }
 
-/// What a terminal shows in the end of a line over which others were written.
+/// The final text of a line on a terminal, after being written over.
 pub(super) fn shown(line: &str) -> &str {
     let line = line.trim_end_matches('\r');
     line.rsplit('\r').next().unwrap_or(line)

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! One chart for each task, named by it, of its median latency (or its mean, where there is no
-//! median) in nanoseconds, whatever unit is printed: a run gives one value. A task without a value
-//! has failed. Checked with tinybench 2.9 and 6.2.
+//! median) in nanoseconds, for any printed unit: a run gives one value. A task without a value has
+//! failed. Checked with tinybench 2.9 and 6.2.
 
 use super::charts::Charts;
 use super::number::{self, Number};
@@ -19,7 +19,7 @@ use super::{Place, ReadError, Reading};
 use crate::Direction;
 use crate::unit::convert;
 
-/// Titles that the column of the value begins with, the best first.
+/// The beginnings of the titles of the value's column, the best first.
 const VALUES: [&str; 4] = [
     "latency med",
     "latency avg",

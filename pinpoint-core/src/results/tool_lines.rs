@@ -1,11 +1,10 @@
-//! Lines that tools write about themselves, among which are times and sizes that nobody means as
-//! results.
+//! Lines that tools write about themselves, with times and sizes that are not results.
 
 use std::sync::LazyLock;
 
 use regex::RegexSet;
 
-/// What such lines, without the blanks around them, look like.
+/// The patterns of such lines, without the blanks around them.
 const OWN: [&str; 57] = [
     // Cargo and Rust's test harness.
     r"^Finished .*target\(s\) in \S+( \S+)?$",
@@ -58,7 +57,7 @@ const OWN: [&str; 57] = [
     r"^Time Elapsed \d\d:",
     // YCSB.
     r"(^|\s)\d+ sec: \d+ operations; ",
-    // What machines are called.
+    // Names of machines.
     r"@ ?[\d.]+ ?GHz",
     r"CPU [\d.]+GHz",
     // CMake and npm.
@@ -81,7 +80,7 @@ const OWN: [&str; 57] = [
     r"^.{0,80}\d+%\|.*\|.*\[.*(/s|s/it)[\],]",
 ];
 
-/// What begins as a result of a tool does.
+/// The beginnings of tools' results.
 const BEGUN: [&str; 3] = [
     r"^test .+ \.\.\. bench:",
     r"\stime:\s+\[",
@@ -91,12 +90,13 @@ const BEGUN: [&str; 3] = [
 static OWN_LINES: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(OWN).ok());
 static BEGUN_LINES: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(BEGUN).ok());
 
-/// Does a line look like what a tool writes about itself, and not about what it measures?
+/// True when a line looks like a tool's text about itself, not a measurement.
 pub(super) fn is_of_a_tool(line: &str) -> bool {
     (OWN_LINES.as_ref()).is_some_and(|own| own.is_match(line.trim()))
 }
 
-/// Does a line begin as a result of a tool? One that is not read is garbled, or another tool's.
+/// True when a line begins like a tool's result. One that is not read is garbled, or another
+/// tool's.
 pub(super) fn begins_a_result(line: &str) -> bool {
     (BEGUN_LINES.as_ref()).is_some_and(|begun| begun.is_match(line))
 }

@@ -1,7 +1,7 @@
-//! What looks like a value in an output, and is not read as one.
+//! Finds text in an output that looks like a value but is not read as one.
 //!
-//! Nothing that is ambiguous is guessed at. So that it is not dropped in silence either, this
-//! says which lines somebody may have meant as results, and which option would read them.
+//! Ambiguous text is not guessed at. To not drop it silently, this lists the lines that may be
+//! meant as results, and the options that would read them.
 
 use std::fmt;
 
@@ -28,20 +28,20 @@ const MOST_CHARACTERS: usize = 120;
 /// The number of a suggested pattern.
 const NUMBER: &str = r"(?<value>-?[0-9]+(?:[.,][0-9]+)*(?:[eE][-+]?[0-9]+)?)";
 
-/// Something in an output that looks like a value, and is not read.
+/// Text in an output that looks like a value, but is not read.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct UnreadValue {
     /// The line that it is in, counted from 1.
     pub line: usize,
-    /// The line, without what a logger wrote before it, and shortened; of a JSON document on few
-    /// lines, the member.
+    /// The line, without a logger's prefix, and shortened; for a JSON document on few lines, the
+    /// member.
     pub text: String,
-    /// What would read it.
+    /// The hint for reading it.
     pub hint: ReadHint,
 }
 
-/// What would read a value. As text, it is half a sentence for users of the command.
+/// A hint for reading a value. As text, it is half a sentence for users of the command.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ReadHint {
@@ -53,7 +53,7 @@ pub enum ReadHint {
     Several,
     /// It is a duration of several parts.
     Duration,
-    /// It begins as a tool's result does, and does not end as one.
+    /// It begins like a tool's result, but does not end like one.
     Garbled,
     /// A JSON document ends too early.
     CutOff,
@@ -94,14 +94,13 @@ impl fmt::Display for ReadHint {
     }
 }
 
-/// What looks like a value in the output of a benchmark (one of its streams, or a file), and is
-/// not read by `format`: the first five. `None` is for an output in which no format was
+/// The first five texts that look like values in the output of a benchmark (one of its streams, or
+/// a file), and are not read by `format`. `None` is for an output in which no format was
 /// recognized.
 ///
-/// Of [`Format::Lines`] and of what a tool prints these are the lines that are not read, without
-/// those that the tool writes about itself. Other formats leave nothing unread: they are whole
-/// documents, or were chosen by somebody who knows the output. [`Format::Auto`] is the format
-/// that is recognized.
+/// For [`Format::Lines`] and tools' outputs these are the unread lines, without those that the tool
+/// writes about itself. Other formats leave nothing unread: they are whole documents, or were
+/// chosen by a user who knows the output. [`Format::Auto`] is the format that is recognized.
 ///
 /// ```
 /// use pinpoint_core::results::unread_values;
@@ -161,7 +160,7 @@ pub fn unread_values(output: &[u8], format: Option<&Format>) -> Vec<UnreadValue>
     unread.take(MAX_LISTED).collect()
 }
 
-/// The hint for a line that begins with what a logger wrote, which the pattern does not have.
+/// The hint for a line that begins with a logger's prefix, which is not in the pattern.
 fn behind_prefix(pattern: &LinePattern) -> Option<ReadHint> {
     let pattern = pattern.to_string();
     let text = match pattern.strip_prefix(r"^\s*") {
@@ -171,12 +170,12 @@ fn behind_prefix(pattern: &LinePattern) -> Option<ReadHint> {
     Some(ReadHint::Format(Format::Regex(text.parse().ok()?)))
 }
 
-/// What is read of an output.
+/// The part of an output that is read.
 #[derive(Clone, Copy, PartialEq)]
 enum Reads {
     Nothing,
     Lines,
-    /// What a tool prints.
+    /// The output of a tool.
     Tool,
 }
 
@@ -223,7 +222,7 @@ fn in_document(text: &str) -> Option<Vec<UnreadValue>> {
     }
 }
 
-/// What would read the value of a line that looks like one and is not read.
+/// The hint for reading the value of an unread line that looks like one.
 fn in_line(line: &str, message: &str, reads: Reads) -> Option<ReadHint> {
     if !message.contains(|letter: char| letter.is_ascii_digit()) || is_of_a_tool(message) {
         return None;
@@ -234,7 +233,7 @@ fn in_line(line: &str, message: &str, reads: Reads) -> Option<ReadHint> {
         return Some(ReadHint::Garbled);
     }
     if let Some(found) = found {
-        // Beside what a tool prints, a count is no value.
+        // In a tool's output, a count is not a value.
         let is_value = reads != Reads::Tool
             || found.unit.is_some_and(is_measure) && !is_setting(found.name, found.unit);
         return match found.number {
@@ -265,7 +264,7 @@ fn in_line(line: &str, message: &str, reads: Reads) -> Option<ReadHint> {
     let mut measured = 0;
     let mut first = None;
     for (index, word) in words.iter().enumerate() {
-        // Whatever follows; a hint costs a pattern.
+        // The rest does not change this, and each hint costs a pattern.
         if first.is_some() && measured > 1 {
             return Some(ReadHint::Several);
         }
@@ -358,7 +357,7 @@ fn in_quotes(text: &str, at: usize) -> Option<ReadHint> {
     hint(text, start, number, has_unit)
 }
 
-/// The number that a text is, with a unit or with decimals, and whether it has a unit.
+/// The number in a text, with a unit or with decimals, and true when it has a unit.
 pub(super) fn quoted_number(text: &str) -> Option<(&str, bool)> {
     let mut words = text.split_whitespace();
     let word = words.next()?;
@@ -380,8 +379,8 @@ pub(super) fn quoted_number(text: &str) -> Option<(&str, bool)> {
     }
 }
 
-/// Does a number begin with commas between thousands, and not go on so: `1,234,56`? It may be
-/// anything.
+/// True when a number begins with commas between thousands, but does not continue so: `1,234,56`.
+/// Its meaning is unknown.
 fn is_badly_grouped(word: &str) -> bool {
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let mut groups = word.split(',');
@@ -400,7 +399,7 @@ struct Word<'a> {
     text: &'a str,
 }
 
-/// The words of a line, where `=` and `:` part a name from its value, too.
+/// The words of a line, where `=` and `:` separate a name from its value, too.
 fn words(message: &str) -> Vec<Word<'_>> {
     let parts = |letter: char| letter.is_whitespace() || matches!(letter, '=' | '|' | '│');
     let mut words = Vec::new();
@@ -418,14 +417,14 @@ fn words(message: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// Does a word hold a number that is more than a count, in whatever form?
+/// True when a word holds a number that is more than a count, in any form.
 fn is_figure(word: &str) -> bool {
     let word = word.strip_prefix('-').unwrap_or(word);
     word.starts_with(|letter: char| letter.is_ascii_digit())
         && word.contains(|letter: char| letter.is_alphabetic() || matches!(letter, '.' | ',' | '%'))
 }
 
-/// The hint for a number with a unit of something that is measured.
+/// The hint for a number with a unit of a measurement.
 fn with_unit(
     message: &str,
     word: &Word<'_>,
@@ -453,7 +452,7 @@ fn with_unit(
     if is_grouped || has_prefix {
         return Some(ReadHint::Several);
     }
-    // How far something got.
+    // Progress.
     if unit == "%" && !number.contains(['.', ',']) {
         return None;
     }
@@ -481,7 +480,7 @@ fn hint(message: &str, start: usize, number: &str, has_unit: bool) -> Option<Rea
     Some(ReadHint::Format(Format::Regex(pattern)))
 }
 
-/// A pattern for a piece of text in which numbers and blanks may be others.
+/// A pattern for a piece of text in which numbers and blanks may differ.
 fn loosely(text: &str) -> String {
     let mut pattern = String::new();
     let mut characters = text.chars().peekable();
@@ -516,7 +515,7 @@ mod tests {
             .collect()
     }
 
-    /// What is suggested really reads the value.
+    /// The suggestion really reads the value.
     #[test]
     fn a_suggested_format_reads_the_value() {
         for (output, expected) in [

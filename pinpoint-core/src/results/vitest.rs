@@ -23,7 +23,7 @@ const TITLES: [&str; 11] = [
     "name", "hz", "min", "max", "mean", "p75", "p99", "p995", "p999", "rme", "samples",
 ];
 
-/// How many numbers there are before the deviation.
+/// The number of columns before the deviation.
 const CELLS: usize = 8;
 
 pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
@@ -78,7 +78,7 @@ pub(super) fn recognize(text: &str) -> bool {
 fn title(line: &str) -> Option<&str> {
     let title = line.trim().strip_prefix(['✓', '❯', '×', '↓', '√'])?;
     let title = title.strip_prefix(' ')?.trim();
-    // The number of benchmarks, and how long they took.
+    // The number of benchmarks, and their duration.
     let is_duration = |word: &str| {
         let number = word.strip_suffix("ms").or(word.strip_suffix('s'));
         number.is_some_and(|number| number.parse::<f64>().is_ok())
@@ -99,7 +99,7 @@ struct Row<'a> {
     name: &'a str,
     hz: Number,
     has_samples: bool,
-    /// Is it the row of an earlier run, which `--compare` shows?
+    /// True for the row of an earlier run, which `--compare` shows.
     is_baseline: bool,
 }
 

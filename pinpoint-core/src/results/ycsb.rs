@@ -1,4 +1,4 @@
-//! What the Yahoo! Cloud Serving Benchmark prints.
+//! The output of the Yahoo! Cloud Serving Benchmark.
 //!
 //! ```text
 //! [OVERALL], RunTime(ms), 2961

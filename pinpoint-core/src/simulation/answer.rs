@@ -1,4 +1,4 @@
-//! What each kind of machine answers, in the words of a search.
+//! The answers of each kind of machine, in the terms of a search.
 
 use crate::{CulpritFinderOutcome, Outcome, PairwiseOutcome, PairwiseStatus, Position, Status};
 

@@ -29,13 +29,12 @@ impl Scenario {
     /// Searches this world, knowing the values of a run before the change and after
     /// it, and stops when one commit is the culprit with this probability.
     ///
-    /// It keeps the probability of each commit to be the culprit, equal at first,
-    /// runs the commit nearest the median of them, and multiplies with the
-    /// likelihood of what it sees: Horstein's probabilistic bisection ("Sequential
-    /// transmission using noiseless feedback", IEEE Transactions on Information
-    /// Theory 9, 1963), with likelihoods that are right. Builds cost it nothing.
-    /// Drift, the offsets of bots and commits that do not build do not disturb
-    /// it: it knows these, too.
+    /// It keeps the probability of each commit to be the culprit, equal at first, runs the commit
+    /// nearest the median of them, and multiplies by the likelihood of each value: Horstein's
+    /// probabilistic bisection ("Sequential transmission using noiseless feedback", IEEE
+    /// Transactions on Information Theory 9, 1963), with likelihoods that are right. Builds cost it
+    /// nothing. Drift, the offsets of bots and commits that do not build do not disturb it: it
+    /// knows these, too.
     ///
     /// Absent unless there is exactly one change and each run scatters on its own, by an
     /// amount that does not depend on the level, among at most
@@ -84,8 +83,8 @@ impl Scenario {
         }
     }
 
-    /// Makes a run; returns how much likelier its value is after the change than
-    /// before it, as a logarithm.
+    /// Makes a run; returns the logarithm of the ratio of its value's likelihoods after the change
+    /// and before it.
     fn evidence(&self, is_changed: bool, change: f64, random: &mut SplitMix64) -> f64 {
         let [before, after] = self.failure_rates;
         let evidence = if random.chance(self.failure_rates[usize::from(is_changed)]) {
@@ -117,9 +116,8 @@ fn largest(probabilities: &[f64]) -> (usize, f64) {
         )
 }
 
-/// The commit for which it is as likely as not that the culprit is it or an
-/// older one, as nearly as can be. The last one is known to be changed, so nothing can be
-/// learned from it.
+/// The commit for which it is as likely as not that the culprit is it or an older one, as nearly as
+/// can be. The last one is known to be changed, so it gives no information.
 fn nearest_median(probabilities: &[f64]) -> usize {
     let mut sum = 0.0;
     for (commit, probability) in probabilities.iter().enumerate() {

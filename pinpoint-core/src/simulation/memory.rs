@@ -1,4 +1,4 @@
-//! Disturbances that last: a run that is slow by bad luck has slow neighbours.
+//! Disturbances that last: a run that is slow by bad luck has slow neighbors.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub enum Memory {
     Recorded(Arc<[f64]>),
 }
 
-/// Where a search is in its disturbance.
+/// The place of a search in its disturbance.
 #[derive(Debug, Clone)]
 pub(super) struct Disturbance {
     /// Normal, or 1 during a spell.

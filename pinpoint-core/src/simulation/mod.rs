@@ -1,10 +1,9 @@
 //! Searches in worlds whose truth is known: the accuracy and the cost of a strategy.
 //!
-//! A [`Scenario`] is a world: how many commits, how values scatter, the changes by one or
+//! A [`Scenario`] is a world: the number of commits, the scatter of values, the changes by one or
 //! several of the commits, and other disturbances. A search in it asks the public
-//! [`Bisection`](crate::Bisection) machine, answers its actions from random numbers, and
-//! compares the answer with the truth: that is a [`Trial`]. Many of them make a
-//! [`Summary`].
+//! [`Bisection`](crate::Bisection) machine, answers its actions from random numbers, and compares
+//! the answer with the truth: that is a [`Trial`]. Many of them make a [`Summary`].
 //!
 //! ```
 //! use pinpoint_core::simulation::{Scenario, Summary};
@@ -26,11 +25,10 @@
 //! # Ok::<(), pinpoint_core::SpecError>(())
 //! ```
 //!
-//! [`Scenario::ideal`] is the practical limit: what a searcher needs that is
-//! given both distributions and that there is exactly one change.
+//! [`Scenario::ideal`] is the practical limit: the cost of a searcher that knows both distributions
+//! and that there is exactly one change.
 //!
-//! A [`Plan`] estimates what a search or a comparison in noise like one's own would cost, and
-//! how often it would be right.
+//! A [`Plan`] estimates the cost and the accuracy of a search or a comparison in the user's noise.
 //!
 //! Everything is decided by the seed: the same scenario, spec and seed give the same
 //! trial, bit for bit. Trials are independent of each other, so a caller may spread them

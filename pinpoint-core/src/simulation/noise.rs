@@ -27,7 +27,7 @@ pub enum Noise {
     /// Normal, and the value rounded to ticks of half an interquartile range:
     /// half of all pairs of runs are a tick or less apart, many are ties.
     Ticks,
-    /// Normal, but for one value in twenty, which deviates ten times as much.
+    /// Normal, except for one value in twenty, which deviates ten times as much.
     Outliers,
     /// Deviations from the level that were measured, in the unit of the
     /// scenario: each run takes one of them, each as likely as any other. No
@@ -48,7 +48,7 @@ const SEVERAL_MODES_RANGE: f64 = 3.920_938_992_651_792_4;
 const OUTLIERS_RANGE: f64 = 1.423_336_400_448_720_3;
 /// Weights and places of the modes.
 const MODES: [(f64, f64); 3] = [(0.5, 0.0), (0.3, 3.0), (0.2, 6.0)];
-/// The distance of two neighbouring values.
+/// The distance of two neighboring values.
 const TICK: f64 = 0.5;
 const OUTLIER_RATE: f64 = 0.05;
 const OUTLIER_SIZE: f64 = 10.0;

@@ -149,12 +149,12 @@ impl Plan {
         magnitude: Option<f64>,
     ) -> Result<Vec<Estimate>, PlanError> {
         let estimates = self.estimate_while(scatter, magnitude, || true)?;
-        // Nobody has lost interest.
+        // The caller never cancels.
         Ok(estimates.unwrap_or_default())
     }
 
-    /// As [`Plan::estimate`], for as long as somebody waits for it: `is_wanted` is asked before
-    /// each simulated job, which takes some milliseconds. Nothing once it has said no.
+    /// As [`Plan::estimate`], as long as it is wanted: `is_wanted` is asked before each simulated
+    /// job, which takes some milliseconds. `None` once it returns false.
     ///
     /// # Errors
     ///
@@ -263,8 +263,8 @@ fn pairs_of(spec: &JobSpec) -> Option<u32> {
     }
 }
 
-/// The number of comparisons of each size: as many as make a share certain to 3 %, and fewer
-/// where each of them takes longer, as it does with the square of its pairs.
+/// The number of comparisons of each size: enough to make a share certain to 3 %, and fewer where
+/// each of them takes longer, as it does with the square of its pairs.
 fn comparisons(pairs: u32) -> u64 {
     let ease = (100.0 / f64::from(pairs)).min(1.0);
     (1_000.0 * ease * ease).max(100.0) as u64
@@ -273,8 +273,7 @@ fn comparisons(pairs: u32) -> u64 {
 /// The number of searches of each size with which all of them take a few seconds on two
 /// cores. It is fixed, so that the same plan gives the same answer anywhere.
 ///
-/// A change of half the size takes four times the runs, and each of these more
-/// time to think about.
+/// A change of half the size takes four times the runs, and each of these more computing time.
 fn searches(commits: u64, smallest: f64) -> u64 {
     let most = if commits <= 1_024 { 400.0 } else { 200.0 };
     let ease = (smallest / 0.5).clamp(0.0, 1.0);

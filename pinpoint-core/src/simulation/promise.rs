@@ -1,9 +1,9 @@
-//! Worlds beside those of the model, in which a stated probability must hold as well.
+//! Worlds besides those of the model, in which a stated probability must hold as well.
 
 use super::{Broken, Noise, Scenario};
 
-/// Worlds of 40 commits with commits that fail for themselves, alone and beside failures that
-/// last, tools that change their unit, and values that tie; each with a name.
+/// Worlds of 40 commits with commits that fail on their own, alone and next to failures that last,
+/// tools that change their unit, and values that tie; each with a name.
 ///
 /// A unit that can be converted leaves values that are rounded more coarsely from a commit on;
 /// one that can't be makes runs fail.

@@ -3,7 +3,7 @@
 use super::Noise;
 use crate::{Direction, Magnitude, direction_of};
 
-/// With fewer values, their quartiles say nothing.
+/// With fewer values, their quartiles are not meaningful.
 const LEAST_VALUES: usize = 5;
 /// The level of simulated values when only their noise is known, in
 /// interquartile ranges: noise of 1 %.

@@ -3,7 +3,7 @@
 use super::{Memory, Noise};
 use crate::Range;
 
-/// A world to search in: commits, their behaviour, and disturbances.
+/// A world to search in: commits, their behavior, and disturbances.
 ///
 /// Sizes are in the unit of the noise: interquartile ranges, except for
 /// [`Noise::Measured`].
@@ -34,9 +34,9 @@ pub struct Scenario {
     /// of the [`changes`](Self::changes) is a fraction of the level before it, so that
     /// 0.1 makes it a tenth higher.
     pub proportional: Option<f64>,
-    /// The changes of values, in the order of history; none: nothing changed. Each change
-    /// is made by a commit of its own, and every search draws which: each set of commits
-    /// is as likely as any other, unless there are weights.
+    /// The changes of values, in the order of history; none: nothing changed. Each change is made
+    /// by a separate commit, drawn for each search: each set of commits is as likely as any other,
+    /// unless there are weights.
     pub changes: Vec<f64>,
     /// The weight of each commit to make a change, oldest first, in any unit; absent:
     /// all alike. Commits of weight 0 change nothing.
@@ -44,13 +44,12 @@ pub struct Scenario {
     /// The probability that a run fails: before the first change, and from
     /// there on.
     pub failure_rates: [f64; 2],
-    /// The amount by which values grow with every run, of whichever commit. In all they
-    /// grow by [`Scenario::MOST_DRIFT`] at most.
+    /// The amount by which values grow with every run, of any commit. In all they grow by
+    /// [`Scenario::MOST_DRIFT`] at most.
     pub drift: f64,
-    /// Bots that run the benchmark, and differ: the values of each are higher
-    /// or lower by an amount of its own, normally distributed with an
-    /// interquartile range of 1. Each run takes one of them at random, and names
-    /// it. With 0, runs name no bot and none differ.
+    /// Bots that run the benchmark, and differ: the values of each are higher or lower by an amount
+    /// that is normally distributed with an interquartile range of 1. Each run takes one of them at
+    /// random, and names it. With 0, runs name no bot and none differ.
     pub bots: u32,
     /// The probability that a commit does not build. The ends, the culprits and
     /// the commits just before these always do, so that every culprit can be
@@ -58,9 +57,8 @@ pub struct Scenario {
     pub unbuildable: f64,
     /// Commits whose own runs fail, although those of later commits do not.
     pub broken: Option<Broken>,
-    /// Values are rounded to a multiple of the first of these, and from a commit on, which
-    /// every search draws, of the second one: so does a tool that changes its unit. 0: not
-    /// rounded.
+    /// Values are rounded to a multiple of the first of these, and from a commit on, which every
+    /// search draws, of the second one, like a tool that changes its unit. 0: not rounded.
     pub ticks: [f64; 2],
     /// Milliseconds that a build takes.
     pub build_time: u64,
@@ -70,8 +68,8 @@ pub struct Scenario {
 
 /// Commits whose own runs fail: a block of neighbors that some later commit mends.
 ///
-/// The bad end passes. Where the rate of failures changes for good, too, a block that nothing
-/// mends before that change would be its beginning: its commits before the change do not fail.
+/// The bad end passes. Where the rate of failures changes for good, too, a block that is not mended
+/// before that change would be its beginning: its commits before the change do not fail.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Broken {
     /// Blocks that begin, at commits drawn for each search. They may overlap.

@@ -77,12 +77,12 @@ pub struct Trial {
     pub found: u32,
     /// The changes whose commits were not named, as the scenario has them.
     pub missed: Vec<f64>,
-    /// Every commit that was named a culprit: its stated probability, if any, and whether
-    /// it is one.
+    /// Every commit that was named a culprit: its stated probability, if any, and true when it is
+    /// one.
     pub named: Vec<(Option<f64>, bool)>,
     /// Commits that were left as candidates.
     pub candidates: u64,
-    /// Changes that no run can trace to one commit, as commits beside them can't be measured.
+    /// Changes that no run can trace to one commit, as commits next to them can't be measured.
     pub indistinct: u32,
     /// The fewest candidates with which an answer can hold these.
     pub least_candidates: u64,
@@ -170,7 +170,7 @@ impl Scenario {
 }
 
 impl<'a> Simulation<'a> {
-    /// A search about to start; [`Scenario::search`] says which parts of the spec count.
+    /// A search about to start; [`Scenario::search`] lists the parts of the spec that count.
     pub fn new(scenario: &'a Scenario, spec: &BisectionSpec, seed: u64) -> Result<Self, SpecError> {
         let mut random = SplitMix64::new(seed);
         let machine = Bisection::new(BisectionSpec {
@@ -212,7 +212,7 @@ impl<'a, M: Machine> Simulation<'a, M> {
         self.machine.handle(event).is_ok()
     }
 
-    /// The machine as it is now.
+    /// The machine in its current state.
     pub fn machine(&self) -> &M {
         &self.machine
     }
@@ -305,7 +305,7 @@ impl<'a, M: Machine> Simulation<'a, M> {
             .or_else(|| (bots > 0).then(|| self.random.below(bots as u64) as usize))
     }
 
-    /// The value of the next run; nothing when it fails.
+    /// The value of the next run; `None` when it fails.
     fn value(&mut self, commit: Position, bot: Option<usize>) -> Option<f64> {
         let (scenario, random) = (self.scenario, &mut self.random);
         self.elapsed += scenario.run_time;
@@ -502,7 +502,7 @@ impl Truth {
     }
 }
 
-/// The sums of weights up to each commit, and how many of them are above 0.
+/// The sums of weights up to each commit, and the number of weights above 0.
 fn cumulative(weights: &[f64]) -> (Vec<f64>, usize) {
     let weights = || weights.iter().map(|weight| weight.max(0.0));
     let sums = weights().scan(0.0, |sum, weight| {

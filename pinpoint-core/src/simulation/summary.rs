@@ -21,7 +21,7 @@ pub struct Cost {
     pub percentile_95: u64,
 }
 
-/// The calibration: whether culprits are as probable as claimed.
+/// The calibration: the stated probabilities of culprits, and the share that was right.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calibration {
     /// Culprits that were named with a probability.
@@ -118,7 +118,7 @@ impl Mean {
 }
 
 impl Cost {
-    /// The cost of trials; without trials, nothing.
+    /// The cost of trials; 0 without trials.
     pub fn of(costs: impl Iterator<Item = u64>) -> Self {
         let mut costs: Vec<u64> = costs.collect();
         costs.sort_unstable();
