@@ -112,8 +112,7 @@ fn unavailable(error: std::io::Error) -> ExecutorError {
     ExecutorError::Unavailable(Box::new(error))
 }
 
-/// A record a line. A line that a kill cut off is not a record: what it would have said
-/// is done again.
+/// A record a line. A line that a kill cut off is not a record: its work is done again.
 struct FileJournal(PathBuf);
 
 #[async_trait]

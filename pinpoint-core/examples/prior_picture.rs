@@ -1,4 +1,4 @@
-//! Draws what suspicion from the files that commits touch does: the probability of each commit
+//! Draws the effect of suspicion from the files that commits touch: the probability of each commit
 //! before the first run, and the commits that a search builds with it and without.
 //!
 //!     cargo run -p pinpoint-core --example prior_picture > docs/priors.svg

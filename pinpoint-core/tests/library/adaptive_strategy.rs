@@ -1,8 +1,8 @@
 //! The strategy `adaptive`: its rules one by one, and one scenario for each kind
 //! of noise and trouble that it must bear.
 //!
-//! Scenarios run a fixed number of seeded searches. What is expected leaves room
-//! for a few standard errors, and is far from what a broken strategy reaches.
+//! Scenarios run a fixed number of seeded searches. The expectations leave room for a few standard
+//! errors, and are far from the results of a broken strategy.
 
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
@@ -355,8 +355,7 @@ fn ends_that_only_fail_are_not_the_same() {
     }
 }
 
-/// An end without a value can't be compared: that it fails as often as the other
-/// says nothing of the values.
+/// An end without a value can't be compared: equal rates of failure say nothing of the values.
 #[test]
 fn an_end_that_only_fails_is_not_the_same_as_one_that_gives_values() {
     let spec = || World::of(6).adaptive().spec();
@@ -379,8 +378,7 @@ fn an_end_that_only_fails_is_not_the_same_as_one_that_gives_values() {
     assert_eq!(outcome.unmeasured.len(), 1);
 }
 
-/// A disk that is full, a licence that has run out: from some run on every run
-/// fails, whatever the commit.
+/// A full disk, an expired license: from some run on every run fails, at any commit.
 #[test]
 fn a_benchmark_that_stops_working_ends_the_search() {
     let mut failed = 0;
@@ -495,7 +493,7 @@ fn every_shape_of_noise_is_borne() {
 
 #[test]
 fn several_changes_are_found() {
-    // The last one is fixed again, but for a rest.
+    // The last one is mostly fixed again.
     for changes in [vec![4.0, 4.0], vec![4.0, -8.0], vec![8.0, -4.0]] {
         let scenario = Scenario {
             changes,
@@ -685,7 +683,7 @@ fn runs_are_compared_with_their_neighbours_in_time() {
         ..slow(0.0)
     };
     expect(&nothing, None, 0.95, 40.0);
-    // Without memory, more runs are needed: jobs of earlier versions go on so.
+    // Without memory, more runs are needed: jobs of earlier versions stay so.
     let spec = |version| BisectionSpec {
         version,
         ..BisectionSpec::new(Scenario::new(128).range())
@@ -745,7 +743,7 @@ fn no_culprit_is_named_whose_effect_may_be_none() {
                 .count()
         };
         assert_eq!(with_zero(4), 0, "{scenario:?}");
-        // Jobs of earlier versions go on as they began.
+        // Jobs of earlier versions continue as they began.
         compatible_before += with_zero(3);
     }
     assert!(compatible_before > 0);
@@ -824,8 +822,7 @@ fn a_change_of_a_low_level_shows_beside_a_large_one() {
 
 #[test]
 fn a_percentage_is_of_the_level_before_the_change() {
-    // The level falls to a quarter; then 20 % of what is left are a twentieth of the
-    // first level.
+    // The level falls to a quarter; then 20 % of the rest are a twentieth of the first level.
     let scenario = Scenario {
         changes: vec![-0.75, 0.25],
         proportional: Some(0.02 * 1.349),
@@ -884,7 +881,7 @@ fn great_certainty_is_not_a_matter_of_one_value() {
     );
 }
 
-/// Factors beyond the largest number are compared all the same.
+/// Factors beyond the largest number are still compared.
 #[test]
 fn hundreds_of_runs_beside_a_large_step_are_no_obstacle() {
     for effect in [20.0, 1000.0] {

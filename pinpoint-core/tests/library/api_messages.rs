@@ -1,8 +1,7 @@
 //! Every message on the wire and as JSON, written down by hand: names and
 //! numbers are a contract with clients that exist.
 
-// Clippy's exception for tests knows functions marked as tests only, not what
-// they share.
+// Clippy's exception for tests knows functions marked as tests only, not their helpers.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Debug;
@@ -13,8 +12,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// The message has these bytes and this JSON, is read from both, and also when
-/// both hold what is not known.
+/// The message has these bytes and this JSON, is read from both, and also when both hold unknown
+/// fields.
 #[track_caller]
 fn check<M>(message: M, bytes: &[u8], json: Value)
 where

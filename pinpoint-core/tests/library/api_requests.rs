@@ -1,7 +1,6 @@
 //! The allowed contents of requests, which are not changed on the way.
 
-// Clippy's exception for tests knows functions marked as tests only, not what
-// they share.
+// Clippy's exception for tests knows functions marked as tests only, not their helpers.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -609,7 +608,7 @@ fn hash() -> impl Strategy<Value = String> {
     prop_oneof!["[0-9a-f]{40}", "[0-9a-f]{64}"]
 }
 
-/// Something that is not blank, and begins and ends with something.
+/// Text that does not begin or end with a blank, and is not empty.
 fn word() -> impl Strategy<Value = String> {
     "[a-zé\"'\\\\{]([ -~]{0,6}[!-+.-~])?"
 }

@@ -1,5 +1,4 @@
-//! Verify, bisect, verify: which runs are made, which serve twice, and what is
-//! reported.
+//! Verify, bisect, verify: the runs that are made, those that serve twice, and the report.
 
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
@@ -13,7 +12,7 @@ use pinpoint_core::{
 };
 use proptest::prelude::*;
 
-/// The behaviour of commits, which depends on how they are run.
+/// The behavior of commits, which depends on the kind of run.
 struct World {
     between: u64,
     /// The slowdown of commits from this place on, alone and, between the
@@ -284,8 +283,7 @@ fn without_a_regression_it_ends_after_the_pairs() {
 
 #[test]
 fn a_culprit_that_pairs_do_not_confirm_is_listed_with_its_figures() {
-    // In runs by themselves a second commit looks slower, as when the machine
-    // slowed down meanwhile.
+    // In single runs a second commit looks slower, as when the machine has slowed down.
     let world = World {
         alone: BTreeMap::from([(20, 2.0), (45, 1.5)]),
         ..World::slower_from(62, [(20, 2.0)])
@@ -322,7 +320,7 @@ fn two_neighbours_need_no_second_comparison() {
         checked.comparison.as_ref(),
         Some(&found.outcome.verification)
     );
-    // Nothing was run beside the 30 pairs.
+    // Nothing was run besides the 30 pairs.
     assert_eq!(found.outcome.runs, 60);
 }
 
@@ -447,7 +445,7 @@ fn a_spec_that_can_not_be_carried_out_is_refused_before_anything_is_run() {
     );
 }
 
-/// Ends whatever is open, as a driver does.
+/// Ends the open actions, as a driver does.
 fn end(machine: &mut CulpritFinder, event: Event) -> CulpritFinderOutcome {
     machine.handle(event).unwrap();
     for action in machine.poll() {
@@ -547,7 +545,7 @@ proptest! {
         let walk = Walk::new(CulpritFinder::new(spec.clone()).unwrap(), &steps);
         walk.check_actions();
         let outcome = walk.machine.outcome().unwrap();
-        // Each commit is built at most three times: what is lost is tried again.
+        // Each commit is built at most three times: lost builds are tried again.
         for action in &walk.asked {
             if let Task::Build { commit } = action.task {
                 let times = walk.count(|task| *task == Task::Build { commit });

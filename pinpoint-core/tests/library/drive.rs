@@ -1,5 +1,5 @@
-//! The loop between machine, executor and journal: nothing is lost, nothing is
-//! repeated, and the job ends, whatever fails and whenever the process dies.
+//! The loop between machine, executor and journal: nothing is lost, nothing is repeated, and the
+//! job ends, despite any failure and any death of the process.
 
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
@@ -499,7 +499,7 @@ async fn a_refusal_pauses_the_job_and_throws_no_work_away() {
         assert!(world.cancelled.lock().unwrap().is_empty());
         let begun = world.started.lock().unwrap().len();
         assert_eq!(begun, journal.read().len() + 1);
-        // Only what was refused is left, so that it comes later than it would have.
+        // Only the refused work is left, so that it comes later than otherwise.
         assert_eq!(finish(&spec(), &World::new(), &mut journal).await, outcome);
         assert_eq!(answers(&journal.read()), answers(&records));
     }
@@ -586,14 +586,14 @@ async fn a_cancelled_job_has_an_outcome() {
     assert_eq!(outcome.status, Status::Canceled);
     assert_eq!(outcome.runs, 6);
     assert_eq!(world.cancelled.lock().unwrap().len(), 14);
-    // The queue is free: nothing goes on without the job's knowledge.
+    // The queue is free: nothing runs without the job's knowledge.
     assert!(world.queue.try_lock().is_ok());
     // And the journal says the same.
     let again = finish(&spec(), &World::new(), &mut journal).await;
     assert_eq!(again, outcome);
 }
 
-/// Interrupted while a canceled build is being ended: it is ended all the same.
+/// Interrupted while a canceled build is being ended: it is still ended.
 #[tokio::test(start_paused = true)]
 async fn an_interrupt_while_work_is_being_ended_ends_it_too() {
     let world = World::new();
@@ -657,7 +657,7 @@ async fn the_budget_of_time_goes_on_after_a_resume() {
 
 #[tokio::test(start_paused = true)]
 async fn a_clock_whose_time_is_up_does_not_fill_the_journal() {
-    /// Takes its time to end what it does.
+    /// Takes time to end its work.
     struct Slow(World);
 
     #[async_trait]
@@ -747,7 +747,7 @@ async fn runs_without_a_usable_value_are_failed_runs_with_a_reason() {
         ),
     ];
     for (chart, spoil, expected) in cases {
-        // The bad end is spoilt: a functional regression.
+        // The bad end is broken: a functional regression.
         let world = World::reporting(move |slow, mut report| {
             if slow {
                 spoil(&mut report);

@@ -208,8 +208,8 @@ where
 
 #[tokio::test]
 async fn retries_cancellations_and_pauses_are_events_in_the_spans_of_their_actions() {
-    // Tests of other threads first meet most of the places that events come from: with
-    // nobody who listens there, these would be silent here, too.
+    // Tests of other threads are the first to reach most events: without a subscriber there, these
+    // would be silent here, too.
     let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry());
     let traces = Collector::default();
     let subscriber = tracing_subscriber::registry().with(traces.clone());

@@ -30,8 +30,7 @@ fn spec() -> BisectionSpec {
     })
 }
 
-/// A farm of machines with a memory of its own, which outlives the processes that use
-/// it.
+/// A farm of machines with a memory that outlives the processes that use it.
 #[derive(Default)]
 struct Farm {
     tasks: Mutex<BTreeMap<Key, Task>>,

@@ -1,4 +1,4 @@
-//! What moved between profiles that are made up, so that the answer is known.
+//! Explanations of made-up profiles, whose answer is known.
 
 use pinpoint_core::profile::{
     Design, ExplainError, ExplainOptions, Explanation, FunctionChange, Profile, Verdict,
@@ -233,7 +233,7 @@ fn functions_that_few_runs_show_hide_no_other() {
     assert_eq!(certain(&explain(&base, &base, &paired()).unwrap()), [""; 0]);
 }
 
-/// A function under another name, and one beside it that got slower by what the first costs.
+/// A function under another name, and one next to it that got slower by the first one's cost.
 #[test]
 fn a_renamed_function_is_no_callee_that_was_inlined() {
     let mut noise = Noise(9);
@@ -309,7 +309,7 @@ fn ties_make_no_p_value_that_there_cannot_be() {
     for change in explanation.certain() {
         assert!((change.p.unwrap() - 2.0 / 70.0).abs() < 1e-12, "{change:?}");
     }
-    // Of equal values no arrangement says anything, and they do not count.
+    // The arrangements of equal values say nothing, and they do not count.
     let equal = side([1303, 1311, 1300, 1305], [200, 202, 200, 200]);
     let explanation = explain(&base, &equal, &ExplainOptions::default()).unwrap();
     assert_eq!(certain(&explanation), ["parse"]);
@@ -348,7 +348,7 @@ fn few_runs_against_many_name_nothing_in_equal_builds() {
     assert!(p >= 1.0 / 560.0, "{p}");
 }
 
-/// One bad run turns the mean, and most runs say the opposite: no word fits both.
+/// One bad run turns the mean, and most runs say the opposite: no verdict fits both.
 #[test]
 fn an_outlier_does_not_turn_a_verdict() {
     let run = |own: u32| read(&format!("main;f {own}\nmain;g 1000\n"));
@@ -360,7 +360,7 @@ fn an_outlier_does_not_turn_a_verdict() {
     assert_eq!(f.verdict, Verdict::Uncertain, "{f:#?}");
 }
 
-/// Inlined into its caller, and slower there: what is left is the whole regression.
+/// Inlined into its caller, and slower there: the rest is the whole regression.
 #[test]
 fn what_is_inlined_and_slower_is_a_change() {
     for options in [ExplainOptions::default(), paired()] {
@@ -429,8 +429,8 @@ fn a_function_has_one_new_name() {
     );
 }
 
-/// Without a difference there is no small p-value, and nothing to adjust, but in large groups, whose
-/// arrangements are not counted.
+/// Without a difference there is no small p-value, and nothing to adjust, except in large groups,
+/// whose arrangements are not counted.
 #[test]
 fn ties_are_not_among_the_many() {
     let runs = |count: u32, more: u32| -> Vec<Profile> {
@@ -450,7 +450,7 @@ fn ties_are_not_among_the_many() {
     assert_eq!(p_values(13, &groups), (Some(1.0), Some(1.0)));
 }
 
-/// What one function gains another loses, and nothing is above both.
+/// One function gains what another loses, and nothing is above both.
 #[test]
 fn no_path_leads_to_no_difference() {
     let run = |a: u32, b: u32| read(&format!("a {a}\nb {b}\n"));
@@ -461,7 +461,7 @@ fn no_path_leads_to_no_difference() {
     assert_eq!(explanation.path, []);
 }
 
-/// Each function that only one side has is compared with each of the other: of those that cost
+/// Each function that only one side has is compared with each of the other, among those that cost
 /// most.
 #[test]
 fn deep_stacks_of_other_names_are_compared_in_time() {
@@ -526,7 +526,7 @@ fn what_is_inlined_into_a_caller_that_was_not_seen_is_moved() {
     );
     let explanation = explain(&base, &experiment, &ExplainOptions::default()).unwrap();
     assert_eq!(certain(&explanation), ["print"]);
-    // What both sides have may be faster and slower by as much.
+    // Functions of both sides may be faster and slower by as much.
     let faster = [("start;main", 80.0), ("start;print", 20.0)];
     let slower = [("start;main", 20.0), ("start;print", 80.0)];
     let (base, experiment) = (runs(10, &faster, &mut noise), runs(10, &slower, &mut noise));

@@ -10,8 +10,8 @@ fn read(text: &str) -> Profile {
     Profile::read(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// Twelve pairs of a program, by its stacks with what they cost on each side, and a little more
-/// or less in each run.
+/// Twelve pairs of a program, by its stacks with their cost on each side, and a little more or less
+/// in each run.
 fn compared(program: &[(&str, u32, u32)]) -> Explanation {
     let mut noise = Noise::of(1);
     let mut run = |side: usize| {
@@ -127,7 +127,7 @@ fn inlining_hides_no_other_change() {
 /// A function is inlined, and the program a little faster by that; another one is slower.
 #[test]
 fn what_is_inlined_and_faster_comes_after_what_is_slower() {
-    // What is left is a small or a great part of what moved.
+    // The rest is a small or a great part of the difference.
     for main in [1490, 1330] {
         names(
             &[
@@ -149,7 +149,7 @@ fn what_is_inlined_and_faster_comes_after_what_is_slower() {
         ],
         &["print", "main"],
     );
-    // What was taken over counts once.
+    // Cost that was taken over counts once.
     names(
         &[
             ("main", 1000, 480),
@@ -161,7 +161,7 @@ fn what_is_inlined_and_faster_comes_after_what_is_slower() {
         ],
         &["f", "g", "print", "h"],
     );
-    // What was taken over by one is not taken over by another.
+    // Cost that was taken over by one is not taken over by another.
     names(
         &[
             ("main", 1000, 1550),
@@ -184,7 +184,8 @@ fn what_is_inlined_and_faster_comes_after_what_is_slower() {
     );
 }
 
-/// Where calls are counted, none is hidden, and what is called more often took over nothing.
+/// Where calls are counted, none is hidden, and a function that is called more often took over
+/// nothing.
 #[test]
 fn counted_calls_are_not_taken_for_inlining() {
     let program = |functions: &[(&str, u32, u32)]| {
@@ -254,8 +255,7 @@ fn explained(base: &[Profile], experiment: &[Profile]) -> Explanation {
     explain(base, experiment, &options).unwrap()
 }
 
-/// What the compiler, the package manager and the bundler add to names and paths is not a part of
-/// them.
+/// Additions of the compiler, the package manager and the bundler are not part of names and paths.
 #[test]
 fn names_that_builds_make_different_are_the_same() {
     let folded = |stack: &str| read(&format!("main;{stack} 100\nmain 900\n"));
@@ -398,7 +398,7 @@ fn recursion_counts_once() {
     );
 }
 
-/// The function that moved most is first, whatever is new, gone or renamed beside it.
+/// The function that moved most is first, even if others are new, gone or renamed.
 #[test]
 fn the_right_function_is_first() {
     // Renamed, and another one is slower.
@@ -422,7 +422,7 @@ fn the_right_function_is_first() {
         &["fresh", "old"],
     );
     assert_eq!(explanation.renamed.len(), 1);
-    // New, and called by what stayed as it was.
+    // New, and called by a function that did not change.
     let explanation = names(
         &[
             ("main;k", 900, 900),
@@ -475,7 +475,7 @@ fn values_without_scatter_and_outliers() {
     });
     let experiment = twelve(|run| read(&format!("main;f {}\nmain;g 500\n", 101 + 7 * run % 12)));
     assert_eq!(explained(&base, &experiment).certain().count(), 0);
-    // One run on a side gives no p-value, and an order all the same.
+    // One run on a side gives no p-value, but still an order.
     let one = explain(&same(100)[..1], &same(150), &ExplainOptions::default()).unwrap();
     assert!(!one.tested && one.functions[0].function.name == "f" && one.certain().count() == 0);
 }

@@ -1,5 +1,5 @@
-//! What holds of every explanation, whatever the profiles are: sums, symmetries, and that the
-//! order in which things stand in the files says nothing.
+//! Laws of every explanation of any profiles: sums, symmetries, and independence from the order in
+//! the files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,8 +9,8 @@ use pinpoint_core::profile::{
 };
 use proptest::prelude::*;
 
-/// A stack of a program, the outermost function first, on a thread, and what a run of each side
-/// spends there.
+/// A stack of a program, the outermost function first, on a thread, with its cost in a run of each
+/// side.
 #[derive(Clone, Debug)]
 struct Spent {
     stack: Vec<u8>,
@@ -114,7 +114,7 @@ impl Recorded {
         self.profiles(side, 1, name, |at| at)
     }
 
-    /// The difference of the means of what samples cost that `counts` says so of.
+    /// The difference of the means of the costs of samples for which `counts` is true.
     fn difference(&self, counts: impl Fn(&Spent) -> bool) -> f64 {
         let mean = |side: usize| {
             let runs = &self.weights[side];
@@ -143,7 +143,7 @@ fn options(paired: bool) -> ExplainOptions {
     }
 }
 
-/// What an explanation says of each function, by its name as `back` has it.
+/// The explanation's change of each function, by its name as `back` has it.
 fn said(
     explanation: &Explanation,
     back: impl Fn(&str) -> String,
@@ -211,7 +211,7 @@ fn mirrored(verdict: &Verdict) -> Verdict {
     }
 }
 
-/// A path, from the outermost function inwards, each with its module.
+/// A path, from the outermost function inward, each with its module.
 type Way = Vec<(String, String)>;
 
 /// The path to each stack of the tree.
@@ -245,8 +245,8 @@ fn paths(
     paths.collect()
 }
 
-/// The callers of each function, from the function outwards: its own change, its p-value, and
-/// whether it is certain.
+/// The callers of each function, from the function outward: its own change, its p-value, and true
+/// when it is certain.
 fn caller_paths(compared: &StackComparison) -> BTreeMap<Way, (Change, Option<f64>, bool)> {
     let named = |function: usize| {
         let function = &compared.tree.functions[function];
@@ -267,20 +267,20 @@ fn caller_paths(compared: &StackComparison) -> BTreeMap<Way, (Change, Option<f64
     ways.into_iter().zip(said).collect()
 }
 
-/// A p-value without its last digits. They are multiples of a number that is no fraction, so that
-/// none lies halfway between two.
+/// A p-value without its last digits. They are multiples of a number that is not a fraction, so
+/// that none lies halfway between two.
 fn rounded(p: f64) -> f64 {
     (p * 1e6 * std::f64::consts::PI).round()
 }
 
-/// What a stack of the program is as a path.
+/// The path of a stack of the program.
 fn way(spent: &Spent) -> Way {
     let stack = spent.stack.iter();
     stack.map(|f| (name(*f), module(*f))).collect()
 }
 
 proptest! {
-    /// Of paths, straight from the samples: the total is what stacks cost that begin with it. All
+    /// Paths, straight from the samples: the total is the cost of stacks that begin with it. All
     /// with 0.1 % of a side are there, and their own differences are the whole one.
     #[test]
     fn paths_are_those_of_the_samples(recorded in recorded(), paired: bool) {
@@ -323,7 +323,7 @@ proptest! {
         prop_assert!(close(own + rest, recorded.difference(|_| true)));
     }
 
-    /// Of functions by their callers, straight from the samples: what stacks cost that end so. All
+    /// Functions by their callers, straight from the samples: the cost of stacks that end so. All
     /// with 0.1 % of a side are there, after those within them; the other way round they are the
     /// opposite.
     #[test]
@@ -364,8 +364,8 @@ proptest! {
         prop_assert_eq!(&found, &opposite);
     }
 
-    /// The other way round paths are the opposite; of functions with other names that are said to
-    /// be the same, the same.
+    /// The other way round paths are the opposite; for renamed functions that are declared the
+    /// same, the same.
     #[test]
     fn paths_of_swapped_and_of_renamed_sides(recorded in recorded(), paired: bool) {
         let (base, experiment) = (recorded.plain(0), recorded.plain(1));
@@ -429,7 +429,7 @@ proptest! {
         let mut prefix: Vec<String> = Vec::new();
         for step in &explanation.path {
             prefix.push(step.name.clone());
-            // Of the functions of a name, the one of either module.
+            // Either of the functions of a name, one in each module.
             let most = recorded.difference(|spent| {
                 let names: Vec<_> = spent.stack.iter().map(|f| name(*f)).collect();
                 names.starts_with(&prefix)
@@ -466,7 +466,7 @@ proptest! {
         prop_assert_eq!(names(&forth, false), names(&back, true));
     }
 
-    /// In which order files, stacks and functions stand says nothing, nor what they are called.
+    /// The order of files, stacks and functions does not matter, nor do their names.
     #[test]
     fn order_and_names_change_nothing(recorded in recorded(), paired: bool) {
         let (base, experiment) = (recorded.plain(0), recorded.plain(1));
@@ -483,7 +483,7 @@ proptest! {
         prop_assert_eq!(&first.renamed, &second.renamed);
         prop_assert_eq!(&first.threads, &second.threads);
         prop_assert_eq!(&first.categories, &second.categories);
-        // The order of names stays, which decides where all else is equal.
+        // The order of names stays, which decides between equals.
         let called = |function: u8| format!("other::{}_g", name(function));
         let renamed = [0, 1].map(|side| recorded.profiles(side, 1, called, |at| at));
         let second = explain(&renamed[0], &renamed[1], &options(paired)).unwrap();

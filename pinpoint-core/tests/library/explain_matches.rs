@@ -64,7 +64,7 @@ fn parsers() -> [Vec<Profile>; 2] {
     [run("parse", 0), run("parse_line", 100)]
 }
 
-/// A name that is in each of many files says of none which other one it is.
+/// A name that is in many files does not identify any of them.
 #[test]
 fn a_name_in_many_files_is_not_compared_with_each_other_one() {
     let run = |file: &str| {
@@ -121,7 +121,7 @@ fn a_function_is_named_with_its_file() {
         let found = with(sides, &[(&old, "parse_line")], &[]).unwrap();
         assert_eq!(certain(&found), ["parse_line"], "{place}");
         assert_eq!(find(&found, "parse_line").own.difference, 100.0);
-        // Those of other files are what they are.
+        // Those of other files are unchanged.
         let parses = found
             .functions
             .iter()
@@ -139,7 +139,7 @@ fn a_function_is_named_with_its_file() {
     }
 }
 
-/// What the answer advises is what is meant.
+/// The answer's advice works as meant.
 #[test]
 fn a_guess_says_which_function_it_means() {
     let [base, experiment] = parsers();
@@ -247,7 +247,7 @@ fn sources_may_lie_elsewhere() {
         assert!(found.functions.iter().all(|it| it.own.difference == 0.0));
         assert_eq!(found.matched.len(), usize::from(file != "bench.py"));
     }
-    // As the user says.
+    // As the user specifies.
     let go = |package: &'static str| {
         runs(move |run| format!("main;{package}/bench.record {}\nmain 100\n", 400 + run))
     };
@@ -304,7 +304,7 @@ fn lost_callers_are_noticed() {
     assert!((lost.part - 0.6).abs() < 1e-9);
     // A stack that ends in garbage is lost, too.
     assert!(of(&[("[unknown];step", 600), ("main;other", 400)]).is_some());
-    // A program of one function has no more; and most stacks are whole here.
+    // A program of one function has no callers; and most stacks are whole here.
     assert_eq!(of(&[("[unknown];main", 600)]), None);
     assert_eq!(of(&[("step", 400), ("main;other", 600)]), None);
     // Other profilers know their callers.
@@ -333,7 +333,7 @@ fn it_is_noticed_that_little_is_compared() {
     );
 }
 
-/// A program whose time goes into a runtime: what moved is said of its own functions, too.
+/// A program whose time goes into a runtime: the change is reported for its own functions, too.
 #[test]
 fn own_code_has_what_it_calls_of_others() {
     let run = |more: u32| {

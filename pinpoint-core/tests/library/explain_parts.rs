@@ -1,4 +1,4 @@
-//! What moved in threads and categories of profiles that are made up.
+//! Changes of threads and categories in made-up profiles.
 
 use pinpoint_core::profile::{ExplainOptions, PartChange, Profile, explain};
 

@@ -1,4 +1,4 @@
-//! Explanations and exports of random stacks, beside what their samples say.
+//! Explanations and exports of random stacks, compared with their samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ fn profiles(runs: &[Stacks]) -> Vec<Profile> {
         .collect()
 }
 
-/// The mean over runs of what samples cost that `count` says so of.
+/// The mean over runs of the costs of samples for which `count` is true.
 fn mean(runs: &[Stacks], count: impl Fn(&[u8]) -> bool) -> f64 {
     let of = |run: &Stacks| -> f64 {
         let counted = run.iter().filter(|(stack, _)| count(stack));
@@ -63,7 +63,7 @@ proptest! {
         }
     }
 
-    /// What is exported of a side reads as the same profile.
+    /// An exported side reads as the same profile.
     #[test]
     fn exports_are_read_again(base in stacks(), experiment in stacks()) {
         let base: Vec<Stacks> = base.into_iter().take(1).collect();

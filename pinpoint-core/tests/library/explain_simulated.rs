@@ -1,5 +1,5 @@
-//! How often an answer is right, over many comparisons of builds that are made up: equal ones
-//! name a function in one comparison of twenty at most, and a slower one is found.
+//! The accuracy of answers over many comparisons of made-up builds: equal ones name a function in
+//! one comparison of twenty at most, and a slower one is found.
 
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
@@ -7,7 +7,7 @@ use pinpoint_core::profile::{ExplainOptions, Explanation, Profile, explain};
 
 use crate::explain::Noise;
 
-/// How many samples hit what is hit so often in the mean.
+/// A random number of hits with this mean.
 fn poisson(mean: f64, noise: &mut Noise) -> f64 {
     if mean > 50.0 {
         return (mean + mean.sqrt() * noise.normal()).round().max(0.0);
@@ -20,10 +20,10 @@ fn poisson(mean: f64, noise: &mut Noise) -> f64 {
     count
 }
 
-/// How the runs of a program differ.
+/// The scatter of a program's runs.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
-    /// Each function by itself, and the machine.
+    /// Each function alone, and the machine.
     Few,
     /// A sampler with a hundred samples a second, and many small functions.
     Rare,
@@ -33,7 +33,7 @@ enum Shape {
     Drift,
     /// Many functions, the greatest of which differs by a third of 50 from run to run.
     Scatter,
-    /// Whatever one function gets of a fixed number of samples another one does not.
+    /// A fixed number of samples: those that one function gets, another one does not.
     Fixed,
 }
 
@@ -146,7 +146,7 @@ fn compared(
 }
 
 /// Comparisons of equal builds in which a function is named, of so many of each shape and design;
-/// and in how many one would be, if p-values were not adjusted.
+/// and the number without adjusted p-values.
 fn named(of_each: u64) -> Vec<(Shape, usize, bool, usize, usize)> {
     let mut rates = Vec::new();
     for shape in SHAPES {
@@ -182,7 +182,7 @@ fn equal_builds_name_a_function_once_in_twenty() {
     assert!(sum(|rate| rate.4) > 4 * most, "{rates:?}");
 }
 
-/// For each shape by itself; some minutes:
+/// For each shape alone; some minutes:
 /// `cargo test -p pinpoint-core --all-features --test library each_shape -- --ignored`.
 #[test]
 #[ignore = "takes minutes"]
@@ -209,8 +209,8 @@ fn found(shape: Shape, pairs: usize, slower: (usize, f64), jobs: u64) -> (usize,
     (first, certain)
 }
 
-/// Programs in which a function is slower by 5 % of the run, which is three times what the
-/// function differs by from run to run, or more.
+/// Programs in which a function is slower by 5 % of the run, which is at least three times the
+/// function's scatter.
 const SLOWER: [(Shape, usize); 5] = [
     (Shape::Few, 0),
     (Shape::Rare, 7),

@@ -1,4 +1,4 @@
-//! The metric in what a run left: never certain about the wrong thing.
+//! The metric in the outputs of a run: never certain about the wrong one.
 
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
@@ -76,7 +76,7 @@ impl Run {
     }
 }
 
-/// Something that looks like a value and that no format reads.
+/// A line that looks like a value and that no format reads.
 const UNREAD: &str = "the elapsed time was about 12.5 ms more or less\n";
 
 #[test]
@@ -91,7 +91,7 @@ fn what_looks_like_a_value_and_is_not_read_is_no_reason_to_take_the_time() {
             stderr: UNREAD,
             ..of("done\n")
         },
-        // Values on one stream do not hide what may be the other's.
+        // Values on one stream do not hide those of the other.
         Run {
             stderr: "took: 3 ms\n",
             ..of(UNREAD)
@@ -108,7 +108,7 @@ fn what_looks_like_a_value_and_is_not_read_is_no_reason_to_take_the_time() {
         let error = run.find().unwrap_err().to_string();
         assert!(error.contains(", line 1: the elapsed time"), "{error}");
     }
-    // The user has said what counts.
+    // The user named the metric.
     for charts in [
         ChartChoice::Named("wall"),
         ChartChoice::Named("peak_memory"),
@@ -151,7 +151,7 @@ fn other_values_beside_the_only_one_that_is_read_are_a_doubt() {
         ..of("score: 30\n")
     };
     assert!(matches!(both.doubt(), MetricDoubt::OtherValues { .. }));
-    // Other words there are not.
+    // Other words on it are not.
     Run {
         stderr: "Compiling\nFinished\n",
         ..of("score: 30\n")
@@ -192,7 +192,7 @@ fn standard_error_is_read_where_standard_output_has_no_value() {
         ..of("done\n")
     };
     tool.is("a", "libtest", MetricSource::StandardError);
-    // Told the format, too.
+    // With the format named, too.
     let told = Run {
         format: "regex:took (?<value>[0-9.]+)".parse().unwrap(),
         stderr: "took 3 ms\n",
@@ -253,13 +253,13 @@ fn a_line_on_standard_error_is_a_doubt_and_no_metric() {
         ..said
     };
     wall.is("wall", "time", MetricSource::Measured);
-    // What a build writes about itself is neither.
+    // A build's text about itself is neither.
     let build = Run {
         stderr: "   Compiling a v0.1.0\n    Finished `release` profile [optimized] target(s) in 0.05s\n     Running `target/release/a`\n",
         ..of("")
     };
     build.is("wall", "time", MetricSource::Measured);
-    // Nor is a log a doubt about what a tool measured.
+    // Nor is a log a doubt about a tool's measurement.
     let tool = Run {
         stderr: "connected in: 10 ms\n",
         ..of("test a ... bench: 1,234 ns/iter (+/- 3)\n")
@@ -338,7 +338,7 @@ fn several_charts_are_to_be_chosen_from() {
         matches!(error, FindMetricError::Charts(NoMetric::ManyCharts { .. })),
         "{error}"
     );
-    // One measure among counts is meant, and that is said.
+    // One measure among counts is meant, with a remark.
     let metric =
         of("iterations: 30\nlat: 9,012.3 ms\n").is("lat", "lines", MetricSource::StandardOutput);
     assert_eq!(

@@ -82,7 +82,7 @@ fn answer(action: &Action) -> Event {
     }
 }
 
-/// Runs a machine to its outcome, answering with `answer` what `fault` does not.
+/// Runs a machine to its outcome, answering with `answer` the actions that `fault` does not.
 fn run(
     machine: &mut JobMachine,
     mut fault: impl FnMut(&Action) -> Option<Event>,

@@ -1,5 +1,5 @@
-//! The library as its users see it: the machines, what drives them, and what they read and
-//! write. One program, since each one more is linked and optimised again.
+//! The library as its users see it: the machines, their drivers, and the formats they read and
+//! write. One program, since each additional one is linked and optimized again.
 
 #[cfg(feature = "simulation")]
 mod adaptive_strategy;

@@ -1,4 +1,4 @@
-//! What a result says of the metric: its name, where it was read, and what is doubtful.
+//! The metric in a result: its name, its source, and doubts.
 
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
@@ -103,7 +103,7 @@ fn result(
 
 fn bisection() -> BisectionSpec {
     BisectionSpec {
-        // It asks for as many runs whether the values differ or not.
+        // It asks for as many runs if the values differ as if not.
         strategy: Strategy::Pinpoint,
         ..BisectionSpec::new(Range::Between {
             good: commit(0),
@@ -174,7 +174,7 @@ fn the_reason_for_a_direction_is_said() {
         assert_eq!(measured.direction, Some(direction));
         assert_eq!(measured.direction_source, Some(reason));
     }
-    // A job that did not look for its metric says what its spec does.
+    // A job that did not look for its metric has that of its spec.
     assert_eq!(MeasuredMetric::of(&told, None), None);
     let spec = BisectionSpec {
         chart: Some("v".into()),

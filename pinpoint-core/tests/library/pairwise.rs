@@ -1,5 +1,4 @@
-//! The rules of the pairwise comparison, one by one, and what holds whatever
-//! happens.
+//! The rules of the pairwise comparison, one by one, and the invariants.
 
 #![expect(clippy::unwrap_used, reason = "what is not there fails the test")]
 
@@ -44,7 +43,7 @@ fn built(spec: PairwiseSpec) -> (Pairwise, Vec<Action>) {
     (machine, pairs)
 }
 
-/// Is the base first, and which pair is it?
+/// True when the base is first, and the number of the pair.
 fn order(action: &Action) -> (bool, u32) {
     match action.task {
         Task::RunPair {
@@ -344,8 +343,7 @@ fn each_chart_drops_its_own_pairs_and_then_the_earliest_of_the_surplus_order() {
 
 #[test]
 fn many_charts_are_adjusted_for_their_number_and_named_where_one_side_lacks_them() {
-    // Of 40 charts one moved by much, and one by so little that among 40 it is
-    // nothing.
+    // Of 40 charts one moved by much, and one by so little that among 40 it does not count.
     let run = |index: u32, side: u32| {
         let names: Vec<String> = (0..40).map(|chart| format!("chart {chart:02}")).collect();
         let mut given: Vec<(&str, f64)> = (0..)
@@ -474,8 +472,8 @@ fn early_stopping_ends_once_it_is_certain_and_not_before() {
     assert!(outcome.stopped_early && outcome.pairs < 20);
 }
 
-/// Slow pairs are answered late: who looked at the fast ones first would find
-/// what is not there.
+/// Slow pairs are answered late: looking at the fast ones first would find a difference that is not
+/// there.
 #[test]
 fn early_stopping_looks_at_pairs_in_the_order_of_their_indices() {
     let early = PairwiseSpec {
@@ -713,7 +711,7 @@ fn a_spec_that_can_not_be_carried_out_is_refused() {
         Pairwise::new(waits).unwrap_err(),
         SpecError::RetryFactor(_)
     ));
-    // The same commit twice is a question, too: how much does it scatter?
+    // The same commit twice is valid, too: it shows the scatter.
     let commit = || CombinedCommit::from(Commit::new("repository", "hash"));
     let machine = Pairwise::new(PairwiseSpec::new(commit(), commit())).unwrap();
     assert_eq!(machine.ends(), Some((&commit(), &commit())));

@@ -247,8 +247,8 @@ fn what_does_not_build_next_to_the_culprit_is_reported_as_a_range() {
     assert_eq!(outcome.skipped.len(), 2);
 }
 
-/// Looking for a neighbour costs the same however many were tried: if each
-/// began in the middle again, this would take a minute.
+/// Looking for a neighbor costs the same however many were tried: if each began in the middle
+/// again, this would take a minute.
 #[test]
 fn tens_of_thousands_of_commits_that_do_not_build_are_walked_over_once() {
     let world = World::of(100_000)
@@ -562,7 +562,7 @@ fn specs_that_make_no_sense_are_refused() {
     }
 }
 
-/// Listings alone, everything else well.
+/// Answers listings with `list`, and everything else well.
 fn with_listings(list: impl FnMut(u64, u32) -> Event) -> Outcome {
     with_listings_of(Strategy::Pinpoint, list)
 }
@@ -601,8 +601,7 @@ fn a_range_of_impossible_length_fails_the_job() {
     assert!(reason.contains("18446744073709551615 commits"), "{reason}");
 }
 
-/// Only the ends are a matter of the job: what is hidden between two neighbours
-/// is a matter of these.
+/// Only the ends concern the job: commits hidden between two neighbors concern only these.
 #[test]
 fn a_listing_that_is_lost_leaves_the_commit_that_it_would_have_opened() {
     for strategy in [Strategy::Pinpoint, Strategy::Adaptive] {
@@ -624,7 +623,7 @@ fn a_listing_that_is_lost_leaves_the_commit_that_it_would_have_opened() {
         let reason = "no network".to_owned();
         assert_eq!(outcome.stopped, Stopped::Unlisted { reason });
 
-        // The other one is found all the same.
+        // The other one is still found.
         let outcome = with_listings_of(strategy, |action, range| match range {
             0 => listed(action, range, 30),
             1 => lost(action),
@@ -682,8 +681,8 @@ fn an_effect_beyond_the_range_of_numbers_costs_nothing_but_itself() {
     }
 }
 
-/// That rates of failure are alike is all that the reference asks for. The
-/// outcome says that nothing else was measured.
+/// The reference compares only the rates of failure. The outcome says that nothing else was
+/// measured.
 #[test]
 fn ends_that_only_fail_are_the_same_and_said_to_be_unmeasured() {
     let outcome = value_by_value(World::of(6).spec(), |_, _| None);
@@ -701,7 +700,7 @@ fn ends_that_only_fail_are_the_same_and_said_to_be_unmeasured() {
     );
     let outcome = World::of(6).search().outcome();
     assert_eq!(outcome.unmeasured, []);
-    // Earlier files do not say.
+    // Earlier files lack it.
     let mut old = serde_json::to_value(&outcome).unwrap();
     old.as_object_mut().unwrap().remove("unmeasured");
     assert_eq!(serde_json::from_value::<Outcome>(old).unwrap(), outcome);
@@ -775,8 +774,8 @@ fn every_look_is_kept_as_evidence() {
 }
 
 proptest! {
-    /// Against the truth: on values without overlap every change between two
-    /// neighbours that both build is found, and nothing else.
+    /// Against the truth: on values without overlap every change between two neighbors that both
+    /// build is found, and nothing else.
     #[test]
     fn agrees_with_a_linear_scan(
         between in 0_u64..70,

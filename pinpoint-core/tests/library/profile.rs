@@ -1,5 +1,5 @@
-//! Profiles of real tools, read and compared with what the tools say of them; and the same
-//! profiles cut, bent and exaggerated.
+//! Profiles of real tools, read and compared with the tools' own reports; and the same profiles
+//! cut, bent and exaggerated.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -219,8 +219,8 @@ fn v8_profiles_have_times_and_marks() {
     let node = read("node-20.cpuprofile");
     let found = by_name(&node);
     assert_eq!(node.unit, ProfileUnit::Nanoseconds);
-    // What DevTools shows: the time from the first sample to the last, and the mean
-    // interval for the last one.
+    // As in DevTools: the time from the first sample to the last, and the mean interval for the
+    // last one.
     assert_eq!(node.samples.len(), 51);
     let span = node.times.last().unwrap() - node.times[0];
     assert!((node.total() - span * 51.0 / 50.0).abs() < 1.0);
@@ -265,7 +265,7 @@ fn firefox_profiles_have_modules() {
     assert_eq!(profile.names.get(module), "words");
 }
 
-/// Every cut is an error, but where what is left is whole.
+/// Every cut is an error, except where the rest is whole.
 #[test]
 fn what_is_cut_short_is_refused() {
     for (name, format) in FILES {
@@ -591,7 +591,7 @@ fn functions_of_a_trace_are_named_as_its_source_maps_have_it() {
     assert_eq!((ran.line, ran.column), (1, 17));
     assert_eq!(resolved, frame);
     assert!(profile.warnings.is_empty());
-    // Of two builds whose bundles differ it is one function.
+    // It is one function in two builds whose bundles differ.
     let other = mapped(&format!(
         r#"[{{"url": "{url}", "sourceMap": {}}}]"#,
         map.replace("MAAO", "MAEO")

@@ -16,7 +16,7 @@ fn refuses(text: &str, expected: &str) {
     assert!(error.to_string().contains(expected), "{error}");
 }
 
-/// The name of each sample's function, and what it weighs.
+/// The name of each sample's function, and its weight.
 fn samples(profile: &Profile) -> Vec<(&str, f64)> {
     let leaf = |stack| profile.stacks.from_leaf(stack).next();
     let samples = profile.samples.iter();
@@ -45,7 +45,7 @@ fn cpuprofile(members: &str) -> String {
 }
 
 /// In the protocol `samples` and `timeDeltas` may be missing: then the time is spread evenly, over
-/// the samples or over how often a node was seen.
+/// the samples or by the hits of nodes.
 #[test]
 fn cpuprofiles_may_lack_times_or_samples() {
     let profile = read(&cpuprofile(r#", "samples": [2, 2, 3, 2]"#));
@@ -94,7 +94,7 @@ fn firefox(samples: &str) -> String {
     )
 }
 
-/// What Firefox itself writes has rows with a schema, and not the columns of the Profiler.
+/// Firefox's own profile has rows with a schema, and not the columns of the Profiler.
 #[test]
 fn raw_profiles_of_firefox_are_refused_with_advice() {
     let raw = r#""samples": {"schema": {"stack": 0, "time": 1}, "data": [[0, 1.5]]},"#;
@@ -194,7 +194,7 @@ fn numbers_of_any_size_leave_finite_ones() {
     }
 }
 
-/// Nothing recurses over what is nested.
+/// Nothing recurses over nested data.
 #[test]
 fn deep_nesting_is_walked() {
     let (open, close) = ("[".repeat(1_000_000), "]".repeat(1_000_000));
@@ -211,7 +211,7 @@ fn deep_nesting_is_walked() {
         r#"{{"traceEvents": [{{"name": "Layout", "ph": "X", "ts": 1, "dur": 2, "args": {open}{close}}}]}}"#
     );
     assert_eq!(read(&trace).total(), 2e3);
-    // In what is read the parser stops.
+    // The parser stops in data that it reads.
     let deep = cpuprofile(&format!(r#", "samples": {open}{close}"#));
     refuses(&deep, "line 1, column");
 }

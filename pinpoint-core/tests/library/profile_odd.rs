@@ -6,7 +6,7 @@ use pinpoint_core::profile::{
 
 use crate::profile::{by_name, content, read};
 
-/// What an editor, or another command, leaves of the text of `perf script`.
+/// Text of `perf script` as an editor or another command leaves it.
 #[test]
 fn perf_text_may_lack_its_last_line_and_times() {
     let whole = "w 1 1.0: 5 cycles:\n\t2 leaf+0x1 (/w)\n\t1 main+0x1 (/w)\n\n";
@@ -39,7 +39,7 @@ fn perf_text_may_lack_its_last_line_and_times() {
             }
         );
     }
-    // Folded stacks stay what they are.
+    // Folded stacks are still recognized.
     let folded = Profile::read(b"my prog 1 cycles: 5\n").unwrap();
     assert_eq!(folded.format, ProfileFormat::Folded);
 }
@@ -71,7 +71,7 @@ fn one_of_several_events_can_be_asked_for() {
     assert!(matches!(folded, Err(ReadProfileError::NoEvent { .. })));
 }
 
-/// DevTools passes over what lacks its data, and so does this.
+/// Events without data are passed over, as in DevTools.
 #[test]
 fn an_odd_event_is_passed_over_and_reported() {
     let sound = String::from_utf8(content("chrome-156.json")).unwrap();

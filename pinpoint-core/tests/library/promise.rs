@@ -1,5 +1,5 @@
-//! The promise behind a stated probability, in worlds that are not those of the model: commits
-//! that fail for themselves, tools that change their unit, and values that tie.
+//! The promise behind a stated probability, in worlds that are not those of the model: commits that
+//! fail on their own, tools that change their unit, and values that tie.
 //!
 //! `cargo bench -p pinpoint-benches --bench efficiency -- --scenario promise` makes more searches
 //! of each.

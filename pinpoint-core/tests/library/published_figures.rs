@@ -1,5 +1,5 @@
-//! The reference strategy is the reference strategy: on simulated searches it
-//! is right as often, and needs as many runs, as was measured of the original.
+//! The reference strategy is the reference strategy: on simulated searches it is right as often,
+//! and needs as many runs, as the original did in measurements.
 //!
 //! The published figures are for ranges of 128 and 1,024 commits, exactly one of
 //! which changed the benchmark, each as likely as any other; one normally distributed
@@ -37,8 +37,8 @@ fn summary(scenario: &Scenario, magnitude: f64) -> Summary {
     Summary::of(&trials)
 }
 
-/// The published figure is rounded to a whole `unit`, and has an error of its
-/// own, about that of this one.
+/// The published figure is rounded to a whole `unit`, and has an error, about as large as this
+/// one's.
 #[track_caller]
 fn assert_agrees(what: &str, mean: Mean, published: f64, unit: f64) {
     let allowed = STANDARD_ERRORS * mean.standard_error * 2.0_f64.sqrt() + unit / 2.0;
@@ -165,8 +165,8 @@ fn at(offset: u64) -> Position {
     Position::Within { range: 0, offset }
 }
 
-/// A middle commit is compared with both its neighbours as soon as it has its
-/// runs: the older half's wish for more does not hold up the newer half.
+/// A middle commit is compared with both its neighbors as soon as it has its runs: the older half's
+/// wish for more does not hold up the newer half.
 #[test]
 fn both_halves_are_compared_with_the_same_runs_of_the_middle() {
     let scenario = Scenario {

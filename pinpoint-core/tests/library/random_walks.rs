@@ -1,5 +1,5 @@
-//! Whatever happens, a search stays a search: it never panics, numbers each
-//! action once, keeps its budget, ends, and is the same after a replay.
+//! Invariants of a search under any events: it never panics, numbers each action once, keeps its
+//! budget, ends, and is the same after a replay.
 
 use crate::walk::landscape::landscapes;
 use crate::walk::{How, Step, Walk, check_replay, state, steps};

@@ -143,7 +143,7 @@ fn commits_between_equal_builds_are_not_suspected() {
         };
         let search = history.search(with(strategy));
         assert_eq!(culprits(&search.outcome), [at(7)], "{strategy:?}");
-        // Each build but the ends is the same as one of them, and tells its level at once.
+        // Each build except the ends is the same as one of them, and tells its level at once.
         if strategy == Strategy::Adaptive {
             let inner = search
                 .ran

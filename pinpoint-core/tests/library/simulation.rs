@@ -1,5 +1,5 @@
-//! Whatever the world and the strategy, a simulated search ends, keeps its
-//! budget, and can be repeated.
+//! In any world and with any strategy, a simulated search ends, keeps its budget, and can be
+//! repeated.
 
 use pinpoint_core::simulation::{Noise, Scenario};
 use pinpoint_core::{BisectionSpec, Magnitude, SpecError, Status, Strategy};

@@ -1,4 +1,4 @@
-//! A commit that fails for itself is no change: it is skipped and named, whatever the search.
+//! A commit that fails on its own is not a change: every search skips and names it.
 
 use pinpoint_core::simulation::{Broken, Noise, Scenario, Simulation, Summary, Trial};
 use pinpoint_core::{
@@ -87,7 +87,7 @@ fn failures_that_last_are_a_culprit_with_the_rates_beside_it() {
     }
 }
 
-/// What the strategy `pinpoint` decides is published; what it says of it is not.
+/// The decisions of the strategy `pinpoint` are published; its reports are not.
 #[test]
 fn the_reference_names_no_commit_for_failures_that_do_not_last() {
     let level = |place| if place < 30 { 100.0 } else { 120.0 };
@@ -111,7 +111,7 @@ fn the_reference_names_no_commit_whose_failures_are_mended_before_others_last() 
     }
 }
 
-/// Two neighbors that only fail count as the same, and yet one of them may have made the change.
+/// Two neighbors that only fail count as the same, but one of them may have made the change.
 #[test]
 fn the_range_of_the_reference_holds_a_change_inside_a_block_that_fails() {
     let scenario = Scenario {

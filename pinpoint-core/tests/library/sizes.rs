@@ -77,7 +77,7 @@ fn a_metric_that_never_changes_is_decided_after_a_few_runs() {
     }
 }
 
-/// Wherever the size lies between too small and large enough, the search ends.
+/// The search ends for any size between too small and large enough.
 #[test]
 fn no_size_spends_the_budget() {
     for noise in [0.0, 0.002, 0.02] {

@@ -4,9 +4,8 @@
 //! and `pinpoint-1.json` with the strategy in the name, and of the other machines
 //! `pairwise-1.json` and `culprit-finder-1.json`.
 //!
-//! When the records of a spec, an event or an outcome change, their version
-//! rises, and a journal of the new version joins those that are here; the old
-//! ones stay as they are.
+//! When the records of a spec, an event or an outcome change, their version rises, and a journal of
+//! the new version joins those that are here; the old ones stay unchanged.
 
 #![expect(clippy::unwrap_used, reason = "a missing value fails the test")]
 
@@ -108,7 +107,7 @@ fn a_comparison_so_far_is_the_outcome_of_one_that_is_canceled() {
 }
 
 /// Writes the journals of the newest version from those before it: the same question and events,
-/// and the outcome that they lead to now.
+/// and their current outcome.
 #[test]
 #[ignore = "for who raises a version"]
 fn record_the_newest_version() {

@@ -28,7 +28,7 @@ fn count(trials: &[Trial], status: Status) -> usize {
 fn no_regression_excludes_a_change_of_half_the_value() {
     let noisy = trials(2.0, &[], None);
     assert!(count(&noisy, Status::NoRegression) <= 2, "{noisy:?}");
-    // Whoever says which change matters is told whether there is one.
+    // With a magnitude, the answer says if there is such a change.
     let told = trials(1.2, &[], Some(Magnitude::Percent(100.0)));
     assert!(count(&told, Status::NoRegression) >= 18, "{told:?}");
     let quiet = trials(0.1, &[], None);

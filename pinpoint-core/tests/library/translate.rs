@@ -28,14 +28,14 @@ fn time() -> Charts {
     Charts::Deciding(Some("time".into()))
 }
 
-/// The machine's view of a run: its values, or why it failed.
+/// The machine's view of a run: its values, or the reason for its failure.
 fn heard(report: RunReport, reading: &Reading) -> Result<BTreeMap<String, Vec<f64>>, String> {
     let report = accept(&reading.charts, Report::Ran(report));
     // Journaled reports can be read again, and mean the same.
     let record = Record::Reported { action: 7, report };
     let text = serde_json::to_string(&record).unwrap();
     assert_eq!(serde_json::from_str::<Record>(&text).unwrap(), record);
-    // The part that a machine reads leads to the same event, and stays what it is.
+    // The part that a machine reads leads to the same event, and stays unchanged.
     let part = essential(record.clone(), &reading.charts);
     assert_eq!(event(&part, None, reading), event(&record, None, reading));
     assert_eq!(essential(part.clone(), &reading.charts), part);

@@ -1,4 +1,4 @@
-//! Parts, names and numbers of what tools show on a terminal.
+//! Parts, names and numbers in the terminal output of tools.
 
 use super::*;
 
@@ -103,7 +103,7 @@ fn parts_of_consoles_that_are_no_results_are_skipped() {
     }
 }
 
-/// Two benchmarks of one name are no two values of one.
+/// Two benchmarks of one name are not two values of one.
 #[test]
 fn a_name_that_stands_twice_is_an_error() {
     let vitest = " ✓ a.ts\n   · b  2.0  0.1 0.1 0.1 0.1 0.1 0.1 0.1 ±1% 9\n";
@@ -141,7 +141,7 @@ fn a_name_that_stands_twice_is_an_error() {
             "{format}: {error}"
         );
     }
-    // That of another file or suite is another one, and the same table twice is one.
+    // The same name in another file or suite is another one, and the same table twice is one.
     let output = format!("{vitest}{vitest}{}", vitest.replace("a.ts", "a.ts > c"));
     let charts = read("vitest", &output).expect("it is sound");
     let names: Vec<&str> = charts.keys().map(String::as_str).collect();
@@ -266,7 +266,7 @@ fn numbers_of_perf_in_another_locale_are_not_read() {
             assert!(is_said || lines.starts_with("  <not"), "{lines}: {error}");
         }
     }
-    // Those of another command do not matter, nor does what follows the block.
+    // Those of another command do not matter, nor does the text after the block.
     let output = format!(
         "{BEGIN}  1,234 cycles\n  1,234.56 msec task-clock # 0.088 CPUs utilized\n  0.5 seconds time elapsed\n\n12.5 points\n# 1,5 of them\n{}  1.234 cycles\n",
         BEGIN.replace("'a'", "'b'")
@@ -322,7 +322,7 @@ fn a_comma_in_a_table_is_of_thousands_if_another_value_shows_it() {
     fault("benchmark-dotnet", &table(&["20,425 ns"]));
 }
 
-/// `$(…)` takes the end of the last line away.
+/// `$(…)` removes the end of the last line.
 #[test]
 fn a_last_line_without_an_end_is_read_or_listed() {
     const CSV: &str =
@@ -511,7 +511,7 @@ fn a_test_that_failed_is_found_by_its_whole_name() {
     assert_eq!(reading.expect("one passed").failed.len(), 5000);
 }
 
-/// A test that is not among the slowest has no value, and why is said.
+/// A test that is not among the slowest has no value, and the reason is given.
 #[test]
 fn a_list_of_the_slowest_tests_says_that_it_is_one() {
     let row = "0.10s call     a.py::b\n";

@@ -1,8 +1,8 @@
-//! Outputs that are cut off, bent, or hold what is no value.
+//! Outputs that are cut off, bent, or hold something other than values.
 
 use super::*;
 
-/// A document ends where it ends: nothing that is shorter is one.
+/// A shorter document is not a document.
 #[test]
 fn a_document_cut_anywhere_gives_nothing() {
     for (name, format) in FILES {
@@ -54,7 +54,7 @@ fn text_cut_within_a_result_gives_nothing() {
     }
 }
 
-/// Cut anywhere, a table gives some of its values, and none that is not in the whole.
+/// Cut anywhere, a table gives some of its values, and no others.
 #[test]
 fn a_table_cut_anywhere_gives_whole_values_only() {
     for (name, format) in FILES.iter().filter(|(name, _)| name.ends_with(".txt")) {
@@ -68,7 +68,7 @@ fn a_table_cut_anywhere_gives_whole_values_only() {
             for (chart, series) in part {
                 let is_whole = match whole.charts.get(&chart) {
                     Some(all) => all.values.starts_with(&series.values) && all.unit == series.unit,
-                    // What is said of it at the end is cut off.
+                    // Its failure at the end is cut off.
                     None => whole.failed.contains_key(&chart),
                 };
                 assert!(is_whole, "{name} cut at {end} gives {chart}: {series:?}");
@@ -336,7 +336,7 @@ fn lines_in_latin_1_are_no_damage() {
     }
 }
 
-/// A chart is whole or not there; the others are not touched by it.
+/// A chart is whole or missing; the others are not affected.
 #[test]
 fn what_failed_is_left_out() {
     for (format, output) in [
@@ -565,7 +565,7 @@ fn names_of_other_programs_in_gos_format_may_be_in_lower_case() {
     );
 }
 
-/// What a benchmark prints stands between its name and its result.
+/// A benchmark's own output stands between its name and its result.
 #[test]
 fn a_benchmark_of_go_that_prints_has_its_result_on_a_later_line() {
     let output = "BenchmarkA-8   \tloading 5 files\nloaded\n    1000\t   100 ns/op\nBenchmarkB-8   \t  10\t 7 ns/op\n 20 8 ns/op\n";
@@ -600,7 +600,7 @@ fn sound(charts: &BTreeMap<String, Series>) -> bool {
         })
 }
 
-/// Something to put in the place of something else.
+/// A replacement for a piece of an output.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let words = vec![
         "",
@@ -650,7 +650,7 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Whatever is done to an output: no panic, and no invalid amount.
+    /// No change of an output leads to a panic or an invalid amount.
     #[test]
     fn bent_outputs_give_errors_or_amounts(
         which in 0..FILES.len(),
@@ -695,7 +695,7 @@ proptest! {
         }
     }
 
-    /// Values come through to the bit, however many and in whatever order.
+    /// Values come through to the bit, in any number and order.
     #[test]
     fn every_finite_time_is_read_to_the_bit(
         values in proptest::collection::vec(proptest::num::f64::ANY, 1..9)

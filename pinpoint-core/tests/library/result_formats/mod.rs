@@ -1,4 +1,4 @@
-//! Every format against what its tool really wrote; see `results/README.md`.
+//! Every format against its tool's real output; see `results/README.md`.
 
 use std::collections::BTreeMap;
 use std::fs;

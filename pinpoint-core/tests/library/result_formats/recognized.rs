@@ -1,4 +1,4 @@
-//! Which format an output is taken for, and what of it is listed as not read.
+//! The recognized format of an output, and its lines that are listed as not read.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn each_is_taken_for_itself_and_read_alike() {
     );
 }
 
-/// The lines that a tool writes about itself are no reason to doubt what it measured.
+/// The lines that a tool writes about itself are no reason to doubt its measurement.
 #[test]
 fn nothing_of_a_tool_is_left_unread() {
     for (name, expected) in FILES {
@@ -46,7 +46,7 @@ fn colors_and_ends_of_lines_do_not_matter() {
     }
 }
 
-/// What a log or another tool has between the results, and results that are damaged.
+/// Lines of a log or another tool between the results, and damaged results.
 #[test]
 fn what_is_not_read_beside_results_is_listed() {
     const CRITERION: &str = "sort                    time:   [1.5 ms 2.5 ms 3.5 ms]\n";
@@ -129,8 +129,7 @@ fn no_reader_takes_what_is_another_formats() {
     }
 }
 
-/// An output that is cut off must not pass for none, since then the wall-clock
-/// time would be taken instead.
+/// A cut-off output must not count as empty, since then the wall-clock time would be taken instead.
 #[test]
 fn a_beginning_is_enough() {
     for (name, expected) in FILES {

@@ -637,7 +637,7 @@ fn other_consoles() {
     );
 }
 
-/// Each tool says in its own way what failed.
+/// Each tool reports failures in its own way.
 #[test]
 fn failures_are_named() {
     for (file_name, expected) in [
@@ -753,7 +753,7 @@ fn criterion_folder() {
             ("sums/fold/10000", 10, 3273094.0 / 582.0, Some("ns"), Down),
         ],
     );
-    // The run before is there, and not read.
+    // The earlier run is there, but not read.
     assert!(files.keys().any(|path| path.contains("/base/")));
     assert_eq!(Format::Auto.read(&files).expect("it is sound"), charts);
 }

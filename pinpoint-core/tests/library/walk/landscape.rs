@@ -1,6 +1,5 @@
-//! Worlds in which a search may go on without getting anywhere: several large
-//! changes among many small ones, noise in two modes, ties, runs that fail and
-//! answers that are lost.
+//! Worlds in which a search may continue without progress: several large changes among many small
+//! ones, noise in two modes, ties, runs that fail and answers that are lost.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +11,9 @@ use proptest::prelude::*;
 pub(crate) struct Landscape {
     /// Of each commit, both ends included.
     levels: Vec<f64>,
-    /// By how much larger the values of the slow mode are.
+    /// The amount by which the values of the slow mode are larger.
     mode: f64,
-    /// Values are multiples of it; 0 for values as they come.
+    /// Values are multiples of it; 0 for unrounded values.
     tick: f64,
     /// The parts of runs that fail, and of answers that are lost.
     failing: f64,

@@ -1,5 +1,5 @@
-//! Machines walked through at random: any open action is answered, in any way,
-//! also in ways that can't be.
+//! Machines walked through at random: any open action is answered, in any way, even an impossible
+//! one.
 
 #![allow(
     dead_code,
@@ -14,7 +14,7 @@ use std::fmt::Debug;
 use pinpoint_core::{Action, Event, Machine, PairedRun, Position, Task};
 use proptest::prelude::*;
 
-/// One step of a walk: which open action is answered, and how.
+/// One step of a walk: the open action that is answered, and the answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
     pub(crate) which: usize,
@@ -116,7 +116,7 @@ fn answer(action: &Action, how: &How) -> Event {
         (How::Well(value), Task::List { range, .. }) => Event::Listed {
             action: number,
             range: *range,
-            // Ranges inside ranges are short, or the walk would go on for long.
+            // Ranges inside ranges are short, or the walk would take long.
             count: if *range == 0 {
                 30
             } else {
@@ -140,8 +140,7 @@ fn answer(action: &Action, how: &How) -> Event {
             started: 0,
             reason: reason(),
         },
-        // The ends differ, so that a search that verifies them goes on; other
-        // pairs do or do not.
+        // The ends differ, so that a search that verifies them continues; other pairs do or do not.
         (How::Well(value), Task::RunPair { first, second, .. }) => {
             let run = |position| match position {
                 Position::Lower => gave(value.fract().abs()),
@@ -178,7 +177,7 @@ impl<M: Machine + Debug> Walk<M> {
             which: 0,
             how: How::Well(1.0),
         };
-        // Far above what any search of these ranges asks for.
+        // Far more than any search of these ranges asks for.
         for step in steps.iter().chain(std::iter::repeat_n(&well, 200_000)) {
             if machine.outcome().is_some() {
                 break;
@@ -206,8 +205,8 @@ impl<M: Machine + Debug> Walk<M> {
         }
     }
 
-    /// Numbers are unique and rise; nothing is open at the end; what is ended
-    /// was asked for before.
+    /// Numbers are unique and rise; nothing is open at the end; ended actions were asked for
+    /// before.
     pub(crate) fn check_actions(&self) {
         let numbers: Vec<u64> = self.asked.iter().map(|action| action.number).collect();
         let distinct: BTreeSet<u64> = numbers.iter().copied().collect();
@@ -229,8 +228,8 @@ impl<M: Machine + Debug> Walk<M> {
     }
 }
 
-/// The machine after some of these events is the same whether it was polled
-/// between them or never, and comes to the same end.
+/// The machine after some of these events is the same if it was polled between them or never, and
+/// comes to the same end.
 pub(crate) fn check_replay<M>(begin: impl Fn() -> M, whole: &Walk<M>, cut: usize)
 where
     M: Machine + Debug,

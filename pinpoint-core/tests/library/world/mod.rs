@@ -1,5 +1,4 @@
-//! A world in which the truth is known: what each commit does when it is
-//! built and run.
+//! A world in which the truth is known: the behavior of each commit when it is built and run.
 
 #![allow(
     dead_code,
@@ -104,7 +103,7 @@ impl World {
         }
     }
 
-    /// The result of doing this.
+    /// The result of this task.
     pub(crate) fn answer(
         &self,
         action: &Action,
@@ -260,7 +259,7 @@ impl Search {
         self.finish().0
     }
 
-    /// Answers what is asked now.
+    /// Answers the current actions.
     pub(crate) fn step(&mut self) {
         let actions = self.machine.poll();
         assert!(
