@@ -306,7 +306,7 @@ impl<'a> Work<'a> {
             let record = select_biased! {
                 stop = stop => match stop {
                     Stop::Cancel => {
-                        info!("cancelling the job");
+                        info!("canceling the job");
                         refused = None;
                         Record::CancelRequested
                     }
@@ -378,7 +378,7 @@ impl<'a> Work<'a> {
             let span = info_span!("action", number = action.number, task = action.task.kind());
             match (&action.task, engine.request(&action)?) {
                 (Task::Cancel { action: ended }, _) => {
-                    span.in_scope(|| info!(cancelled = *ended, "cancelling an action"));
+                    span.in_scope(|| info!(cancelled = *ended, "canceling an action"));
                     let known = engine.ticket(*ended);
                     self.cancel(action.number, *ended, known, span).await;
                 }

@@ -60,7 +60,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             }
             Event::Text(text) if text.trim().is_empty() => continue,
             Event::Text(_) | Event::CData(_) | Event::GeneralRef(_) if open.is_empty() => {
-                return Err(refuse("there is text beside the document".into()));
+                return Err(refuse("there is text outside the document".into()));
             }
             Event::Eof if !open.is_empty() || !has_root => {
                 return Err(refuse("the document ends too early".into()));

@@ -68,7 +68,9 @@ impl Numbered {
                 name: builder.name(known(text)),
             });
         };
-        let number = number.parse().map_err(|_| "the number of a name is none")?;
+        let number = number
+            .parse()
+            .map_err(|_| "the number of a name is invalid")?;
         let name = name.trim();
         let name = if name.is_empty() {
             *self.0.get(&number).ok_or("this number has no name yet")?
@@ -240,7 +242,7 @@ impl Reader {
             }
             "calls" => {
                 let count = value.split_whitespace().next().and_then(number);
-                self.calls = Some(count.ok_or("the number of calls is none")?);
+                self.calls = Some(count.ok_or("the number of calls is invalid")?);
             }
             "jump" | "jcnd" => self.jump = true,
             _ => {}
