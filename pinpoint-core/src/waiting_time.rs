@@ -1,8 +1,4 @@
-//! Compares a difference that was measured without a profiler with the one under it.
-//!
-//! A profiler changes the measurement: callgrind counts instructions and sees no waiting, a sampler
-//! sees no time in which the program sleeps. Differences in the profiles explain a regression only
-//! when enough of the regression is in them.
+//! How long the runs of two builds wait, which no profiler of what runs sees.
 
 use pinpoint_compare::sign_flips;
 use serde::{Deserialize, Serialize};
@@ -12,64 +8,27 @@ use crate::report::Usage;
 /// The greatest p-value of a difference that is certain.
 const LEVEL: f64 = 0.05;
 
-/// Less than this part of the job's difference does not count.
-const LEAST_PART: f64 = 0.25;
-
-/// True when the profiles' whole cost moved as in the job, by at least a quarter of that.
-///
-/// `measured` is the job's difference as a part of the level before it: 0.11 for 11 %, above
-/// zero where the experiment costs more. Where the profiles give an interval, the end of
-/// it that comes nearest to the job's difference decides. True without any difference to
-/// compare with.
-///
-/// ```
-/// use pinpoint_core::profile::{Change, shows_difference};
-///
-/// let whole = |difference| Change {
-///     base: 100.0,
-///     experiment: 100.0 + difference,
-///     difference,
-///     estimate: None,
-///     interval: None,
-/// };
-/// assert!(shows_difference(0.11, &whole(14.0)));
-/// assert!(!shows_difference(0.11, &whole(0.4)));
-/// assert!(!shows_difference(0.11, &whole(-14.0)));
-/// ```
-pub fn shows_difference(measured: f64, whole: &Change) -> bool {
-    if measured == 0.0 || !measured.is_finite() {
-        return true;
-    }
-    let toward = |difference: f64| difference / whole.base * measured.signum();
-    let nearest = match whole.interval {
-        Some(interval) => toward(interval.low).max(toward(interval.high)),
-        None => toward(whole.difference),
-    };
-    // Without a base there is nothing to compare with.
-    nearest.is_nan() || nearest >= measured.abs() * LEAST_PART
-}
-
-/// The waiting times of the runs of two sides: the mean of each side, in seconds.
+/// How long the runs of two sides wait: seconds of a run, the mean of each side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
     /// In a run of the base.
     pub base: f64,
     /// In a run of the experiment.
     pub experiment: f64,
-    /// The difference is significant: p is at most 0.05, of the differences of pairs.
+    /// The difference is no chance: p is at most 0.05, of the differences of pairs.
     pub is_certain: bool,
 }
 
 impl Wait {
-    /// The additional waiting time of the experiment; below zero where it waits less.
+    /// By how much a run of the experiment waits longer; below zero where it waits less.
     pub fn difference(&self) -> f64 {
         self.experiment - self.base
     }
 }
 
-/// The waiting times of runs, where those of the two sides differ by at least half of the
-/// difference between their durations. A profiler of running code sees no waiting, be it sleep,
-/// input and output, or a lock.
+/// How long runs wait, where one of the experiment waits longer or less than one of the base, and
+/// that is at least half of the difference between their durations. No profiler of what runs sees
+/// that, be it sleep, input and output, or a lock.
 ///
 /// A run waits for as long as it takes without processor time; one that keeps several processors
 /// busy may wait unseen. Absent without runs. The first run of each side belongs to the first of

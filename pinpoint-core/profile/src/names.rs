@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// The longest name that is kept whole; a longer one is cut off.
-const LONGEST: usize = 16 << 10;
+const MAX_NAME_BYTES: usize = 16 << 10;
 
 /// All names of a profile together.
 const MOST_BYTES: usize = 1 << 30;

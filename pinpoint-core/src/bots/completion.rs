@@ -8,7 +8,7 @@
 use super::near;
 
 /// Longer text is not part of a name.
-const LONGEST: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 /// The names that fit the typed text, the best first: all of them, in their order, as long as no
 /// letter or digit was typed. Upper and lower case are the same.

@@ -49,38 +49,6 @@ pub enum FormatError {
     NoValueGroup(String),
 }
 
-/// A place in an output.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    /// A place in text.
-    Text {
-        /// Counted from 1.
-        line: usize,
-        /// The character in the line, counted from 1.
-        column: usize,
-    },
-    /// A place in a JSON document, as a JSON pointer.
-    Json(String),
-    /// A file in a folder of results.
-    File(String),
-    /// A byte that is not part of a text, counted from 0.
-    Byte(usize),
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text { line, column } => write!(formatter, "line {line}, column {column}"),
-            Self::Json(pointer) if pointer.is_empty() => {
-                formatter.write_str("the top of the document")
-            }
-            Self::Json(pointer) => formatter.write_str(pointer),
-            Self::File(path) => formatter.write_str(path),
-            Self::Byte(offset) => write!(formatter, "byte {offset}"),
-        }
-    }
-}
-
 /// The output cannot be read in the format.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {

@@ -31,7 +31,7 @@ pub struct EntryKind {
     pub track: usize,
     /// For calls, the function: its place in [`StackTree::functions`] of the same runs' stacks.
     pub function: Option<usize>,
-    /// For all others, its [`Timeline::id_across_runs`](crate::profile::Timeline::id_across_runs).
+    /// For all others, its [`Timeline::id_across_runs`](crate::Timeline::id_across_runs).
     pub id: String,
 }
 
@@ -79,7 +79,7 @@ pub struct EntryTrack {
 pub struct EntryComparison {
     /// The tracks.
     pub tracks: Vec<EntryTrack>,
-    /// The kinds that [`StackNode::function`](crate::profile::StackNode::function),
+    /// The kinds that [`StackNode::function`](crate::StackNode::function),
     /// [`CallerPathChange::caller`] and [`callee`](CallerPathChange::callee) refer to here.
     pub kinds: Vec<EntryKind>,
     /// The paths of all runs, with means, in nanoseconds.

@@ -44,7 +44,7 @@ pub(crate) struct CpuProfile<'a> {
 
 impl<'a> CpuProfile<'a> {
     /// Reads a whole file, old or new.
-    pub(in crate::profile) fn parse(text: &'a str) -> Result<Self, ReadProfileError> {
+    pub(crate) fn parse(text: &'a str) -> Result<Self, ReadProfileError> {
         let mut profile: Self = json::read(text, FORMAT, std::marker::PhantomData)?;
         let Some(head) = profile.head.filter(|_| profile.nodes.is_empty()) else {
             return Ok(profile);

@@ -114,7 +114,7 @@ struct Thread<'a> {
     resource_table: Option<Resources>,
 }
 
-pub(in crate::profile) fn read(text: &str) -> Result<Profile, ReadProfileError> {
+pub(crate) fn read(text: &str) -> Result<Profile, ReadProfileError> {
     // The tables that threads refer to may follow them.
     let meta: Meta = json::read(text, FORMAT, Optional::new("meta"))?;
     let shared: Tables = json::read(text, FORMAT, Optional::new("shared"))?;

@@ -19,7 +19,7 @@ use crate::{Frame, FrameId, Profile, ProfileFormat, ProfileUnit, ReadProfileErro
 const FORMAT: ProfileFormat = ProfileFormat::Folded;
 
 /// True when at least half of the first lines are stacks: the reader reports errors in the others.
-pub(in crate::profile) fn recognize(beginning: &str) -> bool {
+pub(crate) fn recognize(beginning: &str) -> bool {
     let lines = beginning.lines().filter(|line| !line.trim().is_empty());
     let (stacks, others): (Vec<_>, Vec<_>) = lines.take(10).partition(|line| split(line).is_ok());
     !stacks.is_empty() && stacks.len() >= others.len()
@@ -78,7 +78,7 @@ fn frame(builder: &mut Builder, text: &str) -> FrameId {
 }
 
 /// The name, module and file of a function as it is written. Unknown parts are empty.
-pub(in crate::profile) fn parts(text: &str) -> (&str, &str, &str) {
+pub(crate) fn parts(text: &str) -> (&str, &str, &str) {
     let (text, module) = match text.strip_suffix("_[k]") {
         Some(name) => (name, KERNEL),
         None => (

@@ -8,7 +8,7 @@ use pinpoint_document::Place;
 use pinpoint_document::{Name, place_of};
 
 /// Reads a whole document with `seed`.
-pub(in crate::profile) fn read<'de, S: DeserializeSeed<'de>>(
+pub(crate) fn read<'de, S: DeserializeSeed<'de>>(
     text: &'de str,
     format: ProfileFormat,
     seed: S,

@@ -35,7 +35,7 @@ const MAPS: [&str; 2] = ["MAPPED_LIBRARIES:", "--- Memory map: ---"];
 const JAVA_RATE: f64 = 524_288.0;
 
 /// True when it begins like one of them.
-pub(in crate::profile) fn recognize(content: &[u8]) -> bool {
+pub(crate) fn recognize(content: &[u8]) -> bool {
     content.starts_with(SYMBOLS)
         || Words::of(content).is_some()
         || Kind::of(first_line(content)).is_some()

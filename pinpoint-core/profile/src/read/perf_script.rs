@@ -27,7 +27,7 @@ use pinpoint_document::Place;
 const FORMAT: ProfileFormat = ProfileFormat::PerfScript;
 
 /// True when the first line that is not a comment begins an event.
-pub(in crate::profile) fn recognize(beginning: &str) -> bool {
+pub(crate) fn recognize(beginning: &str) -> bool {
     let mut lines = beginning.lines().filter(|line| !is_skipped(line));
     let Some(first) = lines.next() else {
         return false;

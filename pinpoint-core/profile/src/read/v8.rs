@@ -159,7 +159,7 @@ impl Samples<'_> {
 }
 
 /// The links between nodes, by their places in the list.
-pub(in crate::profile) struct NodeTree {
+pub(crate) struct NodeTree {
     /// The place of each id.
     pub(crate) indices: HashMap<u64, usize>,
     pub(crate) parents: Vec<Option<usize>>,

@@ -10,7 +10,7 @@ use super::{CallFrames, Category, KindId, Timeline, Track};
 use crate::{FrameId, Profile, ReadProfileError, Window};
 
 /// The longest entry, in nanoseconds: 30 years. Sums of such times stay finite, for any trace.
-const LONGEST: f64 = 1e18;
+const MAX_ENTRY_NS: f64 = 1e18;
 
 /// The paths of entries of one run, with the time of each.
 ///
