@@ -55,7 +55,7 @@ pub(crate) enum Audit {
 /// The most rows that are read at once.
 const PAGE: u32 = 1000;
 
-/// A name that shows.
+/// Parses a visible name.
 fn text(name: &str) -> Result<String, String> {
     user(name).map(|_| name.trim().to_owned())
 }

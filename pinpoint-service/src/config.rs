@@ -48,8 +48,7 @@ pub use self::sign_in::{
 pub struct Config {
     /// The address and the port that it listens on.
     pub listen: SocketAddr,
-    /// The directory of its jobs, or of what is at work on this machine where `store` names a
-    /// database.
+    /// The directory of its jobs, or of this machine's work where `store` names a database.
     pub state_dir: PathBuf,
     /// The database of the jobs, as `postgres://USER@HOST/DATABASE`; a password belongs in
     /// the environment variable PGPASSWORD or into ~/.pgpass.
@@ -66,23 +65,22 @@ pub struct Config {
     /// A worker in the same process.
     #[serde(default)]
     pub worker: Option<Worker>,
-    /// How commits are looked up that requests name by less than a full hash; they are not
-    /// without.
+    /// The lookup of commits that requests name by less than a full hash; off if absent.
     #[serde(default)]
     pub commits: Option<Commits>,
-    /// The hosts of Gerrit that may be asked for changes, and those below them: as
+    /// The hosts of Gerrit, and their subdomains, that may be asked for changes: as
     /// `googlesource.com`.
     #[serde(default)]
     pub gerrit_hosts: Vec<String>,
-    /// The time that is left to requests under way, and to a run of the worker, when the service
-    /// has to end.
+    /// The time left to requests under way, and to a run of the worker, when the service has to
+    /// end.
     #[serde(default = "drain", with = "seconds")]
     pub drain: Duration,
-    /// The time for which the service goes on before it drains, and says that it is not ready:
-    /// longer than those who send it requests take to notice.
+    /// The time between reporting that it is not ready and draining: longer than load balancers
+    /// take to notice.
     #[serde(default, with = "seconds")]
     pub notice: Duration,
-    /// The address of `/metrics`, which only operators should reach; without one there is none.
+    /// The address of `/metrics`, which only operators should reach; absent to serve none.
     #[serde(default)]
     pub metrics: Option<SocketAddr>,
     /// The limits of users and addresses.
@@ -147,7 +145,7 @@ mod seconds {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// It is not TOML, or not what a service is configured by.
+    /// It is not TOML, or not a configuration of this service.
     #[error("{0}")]
     Toml(#[from] toml::de::Error),
     /// Everybody could use it without signing in.
@@ -174,22 +172,22 @@ pub enum ConfigError {
     /// A header that no request can have.
     #[error("`sign_in.proxy.header` is not a name of a header: {0:?}")]
     Header(String),
-    /// Something with which nothing could work.
+    /// A value with which nothing could work.
     #[error("`{name}` {problem}")]
     Field {
         /// Its place in the file.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: &'static str,
     },
-    /// A worker that takes nothing.
+    /// A worker without bots.
     #[error(
         "`worker.bots` names no bot; name those whose jobs this process takes, or leave `[worker]` out"
     )]
     NoBots,
 }
 
-/// The problem of a time in which nothing can be done.
+/// The problem of a zero duration.
 const NO_TIME: &str = "is no time at all; write it as 30s or 2m";
 
 impl ConfigError {

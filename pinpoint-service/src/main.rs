@@ -52,7 +52,7 @@ struct Serve {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let level = tracing_subscriber::EnvFilter::try_from_default_env();
-    // Standard output is for what was asked for.
+    // Standard output is for results.
     #[expect(clippy::disallowed_methods, reason = "the log is written there")]
     tracing_subscriber::fmt()
         .json()
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .init();
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        // A job is a deep future, deeper yet where it is not optimised.
+        // A job is a deep future, deeper yet where it is not optimized.
         .thread_stack_size(8 << 20)
         .enable_all()
         .build();
@@ -86,7 +86,7 @@ async fn run(arguments: Arguments) -> Result<(), Failure> {
     }
 }
 
-/// A line of what was asked for.
+/// Prints a line of a result.
 #[expect(
     clippy::disallowed_methods,
     reason = "one of the two places that print"
@@ -100,14 +100,14 @@ fn print(line: &str) -> Result<(), Failure> {
     }
 }
 
-/// A line for the person who started it.
+/// Prints a line for the person who started it.
 #[expect(
     clippy::disallowed_methods,
     reason = "one of the two places that print"
 )]
 fn say(line: &str) {
     use std::io::Write;
-    // There is nowhere else to say that this failed.
+    // No place is left to report this failure.
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 

@@ -1,5 +1,5 @@
-//! The table of the paths that are no RPCs: each with its method, the right that it needs,
-//! and its handler. A path that is neither here nor among the operations leads nowhere.
+//! The table of the paths outside of RPCs: each with its method, the right that it needs, and its
+//! handler. A path that is neither here nor among the operations leads nowhere.
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -21,7 +21,7 @@ use crate::state::{Phase, Service};
 use crate::transport::metrics::METRICS;
 use crate::ui;
 
-/// A path that is no RPC.
+/// A path that is not an RPC.
 pub(crate) struct Page {
     pub(crate) method: Method,
     pub(crate) path: &'static str,
@@ -55,7 +55,7 @@ pub(crate) const PAGES: &[Page] = &[
     seen("/openapi.json", || get(crate::api::openapi::answer)),
 ];
 
-/// All of them, those for people included.
+/// All paths, including pages for people.
 pub(crate) fn all() -> impl Iterator<Item = &'static Page> {
     PAGES.iter().chain(ui::PAGES)
 }
@@ -65,7 +65,7 @@ pub(crate) fn of_route(path: &str) -> Option<&'static Page> {
     all().find(|page| page.path == path)
 }
 
-/// Whether there is a page at a path of the table that can be asked for.
+/// Returns true if a page of the table can be opened at this path.
 pub(crate) fn is_shown(path: &str) -> bool {
     all().any(|page| page.path == path && page.method == Method::GET)
 }
@@ -75,7 +75,7 @@ pub(crate) const fn seen(path: &'static str, handler: fn() -> MethodRouter<Servi
     given(path, Right::See, handler)
 }
 
-/// A path that is asked for, by those with a right.
+/// A path that those with a right may get.
 pub(crate) const fn given(
     path: &'static str,
     right: Right,
@@ -99,7 +99,7 @@ pub(crate) const fn open(path: &'static str, handler: fn() -> MethodRouter<Servi
     }
 }
 
-/// A path that a form is sent to, by those with a right.
+/// A path that those with a right may send a form to.
 pub(crate) const fn posted(
     path: &'static str,
     right: Right,
@@ -137,7 +137,7 @@ async fn gate(service: Service, page: &'static Page, mut request: Request, next:
     }
 }
 
-/// Can jobs be read, and is there time left to do so?
+/// Reports whether jobs can be read, and the service is not about to end.
 async fn ready(State(service): State<Service>) -> Response {
     let answer = |status, problem: Option<&str>, version: Option<u32>| {
         let body = json!({

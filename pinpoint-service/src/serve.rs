@@ -44,8 +44,8 @@ async fn store_with(config: &Config, patience: Patience) -> Result<JobStore, Fai
     })
 }
 
-/// The patience of requests with a database that is away: somebody waits for the answer, and
-/// can ask again.
+/// The patience of requests with a database that is away: a client waits for the answer, and can
+/// ask again.
 fn patience_of_requests() -> Patience {
     Patience {
         connect: Duration::from_secs(2),
@@ -104,7 +104,7 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
         caches: Arc::default(),
     };
     tokio::spawn(give_back());
-    // A job is taken only by a process that can also be asked for it.
+    // A process takes jobs only if it can also be asked for them.
     let listener = bind(config.listen)?;
     let measured = match config.metrics {
         Some(address) => Some(bind(address)?),
@@ -134,7 +134,7 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
     let serving = serve(&config, listener, service, tls, tell, ending);
     tokio::pin!(serving);
     tokio::select! {
-        // Without its worker it would take jobs that nobody carries out.
+        // Without its worker, the service would accept jobs that nobody carries out.
         worked = &mut worker => {
             worked??;
             serving.await
@@ -147,20 +147,20 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
     }
 }
 
-/// The time between two looks for memory that is free.
+/// The time between two attempts to free memory.
 const GIVE_BACK: Duration = Duration::from_secs(30);
 
 /// Gives the memory that requests no longer need back to the system.
 async fn give_back() {
     loop {
         tokio::time::sleep(GIVE_BACK).await;
-        // The next time will do.
+        // The next attempt will do.
         let _ = tokio::task::spawn_blocking(give_memory_back).await;
     }
 }
 
-/// Says whether the configuration can be used. The store stays as it is: processes of the
-/// version before may still use it.
+/// Rejects a configuration that can't be used. The store stays as it is: processes of the version
+/// before may still use it.
 async fn checked(config: &Config) -> Result<(), Failure> {
     let found = match &config.store {
         Some(url) => version_at(url).await?,
@@ -199,7 +199,7 @@ async fn serve(
     tokio::spawn({
         let handle = handle.clone();
         async move {
-            // No sender is left once the process ends.
+            // The sender is gone once the process ends.
             let _ = ending.wait_for(|ending| *ending).await;
             tell.send_replace(Phase::Leaving);
             tokio::time::sleep(notice).await;
@@ -261,12 +261,12 @@ fn bots(files: &[PathBuf]) -> Result<Bots, Failure> {
     Ok(Bots::read(&files)?)
 }
 
-/// Files that are open besides connections.
+/// Files that are open, without connections.
 const OTHER_FILES: u64 = 256;
 
-/// The limits with no more connections than files may be open: a service that can't open one more
-/// accepts nobody. That number is raised as far as it is needed, and no further: benchmarks of a
-/// worker in this process have it, too.
+/// The limits, with connections reduced to the number of files that may be open: a service that
+/// can't open one more accepts nobody. The number is raised as needed, and no further, since
+/// benchmarks of a worker in this process inherit it.
 fn within_open_files(limits: LimitsConfig) -> LimitsConfig {
     let open = getrlimit(Resource::Nofile);
     let wanted = limits.connections.get().map_or(u32::MAX, NonZeroU32::get);
@@ -302,8 +302,7 @@ fn ending() -> Result<watch::Receiver<bool>, Failure> {
             _ = terminate.recv() => {}
         }
         tell.send_replace(true);
-        // One that comes right after it is the same: `timeout` sends it to the process and to its
-        // group.
+        // A signal right after it is the same: `timeout` sends it to the process and to its group.
         let mut is_same = pin!(tokio::time::sleep(SAME_SIGNAL));
         loop {
             tokio::select! {

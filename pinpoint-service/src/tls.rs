@@ -1,5 +1,5 @@
-//! TLS: the service's certificate, which is read again when its files change, and those that
-//! proxies show.
+//! TLS: the service's certificate, which is read again when its files change, and the certificates
+//! that proxies show.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use rustls::{RootCertStore, ServerConfig};
 use crate::Failure;
 use crate::serve::named;
 
-/// How often files are looked at that may change.
-const FILE_POLL_INTERVAL: Duration = Duration::from_secs(10);
+/// The time between two looks at the files.
+const LOOK: Duration = Duration::from_secs(10);
 
-/// The files of TLS, and what is made of them.
+/// The files of TLS.
 pub(crate) struct Files {
     tls: Tls,
     /// The authorities that sign the certificate of a proxy.
@@ -39,13 +39,13 @@ impl Files {
         })
     }
 
-    /// What they say now.
+    /// Reads their current contents.
     pub(crate) fn read(&self) -> Result<RustlsConfig, Failure> {
         Ok(RustlsConfig::from_config(self.config()?))
     }
 
     fn config(&self) -> Result<Arc<ServerConfig>, Failure> {
-        // Another may be installed already, by a test.
+        // A test may have installed another already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = ServerConfig::builder();
         let builder = match &self.proxies {
@@ -55,7 +55,7 @@ impl Files {
                 for authority in certificates(path)? {
                     roots.add(authority).map_err(|error| named(path, error))?;
                 }
-                // Others show none: their requests just don't name anybody by a header.
+                // Clients without a certificate just can't name anyone by a header.
                 let verifier = WebPkiClientVerifier::builder(roots.into()).allow_unauthenticated();
                 builder.with_client_cert_verifier(
                     verifier.build().map_err(|error| named(path, error))?,
@@ -96,7 +96,7 @@ impl Files {
                     tls.reload_from_config(config);
                     known = now;
                 }
-                // Half of it may be written; the old one goes on.
+                // Half of it may be written; the old one stays.
                 Err(error) => tracing::warn!(%error, "the new certificate can't be used"),
             }
         }

@@ -31,16 +31,16 @@ pub(crate) async fn answer() -> Response {
     (kind, DOCUMENT.clone()).into_response()
 }
 
-/// The side on which a message is.
+/// The side of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     /// Fields may be left out or `null`, and numbers may be texts.
     Request,
-    /// Fields that are not set are there, too.
+    /// Unset fields are there, too.
     Answer,
 }
 
-/// What is described so far.
+/// The description so far.
 struct Description {
     schemas: BTreeMap<String, Value>,
     comments: BTreeMap<String, String>,
@@ -141,7 +141,7 @@ fn responses(content: Option<Value>) -> Value {
     responses.into()
 }
 
-/// What can be asked of the job whose id is there.
+/// The operations on the job of an answer's id.
 fn links(id: &str) -> Value {
     let of_job =
         OPERATIONS.iter().flat_map(|operation| {
@@ -163,7 +163,7 @@ fn security(access: Access) -> Value {
     }
 }
 
-/// The names of the parts of a path that stand for something.
+/// The names of the variables in a path.
 fn parts(path: &str) -> impl Iterator<Item = &str> {
     path.split('/')
         .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
@@ -413,7 +413,7 @@ fn scalar(kind: &Kind, side: Side) -> Value {
             });
             number(schema, "^[0-9]{1,9}$")
         }
-        // Programs that read JSON numbers as floating-point lose none of a text.
+        // Programs that read JSON numbers as floating-point lose no digits of a text.
         Kind::Int64 | Kind::Sint64 | Kind::Sfixed64 => match side {
             Side::Answer => json!({ "type": "string", "pattern": "^-?[0-9]{1,19}$" }),
             Side::Request => number(
@@ -448,7 +448,7 @@ fn text_schema(kind: &Kind) -> Value {
     }
 }
 
-/// The comments of the `.proto` files, by the names of what they are about.
+/// The comments of the `.proto` files, by the names that they describe.
 fn comments() -> BTreeMap<String, String> {
     let mut comments = BTreeMap::new();
     for file in POOL.file_descriptor_protos() {

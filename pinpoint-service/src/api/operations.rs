@@ -61,7 +61,7 @@ impl Right {
     }
 }
 
-/// The roles, each with its rights. What a role may do includes what those before it may.
+/// The roles, each with its rights. A role includes the rights of those before it.
 pub const ROLES: [(&str, &[Right]); 3] = [
     ("viewer", &[Right::See]),
     ("editor", &[Right::See, Right::Create, Right::End]),
@@ -97,7 +97,7 @@ pub(crate) enum Access {
 }
 
 impl Access {
-    /// The right; nothing where everybody may ask.
+    /// The right; nothing for public operations.
     pub(crate) fn right(self) -> Option<Right> {
         match self {
             Anyone => None,
@@ -106,7 +106,7 @@ impl Access {
     }
 }
 
-/// Something that a request can ask for.
+/// An operation of the API.
 #[derive(Debug)]
 pub(crate) struct Operation {
     /// The RPC, as gRPC names it in a path: `package.Service/Method`.
@@ -124,7 +124,7 @@ const POST: Method = Method::POST;
 /// The operation that REST answers with a file.
 pub(crate) const GET_REPORT: &str = "pinpoint.v2.Pinpoint/GetReport";
 
-/// The operation whose problems are told with those of its JSON.
+/// The operation whose problems are reported with those of its JSON.
 pub(crate) const CREATE_JOB: &str = "pinpoint.v2.Pinpoint/CreateJob";
 
 /// Paths of Chromium's services are those that its clients use.
@@ -338,7 +338,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
 ];
 
 impl Operation {
-    /// Whether an answer may go on for any time.
+    /// Returns true if an answer may last for any time.
     pub(crate) fn is_stream(&self) -> bool {
         let of_others = ["/Watch", "/ServerReflectionInfo"];
         let is_of_others = of_others.iter().any(|name| self.rpc.ends_with(name));
@@ -367,7 +367,7 @@ mod tests {
 
     use super::*;
 
-    /// A new RPC without a row here could not be called; this says so before it is released.
+    /// A new RPC without a row here could not be called; this test finds it before it is released.
     #[test]
     fn every_method_has_one_row() {
         let services = crate::api::descriptors::POOL.services();
@@ -405,7 +405,7 @@ mod tests {
         }
     }
 
-    /// A link that is followed must not change anything.
+    /// Following a link must not change anything.
     #[test]
     fn what_changes_something_is_a_post() {
         for row in OPERATIONS {

@@ -1,4 +1,4 @@
-//! The fields of a URL's query, or of a form, for the pages that are no RPCs.
+//! The fields of a URL's query, or of a form, for the pages.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::api::grpc::errors;
 pub(crate) struct Query(BTreeMap<String, String>);
 
 impl Query {
-    /// Those of an address; a field that is given twice is an error.
+    /// Reads those of an address; a field that is given twice is an error.
     pub(crate) fn of(uri: &Uri) -> Result<Self, Status> {
         Self::read(uri.query().unwrap_or_default().as_bytes())
     }
 
-    /// Those of a form, which has the same shape.
+    /// Reads those of a form, which has the same shape.
     pub(crate) fn read(text: &[u8]) -> Result<Self, Status> {
         let mut fields = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(text).into_owned() {
@@ -29,7 +29,7 @@ impl Query {
         Ok(Self(fields))
     }
 
-    /// A field, without the blanks around it; absent where nothing else is in it.
+    /// Takes a field, without the blanks around it; absent if it is empty.
     pub(crate) fn take(&mut self, name: &str) -> Option<String> {
         let value = self.0.remove(name)?;
         let value = value.trim();

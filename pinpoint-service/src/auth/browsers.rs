@@ -10,7 +10,7 @@ use http::request::Parts;
 use http::{Method, Uri};
 use tonic::Status;
 
-/// Whether a request may be answered. `is_open`: nobody signs in.
+/// Rejects requests that may not be answered. `is_open`: nobody signs in.
 pub(crate) fn check(parts: &Parts, is_open: bool) -> Result<(), Status> {
     let header = |name: &str| {
         parts
@@ -20,7 +20,7 @@ pub(crate) fn check(parts: &Parts, is_open: bool) -> Result<(), Status> {
     };
     let host = parts.uri.authority().map(|authority| authority.as_str());
     let host = host.or_else(|| header(HOST.as_str()));
-    // A proxy may ask in the name of anybody.
+    // A proxy may ask in anyone's name.
     let forwarded = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host"];
     let is_forwarded = forwarded
         .iter()
@@ -90,7 +90,7 @@ mod tests {
         assert!(!post(&[host, ("origin", "null")]));
         for site in ["cross-site", "same-site"] {
             assert!(!post(&[host, ("sec-fetch-site", site)]));
-            // Following a link is no harm.
+            // Following a link is harmless.
             assert!(checked(
                 Method::GET,
                 &[host, ("sec-fetch-site", site)],

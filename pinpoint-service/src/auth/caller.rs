@@ -19,7 +19,7 @@ use crate::state::Service;
 pub struct Caller {
     /// The name of the user: an e-mail address, mostly.
     pub user: String,
-    /// What the user may do.
+    /// The rights of the user.
     pub rights: BTreeSet<Right>,
 }
 
@@ -28,8 +28,8 @@ pub struct Caller {
 pub(crate) struct Context {
     /// Absent where nobody has signed in.
     pub(crate) caller: Option<Caller>,
-    /// The reason why nobody has, where a request says who sends it. What everybody may ask
-    /// for is answered nevertheless.
+    /// The reason why nobody has, where a request names its sender. Public operations are answered
+    /// nevertheless.
     pub(crate) failure: Option<Status>,
     /// The address that it came from.
     pub(crate) from: Option<IpAddr>,
@@ -39,11 +39,11 @@ pub(crate) struct Context {
     pub(crate) trace: Option<TraceParent>,
     /// The RPC that it asks for.
     pub(crate) operation: &'static str,
-    /// The person whom somebody without a role may ask for one.
+    /// The person to ask for a role.
     pub(crate) ask: Option<Arc<str>>,
-    /// What each form of a page has to send, where a cookie says who calls.
+    /// The token that each form has to send, where a cookie identifies the caller.
     pub(crate) form_token: Option<Arc<str>>,
-    /// Whether a token says who calls: a program sends it.
+    /// True if a token identifies the caller: a program sends it.
     pub(crate) by_token: bool,
 }
 
@@ -122,8 +122,8 @@ impl Context {
 }
 
 impl Service {
-    /// Appends a refusal to the audit log, unless the log has enough of them: then the next
-    /// row says how many there were.
+    /// Appends a refusal to the audit log, unless it has enough of them: then the next row says how
+    /// many there were.
     pub(crate) async fn log_refusal(&self, mut entry: AuditEntry) -> Result<(), Status> {
         let Some(left_out) = self.limits.refusal(&entry.user) else {
             return Ok(());
@@ -136,7 +136,7 @@ impl Service {
 }
 
 impl Caller {
-    /// The user in whose name a job is made, where the request names this one.
+    /// The user for whom a job is made, where the request names this one.
     pub(crate) fn name_for(&self, named: &str) -> Result<String, Status> {
         if named.trim().is_empty() || is_same(named, &self.user) {
             return Ok(self.user.clone());
@@ -150,7 +150,7 @@ impl Caller {
         }
     }
 
-    /// Whether a job of this user may be ended.
+    /// Rejects callers who may not end jobs of this user.
     pub(crate) fn may_end(&self, user: &str) -> Result<(), Status> {
         match is_same(user, &self.user) || self.rights.contains(&Right::EndOthers) {
             true => Ok(()),
@@ -159,7 +159,7 @@ impl Caller {
     }
 }
 
-/// Whether two names are those of one user: the case of addresses does not count.
+/// Returns true if two names belong to one user: the case of addresses does not count.
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
     one == other || user_name(one).is_some_and(|one| user_name(other) == Some(one))
 }

@@ -27,13 +27,13 @@ use crate::transport::sending::Outbox;
 /// The most bytes that a request may have.
 pub(crate) const MOST_BODY_BYTES: usize = 1 << 20;
 
-/// The keys that a table of rates knows. The one not seen for the longest makes room: a sender
-/// with that many addresses is held up by no limit on one of them.
+/// The keys that a table of rates knows. The one not seen for the longest makes room: no limit on
+/// single addresses holds up a sender with that many.
 const MOST_KEYS: NonZeroUsize = NonZeroUsize::new(1 << 16).expect("it is not zero");
 
-/// Rows of the audit log about refusals to one user: a program that goes on and on asking for
-/// what it may not have would fill the log, and hold up all changes, whose rows are written one
-/// after the other.
+/// Rows of the audit log about refusals to one user: a program that keeps asking for what it may
+/// not have would fill the log, and hold up all changes, whose rows are written one after the
+/// other.
 const REFUSALS_A_MINUTE: Most = Most::of(10);
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -41,7 +41,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// The hint for a limit that is reached until a job or a stream ends.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
-/// The limits of callers, and how much of them is used.
+/// The limits of callers, and their use.
 #[derive(Debug)]
 pub struct Limits {
     config: LimitsConfig,
@@ -131,15 +131,15 @@ impl Limits {
             .map_err(|wait| too_many_requests(user, most, wait))
     }
 
-    /// Whether a refusal to this user is to be a row of the audit log, and how many since the
-    /// last row were not.
+    /// Returns how many refusals since the last row had none, if this one is to be a row of the
+    /// audit log; nothing otherwise.
     pub(crate) fn refusal(&self, user: &str) -> Option<u64> {
         lock(&self.refusals)
             .admit(user.to_owned(), REFUSALS_A_MINUTE, Instant::now())
             .ok()
     }
 
-    /// A place for a stream of this user, or of the address of a stranger, until it is dropped.
+    /// A place for a stream of this user, or of an anonymous address, until it is dropped.
     pub(crate) fn stream(self: &Arc<Self>, user: &str) -> Result<Stream, Status> {
         let most = self.config.streams_of(user).get();
         let mut streams = lock(&self.streams);
@@ -189,7 +189,7 @@ impl Drop for Stream {
     }
 }
 
-/// The address itself, and of version 6 the network: one machine has all of its addresses.
+/// The address itself, or the network of version 6: one machine has all of its addresses.
 fn network_of(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
@@ -220,8 +220,8 @@ impl<K: Hash + Eq> Default for Rates<K> {
 }
 
 impl<K: Hash + Eq> Rates<K> {
-    /// Counts an event unless it is one too many: then the time is given after which it is not.
-    /// Gives how many were refused since the last one that was not.
+    /// Counts an event unless it is one too many: then the time to wait is returned. Returns how
+    /// many were refused since the last accepted one.
     fn admit(&mut self, key: K, most: Most, now: Instant) -> Result<u64, Duration> {
         let Some(most) = most.get() else {
             return Ok(0);
@@ -289,7 +289,7 @@ pub(crate) fn requests_reached() -> Status {
     reached("requests_mib", "all", message, Duration::from_secs(1))
 }
 
-/// The refusal by a limit, which says when to try again.
+/// The refusal by a limit, with the time to try again.
 fn reached(limit: &'static str, who: &str, message: &str, wait: Duration) -> Status {
     METRICS.refused.with_label_values(&[limit]).inc();
     let seconds = whole_seconds(wait);
@@ -300,7 +300,7 @@ fn reached(limit: &'static str, who: &str, message: &str, wait: Duration) -> Sta
     Status::with_error_details_and_metadata(Code::ResourceExhausted, message, details, metadata)
 }
 
-/// At least one, so that nobody tries again at once.
+/// At least one, so that no client retries at once.
 pub(crate) fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0 || wait.is_zero())
 }
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(admit("a", 0), Err(Duration::from_secs(20)));
         assert_eq!(admit("b", 0), Ok(0));
         assert_eq!(admit("a", 15), Err(Duration::from_secs(5)));
-        // Those that were refused are told of once.
+        // Refused events are reported once.
         assert_eq!(admit("a", 20), Ok(2));
         assert_eq!(admit("a", 20), Err(Duration::from_secs(20)));
         assert_eq!(admit("a", 40), Ok(1));

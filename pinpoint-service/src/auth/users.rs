@@ -1,8 +1,8 @@
 //! The names of users.
 
-/// The name of a user, in the one form in which names are kept and compared: without blanks
-/// around it, and an address in lower case. Letters beyond ASCII stay as they are: some of them
-/// become ASCII in lower case, and the name somebody else's. None for a name that does not show.
+/// Normalizes the name of a user: without blanks around it, and an address in lower case. Letters
+/// beyond ASCII stay as they are: some of them become ASCII in lower case, and the name somebody
+/// else's. None for an invisible name.
 pub fn user_name(text: &str) -> Option<String> {
     let name = text.trim();
     let is_name = !name.is_empty() && !name.chars().any(char::is_control);

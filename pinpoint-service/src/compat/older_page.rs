@@ -26,7 +26,7 @@ use crate::state::Service;
 
 type Answer = Result<Json<Value>, Problem>;
 
-/// Jobs of a list, where a request does not say.
+/// Jobs of a list, unless a request says.
 const JOBS: u32 = 50;
 
 /// The most jobs of a list.
@@ -38,7 +38,7 @@ pub(crate) const DAY: i64 = 24 * 60 * 60 * 1000;
 const BUILT: u32 = 12;
 const NOT_BUILT: u32 = 20;
 
-/// `/json/jobs/list`: jobs in short, the newest first.
+/// `/json/jobs/list`: summaries of jobs, newest first.
 pub(crate) async fn list(State(service): State<Service>, uri: Uri) -> Answer {
     let mut query = Query::of(&uri)?;
     let (since, until) = days(&mut query)?;
@@ -80,7 +80,7 @@ pub(crate) async fn list(State(service): State<Service>, uri: Uri) -> Answer {
     Ok(Json(jobs.collect()))
 }
 
-/// `/json/job/{id}`: all of a job.
+/// `/json/job/{id}`: a whole job.
 pub(crate) async fn job(State(service): State<Service>, Path(id): Path<String>) -> Answer {
     let job = service.job(&id, &[]).await?;
     let shown = service.replayed(job, |job, answers| whole(job, &answers));
@@ -139,7 +139,7 @@ fn days(query: &mut Query) -> Result<(Option<i64>, Option<i64>), Status> {
     }
 }
 
-/// When a day begins, in milliseconds since 1970.
+/// The beginning of a day, in milliseconds since 1970.
 pub(crate) fn day(text: &str) -> Option<i64> {
     let digits = text.split('-').map(|part| match part {
         part if part.bytes().all(|byte| byte.is_ascii_digit()) => part.len(),
@@ -265,7 +265,7 @@ fn side(job: &Job, answers: &Answers, position: Position) -> Value {
     json!({ "Build": build, "Runs": runs })
 }
 
-/// What the Wilcoxon test says of each chart that was compared in pairs.
+/// The Wilcoxon test of each chart that was compared in pairs.
 fn metric_summary(result: &JobResult) -> Option<Value> {
     let charts: Vec<&ChartComparison> = match result {
         JobResult::Pairwise(result) => result.charts.iter().map(|it| &it.comparison).collect(),

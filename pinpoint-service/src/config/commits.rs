@@ -1,10 +1,10 @@
-//! `[commits]`: how commits are looked up.
+//! `[commits]`: the lookup of commits.
 
 use pinpoint_backends::local::RepositoryPattern;
 use serde::Deserialize;
 
-/// How commits are looked up that requests name by `HEAD`, a position or a part of their hash.
-/// Mirrors of their repositories are kept in the state directory.
+/// The lookup of commits that requests name by `HEAD`, a position or a part of their hash. Mirrors
+/// of their repositories are kept in the state directory.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Commits {

@@ -1,4 +1,4 @@
-//! The section `[limits]`: what a user, and an address, may ask for.
+//! The section `[limits]`: the limits of users and addresses.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -144,7 +144,7 @@ impl Default for LimitsConfig {
 }
 
 impl LimitsConfig {
-    /// No limits on what a user or an address may ask for.
+    /// No limits for users or addresses.
     pub fn none() -> Self {
         Self {
             address_requests_a_minute: Most::NONE,
@@ -163,7 +163,7 @@ impl LimitsConfig {
         }
     }
 
-    /// Whether a request can meet them.
+    /// Rejects limits that no request can meet.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let times = [
             ("deadline", self.deadline),

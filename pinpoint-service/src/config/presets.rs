@@ -38,12 +38,12 @@ pub struct Preset {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PresetKind {
-    /// Which commit?
+    /// Finds the commit of a change.
     Bisection,
-    /// Do two commits differ?
+    /// Compares two commits.
     #[default]
     Try,
-    /// Do they, which commit, and does it really?
+    /// Verifies a change, finds its commit, and verifies that.
     Culprit,
 }
 

@@ -19,7 +19,7 @@ pub use crate::auth::sign_in::{Algorithm, Member, MemberError, Names, Roles};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SignInConfig {
-    /// They do not: everybody is the user that runs the service. For a loopback address.
+    /// Without sign-in: everybody is the user that runs the service. For a loopback address.
     #[default]
     None,
     /// By tokens that `pinpoint-service tokens create` makes.
@@ -70,7 +70,7 @@ pub struct Ways {
     /// A proxy that signs people in and says in a header who they are.
     #[serde(default)]
     pub proxy: Option<Proxy>,
-    /// Who may do what.
+    /// The roles of users.
     #[serde(default)]
     pub roles: Roles,
 }
@@ -94,7 +94,7 @@ pub struct Oidc {
     /// The algorithms by which it may sign.
     #[serde(default = "algorithms")]
     pub algorithms: Vec<Algorithm>,
-    /// The claims that say who somebody is.
+    /// The claims that identify a user.
     #[serde(default)]
     pub claims: Names,
     /// The length of a session.
@@ -126,7 +126,7 @@ pub struct Issuer {
     /// The algorithms by which it may sign.
     #[serde(default = "algorithms")]
     pub algorithms: Vec<Algorithm>,
-    /// The claims that say who somebody is.
+    /// The claims that identify a user.
     #[serde(default)]
     pub claims: Names,
 }
@@ -135,13 +135,13 @@ pub struct Issuer {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proxy {
-    /// The header that says who somebody is, such as X-WEBAUTH-USER.
+    /// The header that identifies the user, such as X-WEBAUTH-USER.
     pub header: String,
-    /// How it is known that the header is the proxy's.
+    /// The proof that the header is the proxy's.
     pub proof: Proof,
 }
 
-/// How it is known that a header is a proxy's.
+/// The proof that a header is a proxy's.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
@@ -224,7 +224,7 @@ impl SignInConfig {
         }
     }
 
-    /// Whether it can be meant. `has_tls`: the service has a certificate of its own.
+    /// Rejects settings that can't be meant. `has_tls`: the service has its own certificate.
     pub(super) fn check(&self, has_tls: bool) -> Result<(), ConfigError> {
         let Self::Ways(ways) = self else {
             return Ok(());
@@ -275,7 +275,7 @@ impl Issuer {
     }
 }
 
-/// What no token would do for.
+/// Rejects an issuer that no token could satisfy.
 fn check(
     section: &str,
     algorithms: &[Algorithm],

@@ -1,9 +1,9 @@
 //! Commits by the names that requests give them: `HEAD`, positions and parts of hashes, looked
 //! up in mirrors of the repositories that the operator has configured.
 //!
-//! A request never waits for git for long: what has to be fetched is fetched in a task of its
-//! own, which goes on when the request has been answered, and not twice within a short time.
-//! A fetch waits for a benchmark on the same machine; meanwhile the mirror answers as it is.
+//! A request never waits for git for long: fetches run in separate tasks, which continue after the
+//! request is answered, and not twice within a short time. A fetch waits for a benchmark on the
+//! same machine; until then, the mirror answers as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use crate::api::grpc::errors;
 use crate::jobs::hosts::is_at_or_below;
 use crate::state::Service;
 
-/// The time after which a mirror is fetched again before it answers what may have changed.
+/// The time after which a mirror is fetched again for names that may move.
 const FRESH: Duration = Duration::from_secs(30);
 
 /// The longest that a request waits for the first clone.
@@ -58,7 +58,7 @@ struct Absent {
     names: BTreeSet<String>,
 }
 
-/// The end of an update, and its result; nothing while it goes on.
+/// The end of an update, and its result; nothing while it runs.
 type Update = watch::Receiver<Option<(Instant, Result<(), Status>)>>;
 
 impl Commits {
@@ -81,11 +81,11 @@ impl Commits {
     ) -> Result<Option<CommitDetails>, Status> {
         let here = match self.absent_since(repository, name) {
             Some(_) => None,
-            // What can't be read is mended by the update.
+            // The update repairs an unreadable mirror.
             None => self.look_up(repository, name).await.unwrap_or_default(),
         };
-        // What has a name keeps it, but for HEAD, and for a hash whose beginning a newer commit may
-        // have as its position.
+        // A name keeps its commit, except HEAD, and a hash whose beginning a newer commit may have
+        // as its position.
         let keeps_its_name = |found: &CommitDetails| match name {
             CommitName::Head | CommitName::Ref(_) => false,
             CommitName::Digits(digits) => !found.git_hash.starts_with(digits),
@@ -141,8 +141,8 @@ impl Commits {
         Ok(found)
     }
 
-    /// Whether the repository lacks the commit of this full hash, as far as that can be found out
-    /// soon: a hash is a name that workers understand, too.
+    /// Returns true if the repository lacks this full hash, as far as can be found out soon:
+    /// workers understand hashes, too.
     async fn lacks(&self, repository: &str, name: &CommitName) -> bool {
         if let Ok(Some(_)) = self.look_up(repository, name).await {
             return false;
@@ -198,7 +198,7 @@ impl Commits {
         let (mirrors, repository, name) =
             (self.mirrors.clone(), repository.to_owned(), name.clone());
         let turn = LOOK_UPS.acquire().await;
-        // Git goes on when the client has left, and so keeps its turn.
+        // Git continues when the client has left, and so keeps its turn.
         let found = tokio::spawn(async move {
             let found = mirrors.find(&repository, &name).await;
             drop(turn);
@@ -210,8 +210,8 @@ impl Commits {
         }
     }
 
-    /// Brings the mirror of a repository up to date, unless that was done lately, and returns
-    /// the time when that was done; nothing where it still goes on.
+    /// Brings the mirror of a repository up to date, unless that was done lately, and returns the
+    /// time of the update; nothing while it still runs.
     async fn updated(
         &self,
         repository: &str,
@@ -255,7 +255,7 @@ impl Commits {
     }
 }
 
-/// A failure of git. Its output stays in the log.
+/// Logs a failure of git, whose output is not sent to clients.
 fn failed(repository: &str, error: &LocalError) -> Status {
     tracing::warn!(
         repository,
@@ -301,8 +301,8 @@ impl Service {
         Ok((commits, main))
     }
 
-    /// The full hash of a commit of a bot's repository, or the reason why it has none. What
-    /// this service can't look up stays as it is, for the check of the request.
+    /// The full hash of a commit of a bot's repository, or the reason why it has none. Names that
+    /// this service can't look up stay as they are, for the check of the request.
     pub(crate) async fn full_hash(
         &self,
         bot: &Bot<'_>,
@@ -339,8 +339,8 @@ impl Service {
         }
     }
 
-    /// As [`Service::full_hash`] where no bot says which repository is meant: in the one that
-    /// GetCommit looks into. The bot is the first thing to mend, so that no failure says more.
+    /// As [`Service::full_hash`] without a bot: looks into the repository of GetCommit. The bot has
+    /// to be fixed first, so a failed look-up is not reported.
     pub(crate) async fn full_hash_without_bot(&self, text: &str) -> Result<String, String> {
         let name = text.parse::<CommitName>().ok();
         let name = name.filter(|name| !name.is_full_hash());
@@ -354,9 +354,8 @@ impl Service {
         }
     }
 
-    /// Writes the full hash of each commit that a request names otherwise, where this service
-    /// looks commits up. What is not the name of a commit stays as it is, for the check of the
-    /// request.
+    /// Writes the full hash of each commit that a request names otherwise, where this service looks
+    /// commits up. Other texts stay as they are, for the check of the request.
     pub(crate) async fn resolve(&self, request: &mut JobRequest) -> Result<(), errors::Problems> {
         let Some(commits) = &self.commits else {
             return Ok(());
@@ -430,7 +429,7 @@ fn names<'a>(request: &'a mut JobRequest, repository: &str) -> Vec<(&'static str
     }
 }
 
-/// Where a person can look at a commit; empty where its host is not known.
+/// The web page of a commit; empty where its host is not known.
 pub(crate) fn web_url(repository: &str, hash: &str) -> String {
     let base = repository.trim_end_matches('/');
     let base = base.strip_suffix(".git").unwrap_or(base);

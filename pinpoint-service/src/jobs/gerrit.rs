@@ -1,4 +1,4 @@
-//! Changes under review at Gerrit, by its [REST interface]. Only hosts of the operator's list are
+//! Changes under review at Gerrit, by its [REST interface]. Only hosts on the operator's list are
 //! asked, by HTTPS and without credentials.
 //!
 //! [REST interface]: https://gerrit-review.googlesource.com/Documentation/rest-api-changes.html
@@ -75,16 +75,16 @@ struct Person {
 }
 
 impl Gerrit {
-    /// Asks these hosts, and those below them.
+    /// Asks these hosts, and their subdomains.
     ///
     /// # Errors
     ///
     /// When the certificates of this machine can't be used.
     pub fn new(hosts: Vec<String>) -> Result<Self, GerritError> {
-        // Another may be installed already, by the service's own TLS.
+        // The service's own TLS may have installed another already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
-            // The place that an answer leads to may be on no list.
+            // A redirect may lead to a host that is not on the list.
             .redirect(Policy::none())
             .timeout(GERRIT_TIMEOUT);
         Ok(Self {
@@ -94,13 +94,13 @@ impl Gerrit {
         })
     }
 
-    /// The same, which reaches a host by the URLs that begin so: through a proxy, or in a test.
+    /// The same, with other URLs for its hosts: through a proxy, or in a test.
     #[must_use]
     pub fn reached_by(self, base: fn(&str) -> String) -> Self {
         Self { base, ..self }
     }
 
-    /// The hosts that may be asked, and those below them.
+    /// The hosts that may be asked, and their subdomains.
     pub(crate) fn hosts(&self) -> &[String] {
         &self.hosts
     }
@@ -187,7 +187,7 @@ impl Gerrit {
         let mut answer = self.client.get(url).send().await.map_err(failed)?;
         match answer.status() {
             StatusCode::OK => {}
-            // One that not everybody may see looks the same.
+            // Changes that need permission look the same.
             StatusCode::NOT_FOUND | StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => {
                 let message = format!("{host} has no public change {change}");
                 return Err(Status::not_found(message));
@@ -210,7 +210,8 @@ impl Gerrit {
     }
 }
 
-/// Is the repository that of a project at Gerrit? Its URL ends with the name of the project.
+/// Returns true if the repository is that of a project at Gerrit: its URL ends with the name of the
+/// project.
 pub(crate) fn is_project_of(project: &str, repository: &str) -> bool {
     let repository = repository.trim_end_matches('/');
     let repository = repository.strip_suffix(".git").unwrap_or(repository);
@@ -320,7 +321,7 @@ mod tests {
         for (change, patchset, expected) in [
             (7, Some(3), Code::NotFound),
             (1, None, Code::NotFound),
-            // Where it leads to is not asked.
+            // The target of a redirect is not asked.
             (8, None, Code::Unavailable),
             (9, None, Code::Unavailable),
             (10, None, Code::ResourceExhausted),

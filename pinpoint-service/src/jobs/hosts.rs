@@ -1,7 +1,7 @@
 //! The hosts of other services that an operator trusts.
 
-/// Is the host this one, or below it? Both are plain names: what else a URL has (a user, a
-/// port, a dot at the end) makes the host another one.
+/// Returns true if the host is this one, or below it. Both are plain names: other parts of a URL (a
+/// user, a port, a dot at the end) make it another host.
 pub(crate) fn is_at_or_below(host: &str, trusted: &str) -> bool {
     if !is_name(host) || !is_name(trusted) {
         return false;
@@ -11,7 +11,7 @@ pub(crate) fn is_at_or_below(host: &str, trusted: &str) -> bool {
     below.is_some_and(|below| below.is_empty() || below.ends_with('.'))
 }
 
-/// Is this the plain name of a host?
+/// Returns true if this is the plain name of a host.
 pub(crate) fn is_name(name: &str) -> bool {
     let is_part = |part: &str| {
         let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
@@ -61,8 +61,8 @@ mod tests {
     }
 
     proptest! {
-        /// What is trusted ends with the trusted name, after a dot or nothing, and a URL with
-        /// it names no other host.
+        /// A trusted host ends with the trusted name, after a dot or nothing, and a URL with it
+        /// names no other host.
         #[test]
         fn a_trusted_host_is_the_host_of_its_url(host in "[a-z@:/\\\\.#?%-]{0,12}(a\\.b)?[a-z@:/.]{0,3}") {
             if is_at_or_below(&host, "a.b") {

@@ -1,10 +1,9 @@
 //! The noise of machines and their offsets from each other, measured from the runs of recent
 //! jobs.
 //!
-//! Jobs of the same benchmark often run the same builds: one that is retried, searches of ranges
-//! that overlap, a commit that is compared again. Where different machines did, their runs are
-//! compared by [`compare_machines`]. A run counts whose machine is known: those of workers say
-//! it.
+//! Jobs of the same benchmark often run the same builds: a retried job, searches of overlapping
+//! ranges, a commit that is compared again. Where different machines did, [`compare_machines`]
+//! compares their runs. Only runs of known machines count, as workers record them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +33,7 @@ const MOST_CHARTS: usize = 10;
 /// The values of a job, by what was run and measured.
 type Measured = BTreeMap<[u8; 32], SameBuild<String>>;
 
-/// What was read of jobs: once they have ended they do not change.
+/// The values of ended jobs, which do not change.
 #[derive(Debug, Default)]
 pub(crate) struct MeasuredJobs(Mutex<BTreeMap<JobId, Arc<Measured>>>);
 
@@ -49,7 +48,7 @@ impl Service {
             .store
             .list(&filter, Order::default(), &Place::First, JOBS);
         let listed = listed.await.map_err(errors::store)?.jobs;
-        // Requests that arrive meanwhile find what was read.
+        // Concurrent requests find the values that this one reads.
         let mut known = self.caches.measured_jobs.0.lock().await;
         let mut jobs = BTreeMap::new();
         for job in listed {
@@ -71,7 +70,7 @@ impl Service {
         compared.await.map_err(|_| failed())?.ok_or_else(failed)
     }
 
-    /// What a job measured; nothing of one that this version can't read.
+    /// The values that a job measured; none if this version can't read it.
     async fn measured(&self, id: &JobId) -> Result<Arc<Measured>, Status> {
         let job = self.store.get(id.as_str()).await.map_err(errors::store)?;
         let measured = self.replayed(job, |job, answers| Ok(measured(job, answers)));
@@ -126,7 +125,7 @@ fn measured(
     measured
 }
 
-/// The machines of several jobs, compared; none only for values that are not numbers.
+/// Compares the machines of several jobs; returns none only for values that are not numbers.
 fn compared<'a>(
     jobs: impl Iterator<Item = &'a Arc<Measured>>,
 ) -> Option<BTreeMap<String, MachineNoise>> {

@@ -1,12 +1,12 @@
-//! Watching jobs: the records of their journals, and where they stand.
+//! Watching jobs: the records of their journals, and their state.
 //!
-//! However many watch, a process asks the store one question at a time: which of the watched
-//! jobs have changed? The journal of one that has is read on once, and what it tells is kept
-//! for all its watchers while there are any. Each of them takes it at its own pace: a place in
-//! the journal is all that tells two apart, and one that stops reading is cut off.
+//! However many watch, a process asks the store one question at a time: which of the watched jobs
+//! have changed? The journal of a changed one is read on once, and the result is kept for all its
+//! watchers while there are any. Each of them takes it at its own pace: only a place in the journal
+//! tells two apart, and a watcher that stops reading is cut off.
 //!
-//! Records come in order and without a gap. All else is told as it is now: a watcher that
-//! begins, or that was slow, gets the newest state, progress and so on, and not those between.
+//! Records come in order and without a gap. Everything else is current: a watcher that begins, or
+//! that was slow, gets the newest state, progress and so on, and not those between.
 
 mod marks;
 pub(crate) mod replay;
@@ -38,8 +38,8 @@ const BUFFER: usize = 4;
 /// The records of a batch.
 const BATCH: usize = 64;
 
-/// The time after which a stream ends by itself: the rights of its caller were looked up when it
-/// began, and a client that goes on by the id has to have them still.
+/// The time after which a stream ends: the rights of its caller were looked up when it began, and a
+/// client that resumes by the id must still have them.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(15 * 60);
 
 /// The time after which a store that is away is asked again.
@@ -132,24 +132,24 @@ impl Batch {
     }
 }
 
-/// All that was read of a job.
+/// The events of a job that was read.
 #[derive(Debug)]
 struct Feed {
     known: Mutex<Known>,
-    /// Told of each change.
+    /// Notified of each change.
     changed: watch::Sender<()>,
-    /// Dropped with it, and so a sign to the task that reads the job on.
+    /// Dropped with the feed, which tells the task that reads the job to stop.
     _is_watched: oneshot::Sender<()>,
 }
 
 #[derive(Debug, Default)]
 struct Known {
-    /// By sequence number; those that were withdrawn are not among them.
+    /// By sequence number, without withdrawn ones.
     records: BTreeMap<i64, Arc<Told>>,
     withdrawn: Vec<SequenceRange>,
     /// The newest of each, with a number that rises: progress, posterior, estimate, state.
     newest: [Option<(u64, Arc<Told>)>; 4],
-    /// How often records were withdrawn, and the number of the newest of the others.
+    /// The number of withdrawals, and the number of the newest of the others.
     withdrawals: u64,
     number: u64,
     /// The mark up to which the job was read.
@@ -160,7 +160,7 @@ struct Known {
     last: Option<(Cursor, Cursor, Arc<Batch>)>,
 }
 
-/// The reason why nothing more will come.
+/// The reason why no more events come.
 #[derive(Debug, Clone)]
 enum End {
     /// The job has ended.
@@ -172,7 +172,7 @@ enum End {
 /// The place of a watcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Cursor {
-    /// The last record that was told; below all others if there was none.
+    /// The last record that was sent; below all others if there was none.
     after: i64,
     withdrawals: u64,
     newest: [u64; 4],
@@ -193,7 +193,7 @@ impl Known {
         }
     }
 
-    /// The next batch of a watcher; none where it knows all that there is.
+    /// The next batch of a watcher; none if it has all events.
     fn next(&mut self, cursor: &mut Cursor) -> Option<Arc<Batch>> {
         if let Some((before, after, batch)) = &self.last
             && before == cursor
@@ -254,8 +254,8 @@ impl Feed {
 }
 
 impl Watches {
-    /// Watchers of jobs that are looked at so often, that have this long for an event, and
-    /// whose streams last no longer than this.
+    /// Watchers of jobs with this interval between looks, this patience for an event, and this
+    /// length of streams.
     pub fn new(interval: Duration, patience: Duration, lifetime: Duration) -> Self {
         Self {
             marks: Marks::new(interval),
@@ -302,7 +302,7 @@ impl Watches {
                     (known.next(&mut cursor), known.end.clone())
                 };
                 if let Some(batch) = next {
-                    // One that does not read is cut off, and can go on by the id.
+                    // A watcher that does not read is cut off, and can resume by the id.
                     match tell.send_timeout(Ok(batch), patience).await {
                         Ok(()) => continue,
                         Err(_) => return,
@@ -324,7 +324,7 @@ impl Watches {
                         }
                     }
                     () = tell.closed() => return,
-                    // Watchers go on at another process.
+                    // Watchers continue at another process.
                     () = &mut ending => return,
                     () = sleep_until(expires) => return,
                 }
@@ -336,10 +336,10 @@ impl Watches {
     fn feed(&self, store: &JobStore, now: &JobMark) -> Arc<Feed> {
         let job = &now.id;
         let mut feeds = self.feeds.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those that have ended stay for the watchers to come, while there are any.
+        // Ended ones stay for later watchers, while there are any.
         feeds.retain(|_, feed| feed.strong_count() > 0);
         let there = feeds.get(job).and_then(Weak::upgrade);
-        // One that has ended may have been resumed.
+        // An ended job may have been resumed.
         let is_valid = |feed: &Arc<Feed>| {
             let known = feed.known();
             match known.end {
@@ -371,7 +371,7 @@ impl Watches {
     }
 }
 
-/// Reads a job on whenever its mark has changed, for as long as somebody watches it.
+/// Reads a job on whenever its mark has changed, as long as somebody watches it.
 async fn follow(feed: Weak<Feed>, mut reader: Reader, mut marks: watch::Receiver<Seen>) {
     while marks.changed().await.is_ok() {
         let seen = marks.borrow_and_update().clone();

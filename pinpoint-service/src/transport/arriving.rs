@@ -128,13 +128,13 @@ impl Inbox {
 }
 
 impl Shared {
-    /// Whether so many bytes more can be held, for this request. Those before it make room.
+    /// Returns true if so many more bytes can be held for this request. Earlier ones make room.
     fn has_room(&self, bytes: usize, number: u64) -> bool {
         let is_room = || self.held.load(Ordering::Relaxed) + bytes <= self.most;
         if is_room() {
             return true;
         }
-        // The last of a request must not be dropped while its number can't be removed.
+        // Dropping the last reference to a request locks the map, to remove its number.
         let before: Vec<_> = lock(&self.requests)
             .range(..number)
             .filter_map(|(_, request)| request.upgrade())
@@ -160,7 +160,7 @@ impl Arriving {
         self.inbox.held.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Its reader drops what there is of it.
+    /// Makes its reader drop the bytes held.
     fn cut(&self) {
         self.is_cut.store(true, Ordering::Release);
         self.release();

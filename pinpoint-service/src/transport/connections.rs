@@ -63,7 +63,7 @@ struct Times {
     took: Instant,
     /// When a byte came or went.
     moved: Instant,
-    /// Since when the client has taken no byte although there are some.
+    /// The time since which the client has taken no byte although there are some.
     blocked: Option<Instant>,
 }
 
@@ -85,7 +85,7 @@ impl Connections {
         lock(&self.open).by_number.len()
     }
 
-    /// A new connection. Where there are too many, the one that was silent the longest is closed.
+    /// Adds a connection. Where there are too many, the one that was silent the longest is closed.
     fn add(self: &Arc<Self>) -> Arc<Connection> {
         self.watch();
         if self.most.is_some_and(|most| self.open() >= most)
@@ -117,8 +117,8 @@ impl Connections {
         open.by_number.values().filter_map(Weak::upgrade).collect()
     }
 
-    /// Closes connections whose clients read nothing: what waits there is no answer's, but
-    /// headers and the frames of HTTP/2.
+    /// Closes connections whose clients read nothing: no answer waits there, only headers and
+    /// frames of HTTP/2.
     fn watch(self: &Arc<Self>) {
         if self.is_watched.swap(true, Ordering::Relaxed) {
             return;
@@ -155,7 +155,7 @@ impl Connection {
         self.waiting.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// The client has taken a part of an answer.
+    /// Notes that the client has taken a part of an answer.
     pub(crate) fn took(&self) {
         lock(&self.times).took = Instant::now();
     }
@@ -178,7 +178,7 @@ impl Connection {
         }
     }
 
-    /// Notes what became of an attempt to read or to write.
+    /// Notes the outcome of an attempt to read or to write.
     fn note<T>(&self, done: &Poll<io::Result<T>>, is_write: bool) {
         let mut times = lock(&self.times);
         match done {
@@ -209,7 +209,7 @@ impl Drop for Connection {
 pub struct ConnectionGuard(Arc<Limits>);
 
 impl ConnectionGuard {
-    /// One that keeps to these limits.
+    /// A guard with these limits.
     pub fn new(limits: Arc<Limits>) -> Self {
         Self(limits)
     }

@@ -25,7 +25,7 @@ pub(crate) struct Metrics {
     seconds: HistogramVec,
     /// Requests that have no answer yet.
     pub(crate) under_way: IntGauge,
-    /// Answers that go on and on.
+    /// Streams that are open.
     pub(crate) streams: IntGauge,
     /// Jobs made, by kind.
     pub(crate) jobs: IntCounterVec,
@@ -86,7 +86,7 @@ impl Metrics {
         metrics
     }
 
-    /// Counts a request that has its answer.
+    /// Counts a request that was answered.
     pub(crate) fn answered(&self, operation: &'static str, code: &'static str, seconds: f64) {
         self.requests.with_label_values(&[operation, code]).inc();
         let times: Histogram = self.seconds.with_label_values(&[operation]);

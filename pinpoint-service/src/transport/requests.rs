@@ -22,13 +22,13 @@ use crate::transport::metrics::METRICS;
 /// The header with the id of a request, in both directions.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// For how long a browser that has seen the service with TLS asks it for nothing without.
+/// The time for which browsers use the service only with TLS.
 const A_YEAR: &str = "max-age=31536000";
 
 /// The most characters of an id that a client gives.
 const LONGEST_ID: usize = 128;
 
-/// What is known of a request before anybody asks who sends it.
+/// The facts about a request before its sender is identified.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrival {
     /// The id, the client's own if it has one.
@@ -43,7 +43,7 @@ pub(crate) struct Arrival {
 #[derive(Debug, Clone)]
 pub(crate) struct User(pub(crate) String);
 
-/// Passes a request on, with what is known of it.
+/// Passes a request on, with these facts.
 pub(crate) async fn watch(mut request: Request, next: Next) -> Response {
     let from = request
         .extensions()
@@ -79,7 +79,7 @@ struct Watched {
     operation: &'static str,
     began: Instant,
     user: Option<User>,
-    /// As long as there is no answer, it may be that the client leaves.
+    /// Until there is an answer, the client may leave.
     code: Code,
 }
 
@@ -122,14 +122,14 @@ fn id_of(value: &HeaderValue) -> Option<String> {
     is_sound.then(|| id.to_owned())
 }
 
-/// One that can't be read is as if there were none, as the standard wants it.
+/// Unreadable headers are ignored, as the standard demands.
 fn trace_of(headers: &HeaderMap) -> Option<TraceParent> {
     let mut given = headers.get_all("traceparent").iter();
     let parent = given.next()?.to_str().ok()?.parse().ok()?;
     given.next().is_none().then_some(parent)
 }
 
-/// The name of what is asked for: one of the tables'.
+/// The name of the operation or path: one of the tables'.
 fn operation_of(request: &Request) -> &'static str {
     let (method, uri) = (request.method(), request.uri());
     let found = match request.extensions().get::<MatchedPath>() {

@@ -1,10 +1,10 @@
 //! Answers on their way to clients.
 //!
 //! An answer takes memory until its client has taken it, and a client may take its time. So the
-//! bytes that wait are counted, for each connection and for all of them. An answer of which the
-//! client takes less than a chunk within the deadline is cut off, and its connection closed if
-//! that takes nothing else either. Where the bytes run short, the answers that have stood still
-//! the longest make room before a new one is refused.
+//! waiting bytes are counted, for each connection and for all of them. An answer of which the
+//! client takes less than a chunk within the deadline is cut off, and its connection closed if that
+//! takes nothing else either. Where the bytes run short, the answers that have stood still the
+//! longest make room before a new one is refused.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -57,9 +57,9 @@ struct Shared {
 struct Answer {
     number: u64,
     outbox: Arc<Shared>,
-    /// Unknown where somebody else serves the router.
+    /// Unknown if another server runs the router.
     connection: Option<Arc<Connection>>,
-    /// What was not handed over yet; nothing once it was cut off.
+    /// The part that was not handed over yet; nothing once it was cut off.
     rest: Mutex<Option<Rest>>,
     transit: Mutex<Transit>,
 }
@@ -75,7 +75,7 @@ struct Transit {
     counted: usize,
     /// Chunks that the connection has, and the client has not.
     chunks: usize,
-    /// When the client took the last one, or the connection the first.
+    /// The time when the client took the last one, or the connection the first.
     since: Instant,
     is_cut: bool,
 }
@@ -102,7 +102,7 @@ pub(crate) async fn counted(
         return response;
     }
     let (parts, mut body) = response.into_parts();
-    // What is there at once is all of most answers.
+    // Most answers are complete at once.
     let first = body.frame().now_or_never();
     let data = match first {
         None => Bytes::new(),
@@ -125,7 +125,7 @@ pub(crate) async fn counted(
     match limits.outbox().admit(connection, Rest { body, data }) {
         Ok(body) => Response::from_parts(parts, Body::new(body)),
         Err(()) => {
-            // Without a body, nothing is left that the client would have to take.
+            // Without a body, the client has nothing left to take.
             let (mut parts, _) = refused(is_grpc, answers_reached()).into_parts();
             parts.headers.remove(CONTENT_LENGTH);
             Response::from_parts(parts, Body::empty())
@@ -176,8 +176,7 @@ impl Outbox {
         let shared = &self.0;
         let bytes = OVERHEAD + rest.data.len();
         let of_connection = connection.as_ref().map_or(0, |it| it.waiting());
-        // A client that waits for nothing else always gets a short answer: there are only so
-        // many connections.
+        // A client that waits for nothing else always gets a short answer: connections are limited.
         let is_short = of_connection == 0 && rest.data.len() <= CHUNK;
         // Others have the other half.
         let is_share = of_connection == 0 || of_connection + bytes <= shared.most / 2;
@@ -204,7 +203,7 @@ impl Outbox {
 }
 
 impl Shared {
-    /// Whether so many bytes more can wait. Answers that stand still make room.
+    /// Returns true if so many more bytes can wait. Answers that stand still make room.
     fn has_room(&self, bytes: usize) -> bool {
         let is_room = || self.waiting.load(Ordering::Relaxed) + bytes <= self.most;
         if is_room() {
@@ -224,9 +223,9 @@ impl Shared {
         false
     }
 
-    /// The answers of which clients have taken no chunk for this long, and since when.
+    /// The answers of which clients have taken no chunk for this long, each with its time.
     fn stalled_for(&self, time: Duration) -> Vec<(Arc<Answer>, Instant)> {
-        // The last of an answer must not be dropped while its number can't be removed.
+        // Dropping the last reference to an answer locks the map, to remove its number.
         let answers: Vec<_> = lock(&self.answers)
             .values()
             .filter_map(Weak::upgrade)
@@ -251,7 +250,7 @@ impl Answer {
         }
     }
 
-    /// No longer counts these bytes, as far as they are counted.
+    /// Stops counting these bytes, as far as they are counted.
     fn release(&self, bytes: usize) {
         let mut transit = lock(&self.transit);
         let bytes = bytes.min(transit.counted);
@@ -274,8 +273,8 @@ impl Answer {
         Bytes::from_owner(Chunk { bytes, answer })
     }
 
-    /// Drops what was not handed over, and closes the connection if it has to be: one of HTTP/2
-    /// may have answers that others take.
+    /// Drops the part not handed over, and closes the connection if necessary: one of HTTP/2 may
+    /// have answers that others take.
     fn cut(&self, is_to_close: impl Fn(&Connection) -> bool) {
         self.drop_rest();
         let was_cut = std::mem::replace(&mut lock(&self.transit).is_cut, true);
@@ -313,7 +312,7 @@ impl fmt::Debug for Answer {
     }
 }
 
-/// A part of an answer that a connection has, and that is dropped when the kernel has it.
+/// A part of an answer that a connection has, dropped when the kernel has it.
 struct Chunk {
     bytes: Bytes,
     answer: Arc<Answer>,

@@ -1,4 +1,4 @@
-//! The account of the user: what one may do, how much of it is used, and one's tokens.
+//! The account of the user: rights, quotas, and tokens.
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -325,7 +325,7 @@ pub(super) async fn create_token(
     Form(mut form): Form,
 ) -> Result<Response, Problem> {
     if view.is_by_token() {
-        // One that ends would make one that ends later.
+        // A token that ends could make one that ends later.
         return Err(Status::permission_denied(NOT_BY_TOKEN).into());
     }
     let mut wanted = Wanted::read(&mut form);

@@ -1,5 +1,5 @@
-//! What the buttons of a job do. Each is a form that is sent by POST; the answer leads back to
-//! the job, so that a reload does nothing twice.
+//! The buttons of a job. Each is a form that is sent by POST; the answer leads back to the job, so
+//! that a reload repeats nothing.
 
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -26,7 +26,7 @@ pub(super) async fn ask_reason(
     uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
-    // Typed before a sign-in that was asked for meanwhile.
+    // Typed before the session ended.
     let reason = Query::of(&uri)?.take("reason").unwrap_or_default();
     let request = view.call("pinpoint.v2.Pinpoint/GetJob", GetJobRequest { job_id: id });
     let job = service.get_job(request).await?.into_inner();
@@ -80,7 +80,7 @@ pub(super) async fn cancel(
     })
 }
 
-/// The answer about a job that can't be canceled any more, perhaps for a reason that was typed.
+/// The answer about a job that can no longer be canceled, perhaps for a reason that was typed.
 fn has_ended(view: &View, summary: &JobSummary, reason: Option<&str>) -> Response {
     let main = html! {
         h1 { (Foreign(title(summary))) " has ended already" }

@@ -1,4 +1,4 @@
-//! What administrators look at: roles, limits, tokens and the audit log.
+//! The page of administrators: roles, limits, tokens and the audit log.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -68,7 +68,7 @@ impl Shown {
         ]
     }
 
-    /// The address that shows them, at another page.
+    /// The address of this part of the log, at another page.
     fn at(&self, page: &str) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         for (name, value) in self.fields() {

@@ -22,8 +22,8 @@ fn files() -> [(&'static str, Cow<'static, str>); 3] {
     ]
 }
 
-/// The script of all pages: what they have in common, and the part of each, which looks for what
-/// it works on and does nothing where that is absent. No name of one part is known in another.
+/// The script of all pages: their common part, and a part for each, which does nothing where its
+/// elements are absent. Parts can't see each other's names.
 fn script() -> String {
     let parts = [
         include_str!("assets/jobs.js"),
@@ -34,7 +34,7 @@ fn script() -> String {
     include_str!("assets/page.js").to_owned() + &parts.concat()
 }
 
-/// The style sheet of the pictures, in the colours of the theme that the user has chosen, and that
+/// The style sheet of the pictures, in the colors of the theme that the user has chosen, and that
 /// of the pages.
 fn style() -> String {
     let mut text = picture::style();
@@ -72,7 +72,7 @@ static ASSETS: LazyLock<BTreeMap<&str, Asset>> = LazyLock::new(|| {
 
 /// The path of a file.
 pub(super) fn path(name: &str) -> &'static str {
-    // A name that is none is found by the test of the pages, which asks for each.
+    // A test of the pages asks for each name, and so finds wrong ones.
     ASSETS
         .get(name)
         .map_or("/assets/unknown", |asset| &asset.path)

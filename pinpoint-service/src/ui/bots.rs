@@ -1,4 +1,4 @@
-//! The bots, what waits for them, and the workers that serve them.
+//! The bots, the jobs that wait for them, and the workers that serve them.
 
 use std::collections::BTreeMap;
 

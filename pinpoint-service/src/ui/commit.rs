@@ -1,4 +1,4 @@
-//! A commit: what its repository says of it, and every job that had to do with it.
+//! A commit: its details from the repository, and every job that involved it.
 
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ fn short(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
 }
 
-/// What its repository says; nothing where this service looks up no commits.
+/// The details from its repository; nothing where this service looks up no commits.
 async fn known(
     service: &Service,
     view: &View,
@@ -153,7 +153,7 @@ fn facts(hash: &str, known: &Result<Option<GetCommitResponse>, Status>) -> Marku
     }
 }
 
-/// The part that the commit has in the answer of a job.
+/// The part of the commit in the answer of a job.
 fn role(job: &JobSummary, hash: &str) -> Markup {
     let answer = job.answer.as_ref().filter(|it| !it.git_hash.is_empty());
     html! {

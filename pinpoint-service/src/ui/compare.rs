@@ -63,7 +63,7 @@ pub(super) async fn page(
 struct Compared {
     shown: Job,
     result: Option<JobResult>,
-    /// Of a job that can't be read: what is said instead of its answer.
+    /// Shown instead of the answer of a job that can't be read.
     problem: Option<Markup>,
 }
 

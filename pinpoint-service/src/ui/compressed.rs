@@ -14,7 +14,7 @@ use tonic::Status;
 
 use crate::api::rest::Problem;
 
-/// The kinds of answers that are compressed: each is there as a whole.
+/// The kinds of answers that are compressed: none of them is streamed.
 const KINDS: [&str; 4] = ["text/html", "text/css", "text/javascript", "image/svg+xml"];
 
 /// Compresses the answer, if it is a page or one of its files.

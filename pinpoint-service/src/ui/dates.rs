@@ -9,7 +9,7 @@ use tonic::Status;
 use crate::api::grpc::errors;
 use crate::compat::older_page::{DAY, day};
 
-/// How long ago that was, by the clock of the service; the time itself is a title.
+/// The age of a time, by the clock of the service; the time itself is a title.
 pub(super) fn ago(time: Option<&Timestamp>) -> Markup {
     let Some(then) = time.and_then(system_time) else {
         return html! {};
@@ -20,7 +20,7 @@ pub(super) fn ago(time: Option<&Timestamp>) -> Markup {
     html! { time datetime=(whole) title=(shown) { (age(passed)) } }
 }
 
-/// How long before another time that was, as [`ago`] says it; both in milliseconds since 1970.
+/// The age of a time at another, as [`ago`] says it; both in milliseconds since 1970.
 pub(super) fn ago_at(then: i64, now: i64) -> String {
     let passed = u64::try_from(now.saturating_sub(then)).unwrap_or_default();
     age(Duration::from_millis(passed))

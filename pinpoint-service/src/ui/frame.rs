@@ -9,7 +9,7 @@ use super::assets::path;
 use super::view::View;
 use crate::api::operations::Right;
 
-/// Nothing of others, and nothing in the page itself: text that slipped through every other net
+/// Nothing from others, and nothing in the page itself: text that slipped through every other net
 /// could neither run, nor fetch, nor look like a part of the page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; \
@@ -39,7 +39,7 @@ pub(super) fn page(view: &View, section: Section, title: &str, main: &Markup) ->
     answer(StatusCode::OK, title, view.theme(), &header, main)
 }
 
-/// A page that is in no section, as one about an error. A stranger's leads nowhere.
+/// A page outside of all sections, such as an error. Anonymous visitors get no links.
 pub(super) fn outside(
     view: Option<&View>,
     status: StatusCode,
@@ -68,7 +68,7 @@ fn header(view: &View, section: Option<Section>) -> Markup {
         @if view.may(Right::See) {
             (link(Section::Account, "/account", &clean(view.user())))
         }
-        // Who may see nothing may be somebody else, too.
+        // Visitors without rights may want to sign in as another user.
         @if view.has_session() {
             form method="post" action="/sign-out" {
                 (view.form_token())
@@ -89,7 +89,7 @@ pub(super) fn bare(
     answer(status, title, theme, &header, main)
 }
 
-/// A page whose header is this.
+/// A page with this header.
 fn answer(
     status: StatusCode,
     title: &str,
@@ -129,7 +129,7 @@ fn headers() -> [(HeaderName, HeaderValue); 5] {
     [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, POLICY),
-        // What one person may see is in no cache for another.
+        // Pages of one user must not be cached for another.
         (header::CACHE_CONTROL, "private, no-cache"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "same-origin"),

@@ -11,7 +11,7 @@ use pinpoint_report::quantity::count;
 use crate::api::grpc::v2::messages::Worker;
 use crate::jobs::machines::JOBS;
 
-/// The machines of the workers, and others that made runs of recent jobs.
+/// The machines of the workers, and others with runs of recent jobs.
 pub(super) fn section(workers: &[Worker], measured: &BTreeMap<String, MachineNoise>) -> Markup {
     let machines = workers.iter().map(|worker| &worker.machine);
     let machines: BTreeSet<_> = machines.chain(measured.keys()).collect();

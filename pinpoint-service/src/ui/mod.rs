@@ -1,10 +1,9 @@
 //! The web page: every job, a new one, and a search that narrows as one looks.
 //!
 //! Pages are rendered here, from the same methods that answer the API ([`Pinpoint`]), so that
-//! rights, limits, the audit log and errors are the same. Each works without scripts: links,
-//! forms that ask (GET) and forms that change something (POST), and `<details>`. The modules in
-//! `assets/` add to that: what changes comes over server-sent events, as fragments that the
-//! same functions render.
+//! rights, limits, the audit log and errors are the same. Each works without scripts: links, forms
+//! that ask (GET) and forms that change something (POST), and `<details>`. The modules in `assets/`
+//! add to that: changes come over server-sent events, as fragments that the same functions render.
 //!
 //! Nothing is fetched from another host, and no style or script is in a page itself: the
 //! content security policy of [`frame`] allows neither.
@@ -45,7 +44,7 @@ pub(crate) use self::sessions::{signed_out, signing_in};
 pub(crate) use self::unsent::USER as FORM_USER;
 pub(crate) use self::view::theme;
 
-/// The pages and what their forms send.
+/// The pages and the targets of their forms.
 pub(crate) const PAGES: &[Page] = &[
     seen("/", || get(jobs::page)),
     seen("/events", || get(jobs::events)),
@@ -73,7 +72,7 @@ pub(crate) const PAGES: &[Page] = &[
     seen("/new/bots", || get(new::bots)),
     seen("/new/benchmarks", || get(new::benchmarks)),
     seen("/new/stories", || get(new::stories)),
-    // The names of bots, too, for the programs of the older page.
+    // `/bots` is in `pages.rs`, since it also serves the older page's programs.
     seen("/workers", || get(bots::workers)),
     seen("/commits/{hash}", || get(commit::page)),
     seen("/account", || get(account::page)),

@@ -1,4 +1,4 @@
-//! Errors as pages, for people: what is wrong, what to do next, and the name of the request.
+//! Errors as pages, for people: the problem, the next step, and the name of the request.
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
@@ -22,7 +22,7 @@ use crate::transport::requests::{Arrival, User};
 /// The longest address of a page that a link to the sign-in has in its own.
 const LONGEST_IN_LINK: usize = 2048;
 
-/// Turns an error into a page where somebody looks at it with a browser.
+/// Turns an error into a page if a browser shows it.
 pub(crate) async fn as_pages(
     State(service): State<Service>,
     request: Request,
@@ -68,7 +68,7 @@ pub(crate) async fn as_pages(
     let (of_page, body) = page.into_parts();
     parts.headers.remove(header::CONTENT_LENGTH);
     for (name, value) in &of_page.headers {
-        // An answer that no cache may keep, or whose address is secret, stays so.
+        // Headers that forbid caching, or hide the address, are kept.
         let is_told = [header::CACHE_CONTROL, header::REFERRER_POLICY].contains(name);
         if !is_told || !parts.headers.contains_key(name) {
             parts.headers.insert(name, value.clone());
@@ -77,26 +77,26 @@ pub(crate) async fn as_pages(
     Response::from_parts(parts, body)
 }
 
-/// Browsers ask for pages first, and programs for anything.
+/// Returns true if HTML is accepted first: browsers do that, and programs accept anything.
 pub(crate) fn wants_page(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT);
     let accept = accept.and_then(|accept| accept.to_str().ok());
     accept.is_some_and(|accept| accept.trim_start().starts_with("text/html"))
 }
 
-/// The page to come back to: for a form that was sent, the one that it stands on.
+/// The page to return to: for a form, the one that contains it.
 fn page_of(parts: &Parts) -> String {
     let page = match parts.method {
         Method::GET | Method::HEAD => parts.uri.path_and_query().map(|it| it.as_str()),
         _ => page_of_form(parts),
     };
-    // The end of a sign-in can't be come back to.
+    // Nobody can return to the end of a sign-in.
     let page = page.filter(|page| is_local(page) && !page.starts_with("/sign-"));
     page.unwrap_or("/").to_owned()
 }
 
-/// A form is sent to the address of its page, or to one below it. `Referer` would not say which:
-/// of a long address, browsers send the host alone.
+/// A form is sent to the address of its page, or to one below it. `Referer` would not tell them
+/// apart: of a long address, browsers send only the host.
 fn page_of_form(parts: &Parts) -> Option<&str> {
     let mut route = parts.extensions.get::<MatchedPath>()?.as_str();
     let mut path = parts.uri.path();
@@ -107,7 +107,7 @@ fn page_of_form(parts: &Parts) -> Option<&str> {
     Some(path)
 }
 
-/// The error of a list, for people, who have no token of a page in their hands.
+/// The error of a list, for people, who know nothing of page tokens.
 pub(super) fn of_list(status: Status) -> Status {
     let details = status.get_error_details();
     let mut fields = { details.bad_request().into_iter() }.flat_map(|it| &it.field_violations);
@@ -120,7 +120,7 @@ pub(super) fn of_list(status: Status) -> Status {
 }
 
 /// An error's message as a sentence: messages begin in lower case and have no full stop. A first
-/// word that is no plain word, such as a field, a path or a host, stays as it is.
+/// word that is a field, a path or a host stays as it is.
 pub(super) fn sentence(message: &str) -> String {
     let word = message.split(' ').next().unwrap_or_default();
     let is_plain = word.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -138,13 +138,13 @@ pub(super) fn sentence(message: &str) -> String {
 struct Problem<'a> {
     status: StatusCode,
     message: &'a str,
-    /// Seconds until it is worth another try.
+    /// The seconds until another try.
     wait: Option<&'a str>,
-    /// The page to come back to.
+    /// The page to return to.
     here: &'a str,
-    /// What was typed into the form that was sent.
+    /// The input of the form that was sent.
     unsent: Option<&'a Unsent>,
-    /// The page to come back to with what was typed.
+    /// The page to return to, with the input.
     filled: Option<String>,
     /// People sign in with a browser.
     can_sign_in: bool,
@@ -227,7 +227,7 @@ impl Problem<'_> {
         (title, page)
     }
 
-    /// The page to come back to, as it was left.
+    /// The page to return to, as it was left.
     fn back(&self) -> &str {
         self.filled.as_deref().unwrap_or(self.here)
     }
@@ -251,8 +251,8 @@ impl Problem<'_> {
         }
     }
 
-    /// The way to the sign-in. A form can't lead there: the content security policy holds for the
-    /// redirects after it, too. What an address should not have is sent, and another page leads on.
+    /// The link to the sign-in. A form can't lead there: the content security policy holds for the
+    /// redirects after it, too. Private input is sent as a form, and another page leads on.
     fn sign_in(&self) -> Markup {
         let back = self.back();
         if self.filled.is_none() && back.len() <= LONGEST_IN_LINK {

@@ -23,7 +23,7 @@ pub(crate) fn signing_in(provider: &str) -> Response {
     page
 }
 
-/// The page after a sign-out, in the theme of the one who had signed in.
+/// The page after a sign-out, in the theme of the former user.
 pub(crate) fn signed_out(theme: Option<&str>) -> Response {
     let main = html! {
         section.problem {

@@ -1,11 +1,10 @@
-//! What was typed into a form that was refused: the form has it again when the user comes back,
-//! after a sign-in where the session has ended.
+//! The input of a form that was refused: the form has it again when the user comes back, after a
+//! sign-in if the session has ended.
 //!
-//! A form that people type into names its user in a hidden field. Where the answer is an error,
-//! its page leads back to the form with what was typed in the address, as a link to a filled
-//! form has it. Without a session the way is longer: the page sends this address to `/sign-in`,
-//! the store keeps it with the sign-in under way, and the end of that leads there. No script is
-//! needed for it.
+//! A form for input names its user in a hidden field. If the answer is an error, its page leads
+//! back to the form with the input in the address, as a link to a filled form has it. Without a
+//! session the way is longer: the page sends this address to `/sign-in`, the store keeps it with
+//! the sign-in under way, and the end of that leads there. No script is needed for it.
 //!
 //! Why that is safe:
 //!
@@ -36,7 +35,7 @@ pub(crate) const USER: &str = "form_user";
 /// The fields that nobody types: they belong to one form, or to one button.
 const LEFT_OUT: [&str; 3] = ["form_token", KEY, "do"];
 
-/// The longest body that is read for it: what is typed, and the fields besides.
+/// The longest body that is read for it: the input, and the other fields.
 const LONGEST_BODY: usize = 2 * LONGEST_PATH;
 
 /// The fields of a form that was not carried out.
@@ -48,7 +47,7 @@ pub(super) struct Unsent {
 }
 
 impl Unsent {
-    /// The fields in the body of a form that people type into.
+    /// The fields in the body of a form for input.
     fn read(body: &[u8]) -> Option<Self> {
         let mut user = None;
         let mut query = form_urlencoded::Serializer::new(String::new());
@@ -63,7 +62,7 @@ impl Unsent {
         user.map(|user| Self { user, query })
     }
 
-    /// Whether this user may see it: the one whose form it was, or nobody who is known.
+    /// Returns true if this user may see it: the owner of the form, or an unknown user.
     pub(super) fn is_for(&self, user: Option<&str>) -> bool {
         user.is_none_or(|user| is_same(user, &self.user))
     }
@@ -79,8 +78,8 @@ impl Unsent {
     }
 }
 
-/// Reads what was typed into a form, and gives the request back as it was; nothing where the
-/// form did not arrive.
+/// Reads the input of a form, and gives the request back as it was; nothing where the form did not
+/// arrive.
 pub(super) async fn of(request: Request) -> Option<(Request, Option<Unsent>)> {
     let kind = request.headers().get(CONTENT_TYPE);
     let is_form = request.method() == Method::POST

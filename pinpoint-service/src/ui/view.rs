@@ -1,4 +1,4 @@
-//! The person who looks at a page, and the forms that are sent.
+//! The visitor of a page, and the forms that are sent.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ use crate::transport::arriving;
 /// The preference of a theme.
 pub(super) const THEME: &str = "theme";
 
-/// The themes besides same as the system.
+/// The themes apart from that of the system.
 pub(super) const THEMES: [&str; 2] = ["light", "dark"];
 
 /// The longest that an error waits for the preferences of its reader.
@@ -37,7 +37,7 @@ pub(crate) struct View {
     preferences: Map<String, Value>,
 }
 
-/// The theme of the one who asks for an answer.
+/// The theme of the caller.
 pub(crate) async fn theme(service: &Service, extensions: &Extensions) -> Option<&'static str> {
     View::of(service, extensions).await?.theme()
 }
@@ -60,8 +60,8 @@ impl FromRequestParts<Service> for View {
 }
 
 impl View {
-    /// The one who asks for an answer, or whom it is for; nothing of strangers. Preferences are
-    /// left out that the store does not give at once: it may be the reason for an error.
+    /// The view of a caller; none for anonymous requests. Preferences are left out if the store
+    /// does not return them at once: it may be the reason for an error.
     pub(super) async fn of(service: &Service, extensions: &Extensions) -> Option<Self> {
         let context = extensions.get::<Context>()?.clone();
         let user = &context.caller.as_ref()?.user;
@@ -79,12 +79,12 @@ impl View {
         caller.map_or("", |caller| &caller.user)
     }
 
-    /// What the user prefers: a document that each page knows its own fields of.
+    /// The user's preferences: a document in which each page knows its own fields.
     pub(super) fn preferences(&self) -> &Map<String, Value> {
         &self.preferences
     }
 
-    /// The theme, where the user prefers another than same as the system.
+    /// The theme, if the user prefers another than the system's.
     pub(super) fn theme(&self) -> Option<&'static str> {
         let theme = self.preferences.get(THEME)?;
         THEMES.into_iter().find(|known| theme == known)
@@ -95,12 +95,12 @@ impl View {
         Right::ALL.into_iter().filter(|right| self.may(*right))
     }
 
-    /// Whether a token says who it is, and so no person looks.
+    /// Returns true if a token identifies the caller: no person looks.
     pub(super) fn is_by_token(&self) -> bool {
         self.context.by_token
     }
 
-    /// The row of the audit log about something that was done to a token.
+    /// The row of the audit log about an action on a token.
     pub(super) fn entry(&self, operation: &str, token: &str, result: Code) -> AuditEntry {
         let details = [("token".to_owned(), token.into())];
         AuditEntry {
@@ -120,19 +120,19 @@ impl View {
         }
     }
 
-    /// Whether the user may do this.
+    /// Returns true if the user may do this.
     pub(super) fn may(&self, right: Right) -> bool {
         let caller = self.context.caller.as_ref();
         caller.is_some_and(|caller| caller.rights.contains(&right))
     }
 
-    /// Whether the user may end the jobs of this one.
+    /// Returns true if the user may end jobs of this one.
     pub(super) fn may_end(&self, user: &str) -> bool {
         let caller = self.context.caller.as_ref();
         self.may(Right::End) && caller.is_some_and(|caller| caller.may_end(user).is_ok())
     }
 
-    /// The field that each form which changes something has to send, where the user has a session.
+    /// The field that each form which changes something has to send, if the user has a session.
     pub(super) fn form_token(&self) -> Markup {
         html! {
             @if let Some(token) = &self.context.form_token {
@@ -141,8 +141,7 @@ impl View {
         }
     }
 
-    /// As [`View::form_token`], in a form that people type into: what they typed comes back where
-    /// the form is refused.
+    /// Like [`View::form_token`], for forms with input, which comes back if the form is refused.
     pub(super) fn typed_form(&self) -> Markup {
         html! {
             (self.form_token())
@@ -150,7 +149,7 @@ impl View {
         }
     }
 
-    /// Whether the user has a session, which can be ended.
+    /// Returns true if the user has a session, which can be ended.
     pub(super) fn has_session(&self) -> bool {
         self.context.form_token.is_some()
     }
@@ -188,7 +187,7 @@ impl<S: Sync> FromRequest<S> for Form {
 /// The field with the name of a request that is carried out once.
 pub(super) const KEY: &str = "key";
 
-/// The field of a form that makes a job: one that is sent twice makes one.
+/// The field of a form that makes a job: sent twice, it makes one.
 pub(super) fn key() -> Markup {
     html! { input type="hidden" name=(KEY) value=(Uuid::now_v7().simple()); }
 }

@@ -70,7 +70,7 @@ impl From<&Violations> for Problems {
     }
 }
 
-/// The field that an engine does not take, where it is one of requests.
+/// The field that an engine rejects, if it is one of requests.
 fn field_of(error: &SpecError) -> Option<&'static str> {
     match error {
         SpecError::Confidence(_) => Some("confidence"),
@@ -121,7 +121,7 @@ pub(crate) fn field(name: &str, problem: &str) -> Status {
 pub(crate) fn bad_request(fields: impl IntoIterator<Item = (String, impl Into<String>)>) -> Status {
     let mut named = BTreeSet::new();
     let fields: Vec<_> = { fields.into_iter() }
-        // What else is wrong with it follows from the first.
+        // Further problems of a field follow from the first.
         .filter(|(field, _)| named.insert(field.clone()))
         .map(|(field, problem)| FieldViolation::new(field, problem))
         .collect();
@@ -137,7 +137,7 @@ pub(crate) fn bad_request(fields: impl IntoIterator<Item = (String, impl Into<St
     Status::with_error_details(tonic::Code::InvalidArgument, message, details)
 }
 
-/// A call that did not pass the layer that finds out who calls.
+/// A call that did not pass the layer that identifies callers.
 pub(crate) fn no_context() -> Status {
     Status::internal("the request did not come through the service's router")
 }

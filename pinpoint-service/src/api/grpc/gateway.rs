@@ -1,4 +1,4 @@
-//! The API of Chromium's page: lists of jobs, try jobs, and what a form has to offer.
+//! The API of Chromium's page: lists of jobs, try jobs, and choices for a form.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ const PAGE: u32 = 25;
 /// The most builds of a list.
 const MOST_BUILDS: usize = 50;
 
-/// Many of which are of the same commits.
+/// The most builds that are read: many are of the same commits.
 const MOST_READ_BUILDS: u32 = 500;
 
 #[tonic::async_trait]
@@ -67,7 +67,7 @@ impl PinpointGateway for Service {
             .list(&filter, Order::default(), &place, PAGE)
             .await
             .map_err(errors::store)?;
-        // Where a page is empty, no job leads to the others.
+        // Of an empty page, no job leads to the others.
         let any = !page.jobs.is_empty();
         let (has_prev, has_next) = match place {
             Place::First => (false, page.more),
@@ -131,7 +131,7 @@ impl PinpointGateway for Service {
         }))
     }
 
-    /// Those that the journals of the bot's last jobs have.
+    /// Lists the builds in the journals of the bot's last jobs.
     async fn list_recent_builds(
         &self,
         request: Request<ListRecentBuildsRequest>,
@@ -196,7 +196,7 @@ impl PinpointGateway for Service {
 }
 
 impl Service {
-    /// All that is known of a commit of this repository.
+    /// The details of a commit of this repository.
     pub(crate) async fn commit_in(
         &self,
         commits: &Commits,
@@ -232,7 +232,7 @@ impl Service {
             .await
             .map_err(errors::store)?;
         let mut seen = BTreeSet::new();
-        // A hash says all of a plain commit alone.
+        // A hash identifies plain commits alone.
         let builds = builds.into_iter().filter(|build| {
             let main = build.commit.main.clone();
             build.commit == main.clone().into()
@@ -256,8 +256,7 @@ impl Service {
         })
     }
 
-    /// The benchmarks among which requests choose: those whose command the operator has
-    /// configured.
+    /// The benchmarks among which requests choose: those whose command the operator has configured.
     pub(crate) fn benchmark_names(&self) -> impl Iterator<Item = &str> {
         let known = self.bots.benchmarks().iter();
         let known = known.filter(|(_, benchmark)| benchmark.invocation.is_some());
@@ -349,7 +348,7 @@ fn name_in_try_job(field: &str) -> String {
     name.to_owned()
 }
 
-/// The comparison that a try job is, and the fields that it has no place for.
+/// The comparison that a try job asks for, and the fields that it can't express.
 fn pairwise(request: CreateTryJobRequest) -> (SchedulePairwiseRequest, Vec<(String, String)>) {
     let CreateTryJobRequest {
         benchmark,
@@ -415,12 +414,12 @@ fn pairwise(request: CreateTryJobRequest) -> (SchedulePairwiseRequest, Vec<(Stri
     (request, problems)
 }
 
-/// The extra arguments of a side in one line: those of the program that runs the benchmark,
-/// and those of the browser, which crossbench takes without a wrapping.
+/// The extra arguments of a side in one line: those of the benchmark's program, and those of the
+/// browser, which crossbench takes without wrapping.
 pub(crate) fn arguments(benchmark: &str, extra: &ExtraArgs) -> String {
     let flag = |name: &str, value: &str| match value.trim() {
         "" => String::new(),
-        // One argument of the browser, whatever is in it.
+        // One argument of the browser, whatever it contains.
         value if value.contains(char::is_whitespace) => format!("--{name}={}", quoted(value)),
         value => format!("--{name}={value}"),
     };
@@ -439,7 +438,7 @@ pub(crate) fn arguments(benchmark: &str, extra: &ExtraArgs) -> String {
     joined(&[extra.benchmark_runner_args.trim().to_owned(), browser])
 }
 
-/// A text in quotes, which are not ended by those in it.
+/// A text in quotes, with those inside it escaped.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {
@@ -481,7 +480,7 @@ mod tests {
             format!("--repeat=2 {browser}")
         );
         assert_eq!(arguments("any", &ExtraArgs::default()), "");
-        // Quotes do not end what they are in.
+        // Quotes inside a text do not end it.
         let extra = ExtraArgs {
             extra_browser_args: r#"--a="x y" --b=\$HOME" --out"#.into(),
             js_flags: "--c --d".into(),

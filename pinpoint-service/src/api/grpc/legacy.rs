@@ -163,7 +163,7 @@ fn states(answers: &Answers, result: Option<&BisectionResult>) -> (Vec<State>, B
     (states.collect(), bots)
 }
 
-/// A run that an answer tells of.
+/// A run in an answer.
 pub(crate) struct Run<'a> {
     pub(crate) commit: Position,
     /// By their chart; absent where it failed.
@@ -173,7 +173,7 @@ pub(crate) struct Run<'a> {
     pub(crate) bot: Option<&'a str>,
 }
 
-/// The runs that an answer tells of.
+/// The runs in an answer.
 pub(crate) fn runs(answer: &Answered) -> Vec<Run<'_>> {
     match (&answer.task, &answer.report, &answer.event) {
         (Task::Run { commit, .. }, Report::Ran(report), Event::Ran { values, .. }) => vec![Run {

@@ -1,5 +1,5 @@
-//! The services of gRPC, and the gate before them: no method is reached without a row in the
-//! table of operations, and the right that it names.
+//! The services of gRPC, and the gate before them: a method can be called only if it has a row in
+//! the table of operations, with the right that the row names.
 
 pub(crate) mod errors;
 pub(crate) mod gateway;
@@ -101,8 +101,7 @@ async fn gate(State(service): State<Service>, mut request: Request, next: Next) 
     read_well(next.run(request).await).map(|body| Body::new(body.map_frame(hold)))
 }
 
-/// An answer in which a message that can't be read is the client's mistake: the library takes it
-/// for one of the service.
+/// Marks an undecodable message as the client's mistake: the library blames the service.
 fn read_well(response: Response) -> Response {
     let status = Status::from_header_map(response.headers());
     let unread = status.filter(|status| {
@@ -114,7 +113,7 @@ fn read_well(response: Response) -> Response {
     }
 }
 
-/// The beginning of what the library says of a message that can't be read.
+/// The beginning of the library's message about an undecodable message.
 const UNREADABLE: &str = "failed to decode Protobuf message";
 
 /// The user that a filter names, if it does.
@@ -126,7 +125,7 @@ fn filtered_user(field: &str, text: &str) -> Result<Option<String>, Status> {
     name.ok_or_else(|| errors::field(field, "it has characters that do not show"))
 }
 
-/// What a list shows of a job that has no name.
+/// The title of an unnamed job in a list.
 fn title(kind: &str, story: &str, benchmark: &str, bot: &str) -> String {
     match story.trim() {
         "" => format!("{kind} of {benchmark} on {bot}"),

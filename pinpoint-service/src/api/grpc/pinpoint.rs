@@ -31,7 +31,7 @@ pub(crate) const MOST_NAME: usize = 1_000;
 /// The most bytes of a user's name: databases have indices of it.
 const MOST_USER_BYTES: usize = 1024;
 
-/// What is wrong with a text of this many characters at most, if anything.
+/// The problem of a text that exceeds this many characters.
 pub(super) fn too_long(text: &str, most: usize) -> Option<String> {
     let is_long = text.chars().nth(most).is_some();
     is_long.then(|| format!("it has more than {most} characters"))
@@ -124,7 +124,7 @@ impl Pinpoint for Service {
         }))
     }
 
-    /// The state is the one that the job has: it may take a while to end.
+    /// Returns the current state of the job: it may take a while to end.
     async fn cancel_job(&self, request: Request<CancelJobRequest>) -> Answer<CancelJobResponse> {
         let (_, extensions, request) = request.into_parts();
         let (job_id, state) = self
@@ -171,7 +171,7 @@ impl Service {
             .await
     }
 
-    /// The same for a request that was sent in another form, in which fields have these names.
+    /// Makes a job for a request that was sent in another form, in which fields have these names.
     pub(super) async fn create_named(
         &self,
         metadata: &MetadataMap,
@@ -179,7 +179,7 @@ impl Service {
         mut request: JobRequest,
         name: fn(&str) -> String,
     ) -> Result<String, Status> {
-        // Asked for again, HEAD is the same request, though it may be another commit.
+        // If asked for again, HEAD is the same request, though it may be another commit.
         let asked = request.to_json().map_err(errors::job)?;
         self.resolve(&mut request)
             .await
@@ -196,8 +196,8 @@ impl Service {
             .await
     }
 
-    /// Makes a job, once where the request has a key, with a file where it has one. `asked` is
-    /// what has to be the same then; fields of the request have these names.
+    /// Makes a job, once where the request has a key, with a file where it has one. `asked`
+    /// identifies repeated requests; fields have these names.
     pub(super) async fn keep(
         &self,
         metadata: &MetadataMap,
@@ -220,7 +220,7 @@ impl Service {
         let problems: Vec<_> = [
             ("job_name", too_long(&job.name, MOST_NAME)),
             ("user", user),
-            // The story is the part of it that is given.
+            // The story is the part that was given.
             ("story", too_long(&job.title, 2 * MOST_NAME)),
         ]
         .into_iter()
@@ -355,8 +355,8 @@ impl Service {
             Err(StoreError::Transition { from, .. }) => return Ok((job.id.to_string(), from)),
             asked => asked.map_err(errors::store)?,
         }
-        // One that no worker has yet is ended here; any other, by its worker.
-        // In a task of its own, since a client may leave half way.
+        // Without a worker, the job is ended here; otherwise by its worker. In a separate task,
+        // since a client may leave half way.
         let (service, id) = (self.clone(), job.id.clone());
         let ended = tokio::spawn(async move {
             let Service {
@@ -404,7 +404,7 @@ pub(super) fn whole(id: &str) -> Result<String, Status> {
     Ok(id.simple().to_string())
 }
 
-/// The key by which a repeated request is known: the header `Idempotency-Key`.
+/// The key that identifies a repeated request: the header `Idempotency-Key`.
 fn idempotency_key(metadata: &MetadataMap) -> Result<Option<String>, Status> {
     let wrong =
         || Status::invalid_argument("`Idempotency-Key` is a text of 1 to 255 visible characters");

@@ -1,4 +1,4 @@
-//! Messages that stay the bytes that they are, on their way to and from a method.
+//! A codec of messages that stay bytes, on their way to and from a method.
 
 use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};

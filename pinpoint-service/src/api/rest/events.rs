@@ -1,4 +1,4 @@
-//! WatchJob as server-sent events, which browsers read and go on with by themselves: see
+//! WatchJob as server-sent events, which browsers read and resume without help: see
 //! <https://html.spec.whatwg.org/multipage/server-sent-events.html>.
 
 use std::time::Duration;
@@ -21,8 +21,8 @@ use crate::state::Service;
 /// The time after which a comment says that the connection is alive.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// The events of a job. They are written once for all watchers, and so do not take the way
-/// through gRPC: the check is the same.
+/// Streams the events of a job. They are written once for all watchers, and so bypass gRPC: the
+/// check is the same.
 pub(super) async fn answer(
     call: &Call,
     service: &Service,
@@ -46,7 +46,7 @@ pub(super) async fn answer(
             Some((_, Ok(id))) => {
                 let mark = service.mark(&request.job_id).await?;
                 if has_ended(mark.state) && mark.last.is_none_or(|last| last <= id) {
-                    // To a browser: do not come back.
+                    // Tells a browser not to reconnect.
                     return Ok(StatusCode::NO_CONTENT.into_response());
                 }
                 request.after = Some(id);
@@ -81,7 +81,7 @@ pub(crate) fn stream_of(events: impl Stream<Item = Bytes> + Send + 'static) -> R
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-store"),
-        // A server before this one must not hold events back.
+        // A reverse proxy must not buffer events.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     for (name, value) in headers {

@@ -1,11 +1,11 @@
 //! Messages as JSON, straight from their bytes.
 //!
-//! All fields of each type of messages are looked up once; a message is then written while it
-//! is read. `prost-reflect` writes the same, as a test sees to, by way of a value for each
-//! field: most of the time of a page of jobs went there.
+//! All fields of each type of messages are looked up once; a message is then written while it is
+//! read. `prost-reflect` writes the same, as a test ensures, but makes a value of each field, which
+//! took most of the time of a page of jobs.
 //!
-//! The bytes are those that `prost` writes: each key of a map is there once, and of a group of
-//! alternatives one. Answers carry fields that are not set, too, as gRPC gateways write them.
+//! The bytes are those that `prost` writes: each key of a map is there once, and one of a group of
+//! alternatives. Answers carry unset fields, too, as gRPC gateways write them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -20,7 +20,7 @@ use prost_reflect::FieldDescriptor;
 use super::message::is_well_known;
 use crate::api::descriptors::POOL;
 
-/// The bytes are no message of the type, or have a time that can't be written.
+/// The bytes are not a message of the type, or have a time that can't be written.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("the message can't be written as JSON")]
 pub(crate) struct Unwritable;
@@ -67,7 +67,7 @@ struct Field {
 enum Shape {
     /// It is always written.
     Plain,
-    /// It is written where it is set: by its absence it says that it is not.
+    /// It is written only if set: absence means unset.
     Optional,
     List,
     Map,
@@ -242,7 +242,7 @@ impl Types {
         }
     }
 
-    /// A value, or what stands for none.
+    /// Writes a value, or the default of an absent one.
     fn value(
         &self,
         kind: &Kind,
@@ -295,7 +295,7 @@ impl Types {
     }
 }
 
-/// Writes a comma after what is not the beginning.
+/// Writes a comma, except at the beginning.
 fn separate(json: &mut Vec<u8>) {
     if !matches!(json.last(), None | Some(b'{' | b'[')) {
         json.push(b',');

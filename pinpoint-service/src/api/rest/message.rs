@@ -1,10 +1,9 @@
 //! Messages from JSON, forms and queries.
 //!
-//! Fields have the names of the `.proto` file or their JSON names; a form or a query names
-//! the field of a field with a dot, as in `pagination.next_cursor`. A name that no field has is
-//! an error in our own API: a limit that is misspelt would be none. In Chromium's it is left out,
-//! since its clients may know another version. A field that is given twice is an error, wherever
-//! and under either name.
+//! Fields have the names of the `.proto` file or their JSON names; a form or a query names nested
+//! fields with a dot, as in `pagination.next_cursor`. An unknown name is an error in our own API,
+//! where a misspelled limit would be ignored. In Chromium's it is ignored, since its clients may
+//! know another version. A field that is given twice is an error, wherever and under either name.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -16,7 +15,7 @@ use serde_json::{Map, Value};
 /// The deepest JSON that is read.
 const MOST_LEVELS: u32 = 64;
 
-/// The reason why a request is not the message that it should be.
+/// The reason why a request is not a valid message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum MessageError {
     #[error("the body can't be read: {0}")]
@@ -138,7 +137,7 @@ impl Fields {
         Ok(())
     }
 
-    /// The message without the fields that are wrong, and these.
+    /// Returns the message without the wrong fields, and these.
     pub(crate) fn message(self) -> Result<(DynamicMessage, Vec<FieldProblem>), MessageError> {
         let error = match self.has_json {
             true => MessageError::Json,
@@ -169,8 +168,8 @@ fn unknown(descriptor: &MessageDescriptor, name: &str) -> String {
     }
 }
 
-/// What keeps a value from being one of this field, if anything. Messages are checked by their
-/// own fields.
+/// Returns the reason why a value does not fit this field, if any. Messages are checked field by
+/// field.
 fn problem_of(field: &FieldDescriptor, value: &Value) -> Option<String> {
     if field.is_map() || value.is_null() {
         return None;
@@ -289,7 +288,7 @@ struct Checked<'a> {
     level: u32,
     /// The place in the request.
     path: String,
-    /// Takes in what is wrong, where all is told at once.
+    /// Collects problems, where all are reported at once.
     wrong: Option<&'a RefCell<Vec<FieldProblem>>>,
 }
 
@@ -375,7 +374,7 @@ impl<'de> Visitor<'de> for Checked<'_> {
                 .as_ref()
                 .map(|descriptor| field_called(descriptor, &name));
             let (name, inner, field) = match field {
-                // A map, or a value that is no message.
+                // A map, or a value that is not a message.
                 None => (name, None, None),
                 Some(None) => {
                     // Left out, and no deeper than the rest.
@@ -412,7 +411,7 @@ impl<'de> Visitor<'de> for Checked<'_> {
     }
 }
 
-/// Messages of these have a JSON of their own.
+/// Returns true for messages with a special JSON form.
 pub(super) fn is_well_known(message: &MessageDescriptor) -> bool {
     message.package_name() == "google.protobuf"
 }
@@ -433,7 +432,7 @@ mod tests {
         Fields::new(POOL.get_message_by_name(message).unwrap())
     }
 
-    /// A message as `prost-reflect` writes it, with the fields that are not set.
+    /// A message as `prost-reflect` writes it, with unset fields.
     fn reflected(message: &DynamicMessage) -> Value {
         let options = SerializeOptions::new().skip_default_fields(false);
         let value = message.serialize_with_options(serde_json::value::Serializer, &options);
@@ -477,7 +476,7 @@ mod tests {
         }
     }
 
-    /// A message as answers have it.
+    /// A message as in answers.
     fn answer(message: &DynamicMessage) -> Value {
         let name = message.descriptor();
         let json = to_json(name.full_name(), &message.encode_to_vec()).unwrap();
@@ -596,8 +595,8 @@ mod tests {
         );
     }
 
-    /// Any value of a field that is neither a list nor a map; none of messages with a JSON of their
-    /// own, but of times.
+    /// Any value of a field that is neither a list nor a map; of messages with a special JSON form,
+    /// times alone.
     fn value(kind: &Kind, depth: u32) -> Option<BoxedStrategy<prost_reflect::Value>> {
         use prost_reflect::Value as V;
         Some(match kind {
@@ -634,7 +633,7 @@ mod tests {
         })
     }
 
-    /// Any message of this type, with messages in it as deep as this.
+    /// Any message of this type, with messages inside it as deep as this.
     fn any_of(descriptor: &MessageDescriptor, depth: u32) -> BoxedStrategy<DynamicMessage> {
         let fields = descriptor.fields().filter_map(|field| {
             let entry = field.kind();
@@ -714,7 +713,7 @@ mod tests {
         let json = answer(&DynamicMessage::new(descriptor));
         assert_eq!(json["created"], Value::Null);
         assert_eq!(json["jobId"], "");
-        // An optional field says by its absence that it is not set.
+        // An optional field is absent when unset.
         assert!(json.get("bugId").is_none());
     }
 }

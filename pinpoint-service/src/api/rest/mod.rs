@@ -36,7 +36,7 @@ use crate::auth::caller::Context;
 use crate::state::Service;
 use crate::transport::arriving;
 
-/// A method, and the way to it.
+/// A method, and the route to it.
 struct Call {
     rpc: &'static str,
     method: MethodDescriptor,
@@ -92,12 +92,12 @@ async fn answer(call: &Call, path: &RawPathParams, request: Request) -> Result<R
     let (parts, body) = request.into_parts();
     let context = parts.extensions.get::<Context>();
     let context = context.ok_or_else(errors::no_context)?;
-    // The gate says the rest; what a stranger sends is not read.
+    // The gate checks the rest; the body of an anonymous request is not read.
     if context.caller.is_none() {
         context.allow(call.access)?;
     }
     let (message, wrong) = read(call, path, &parts, body).await?;
-    // What else is wrong with a job is told beside that.
+    // Other problems of a job are reported together with these.
     let wrong = match call.rpc == CREATE_JOB {
         true => Some(Misread(wrong)),
         false => sound(wrong).map(|()| None)?,
@@ -135,7 +135,7 @@ fn sound(wrong: Vec<FieldProblem>) -> Result<(), Problem> {
     }
 }
 
-/// The message that a request is, without a field that is wrong.
+/// The message of a request, with wrong fields as an error.
 async fn message_of(
     call: &Call,
     path: &RawPathParams,
@@ -146,8 +146,8 @@ async fn message_of(
     sound(wrong).map(|()| message)
 }
 
-/// The message that a request is: the parts of its path, its query, and its body, as JSON or
-/// as a form. Fields that are wrong are left out, and returned.
+/// The message of a request: the parts of its path, its query, and its body, as JSON or as a form.
+/// Wrong fields are left out, and returned.
 async fn read(
     call: &Call,
     path: &RawPathParams,

@@ -14,7 +14,7 @@ use crate::auth::limits::whole_seconds;
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: Status,
-    /// Where it says more than the code does.
+    /// Set where it is more specific than the code.
     http: Option<StatusCode>,
 }
 
@@ -80,7 +80,7 @@ impl Problem {
         })
     }
 
-    /// The seconds after which the same request may be carried out.
+    /// The seconds after which the same request may succeed.
     fn wait(&self) -> Option<u64> {
         let given = self.status.get_error_details();
         let wait = given.retry_info().and_then(|retry| retry.retry_delay);

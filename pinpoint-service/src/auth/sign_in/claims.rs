@@ -1,5 +1,5 @@
-//! What a token says, once its signature is known to be right: whether it is for this service
-//! and for now, and whom it names.
+//! The claims of a token with a valid signature: whether it is for this service and for now, and
+//! whom it names.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,13 +9,13 @@ use serde_json::{Map, Value as Json};
 use super::Person;
 use super::jwt::{Algorithm, Fault};
 
-/// The difference that clocks may have, in seconds.
+/// The tolerated difference of clocks, in seconds.
 const LEEWAY: f64 = 30.0;
 
 /// The claims of a token.
 pub(super) type Claims = Map<String, Json>;
 
-/// The claims that say who somebody is.
+/// The claims that identify a user.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Names {
@@ -24,8 +24,8 @@ pub struct Names {
     pub user: String,
     /// The claim with the names of groups.
     pub groups: String,
-    /// Whether an address counts that the issuer does not say to have verified: for issuers
-    /// that never say so, and have no others.
+    /// Accepts addresses that the issuer does not claim to have verified: for issuers that never
+    /// say so, and have no others.
     pub unverified_email: bool,
 }
 
@@ -40,7 +40,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// Whether something is missing in these claims that its provider may say elsewhere.
+    /// Returns true if these claims lack one that the provider may add elsewhere.
     pub(super) fn lacks(&self, claims: &Claims) -> bool {
         let is_to_be_verified = self.user == "email" && !self.unverified_email;
         let verified = is_to_be_verified.then_some("email_verified");
@@ -73,8 +73,8 @@ impl Names {
     }
 }
 
-/// Checks that a token is from this issuer, for this audience, and valid now. A claim of
-/// another kind than it should be is as bad as one that says no.
+/// Checks that a token is from this issuer, for this audience, and valid now. A claim of the wrong
+/// type is as bad as a wrong one.
 pub(super) fn check(
     claims: &Claims,
     issuer: &str,
@@ -113,8 +113,8 @@ pub(super) fn check(
     }
 }
 
-/// Checks what an ID token says besides: that it is the answer to this sign-in, and belongs to
-/// the access token that came with it.
+/// Checks the further claims of an ID token: that it answers this sign-in, and belongs to the
+/// access token that came with it.
 pub(super) fn check_sign_in(
     claims: &Claims,
     client: &str,
@@ -137,7 +137,7 @@ pub(super) fn check_sign_in(
     }
 }
 
-/// A claim that has to be there.
+/// A required claim.
 pub(super) fn text<'a>(claims: &'a Claims, name: &str) -> Result<&'a str, Fault> {
     let value = claims.get(name).and_then(Json::as_str);
     value.ok_or_else(|| Fault::Unreadable(name.to_owned()))

@@ -11,7 +11,7 @@ pub(super) const SESSION: &str = "__Host-pinpoint";
 /// The cookie that binds sign-ins under way to a browser.
 pub(super) const BROWSER: &str = "__Host-pinpoint-sign-in";
 
-/// The value of a cookie; none where it is missing, or there twice.
+/// The value of a cookie; none if it is missing, or there twice.
 pub(super) fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let headers = headers.get_all(header::COOKIE).iter();
     let pairs = headers
@@ -27,7 +27,7 @@ pub(super) fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     }
 }
 
-/// The header that sets a cookie for some time; at once, it ends the cookie.
+/// The header that sets a cookie for some time; zero ends the cookie.
 pub(super) fn set(name: &str, value: &str, length: Duration) -> HeaderValue {
     let text = format!(
         "{name}={value}; Path=/; Max-Age={}; HttpOnly; Secure; SameSite=Lax",

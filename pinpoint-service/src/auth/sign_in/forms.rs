@@ -1,5 +1,4 @@
-//! Forms of this service's own pages: each carries a token that no page of another site can
-//! know.
+//! Forms of this service's own pages: each carries a token that other sites can't know.
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -18,10 +17,10 @@ use crate::transport::arriving;
 /// The field of a form with the token.
 const FIELD: &str = "form_token";
 
-/// The token signs this, so that it is of no other use.
+/// The purpose that the token signs, so that it is useless elsewhere.
 const PURPOSE: &[u8] = b"a form of pinpoint-service";
 
-/// Marks the refusal of a form whose page is one of an earlier session.
+/// Marks the refusal of a form from a page of an earlier session.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EarlierSession;
 
@@ -30,8 +29,8 @@ fn key(session: &str) -> hmac::Key {
 }
 
 /// A value of the field `form_token`, which each form of a page has to send: `session` is the
-/// secret in the cookie of the person who looks at the page. Each is another one, so that the
-/// lengths of compressed pages tell nothing of it.
+/// secret in the visitor's cookie. Each value differs, so that the lengths of compressed pages
+/// reveal nothing of it.
 pub fn form_token(session: &str) -> String {
     let salt = Uuid::now_v7();
     let tag = hmac::sign(&key(session), &signed(salt.as_bytes()));
@@ -48,9 +47,9 @@ fn is_token(session: &str, text: &str) -> bool {
     parts.is_some_and(|(salt, tag)| hmac::verify(&key(session), &signed(salt), tag).is_ok())
 }
 
-/// Checks a request that a browser sends with the cookie of a session: one that a form could
-/// make needs its token, which is taken out. No form sends JSON or gRPC, and a script of
-/// another site is not allowed to.
+/// Checks a request that a browser sends with the cookie of a session: one that a form could make
+/// needs its token, which is taken out. No form sends JSON or gRPC, and a script of another site is
+/// not allowed to.
 pub(crate) async fn check(session: &str, request: Request) -> Result<Request, Response> {
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return Ok(request);

@@ -10,7 +10,7 @@ use super::jwt::{Algorithm, Fault, Token};
 use super::provider::Provider;
 use crate::config;
 
-/// An issuer, and the tokens of it that count.
+/// An issuer, and the requirements for its tokens.
 #[derive(Debug)]
 pub(super) struct Issuer {
     provider: Provider,
@@ -53,7 +53,7 @@ pub(super) async fn verified(
     Ok(claims)
 }
 
-/// The answer to somebody whose token is refused.
+/// The answer to a refused token.
 pub(super) fn refused(fault: Fault) -> Status {
     Status::unauthenticated(format!("the token can't be used: {fault}"))
 }

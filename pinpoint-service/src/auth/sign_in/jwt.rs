@@ -9,7 +9,7 @@ use ring::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 
-/// A way to sign.
+/// A signature algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub enum Algorithm {
@@ -82,7 +82,7 @@ pub(super) enum Fault {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Key {
     id: Option<String>,
-    /// The only algorithm that it is for, where it names one.
+    /// The only algorithm that it is for, if it names one.
     algorithm: Option<String>,
     material: Material,
 }
@@ -96,14 +96,14 @@ enum Material {
 }
 
 impl Key {
-    /// Reads a JSON Web Key; none for one that is not for signatures, or of another kind.
+    /// Reads a JSON Web Key; returns none for one that is not for signatures, or of another type.
     pub(super) fn read(jwk: &Json) -> Option<Self> {
         let text = |name: &str| jwk.get(name).and_then(Json::as_str);
         let bytes = |name: &str| decode(text(name)?);
         if text("use").is_some_and(|it| it != "sig") {
             return None;
         }
-        // An uncompressed point; a coordinate has all its bytes, or it is none.
+        // An uncompressed point, whose coordinates must have all their bytes.
         let point = |size: usize| {
             let (x, y) = (bytes("x")?, bytes("y")?);
             let is_whole = x.len() == size && y.len() == size;
@@ -126,7 +126,7 @@ impl Key {
         })
     }
 
-    /// Whether a token whose header says this could be signed by the key.
+    /// Returns true if the key could have signed a token with this header.
     fn may_sign(&self, algorithm: Algorithm, name: &str, id: Option<&str>) -> bool {
         let is_kind = matches!(
             (&self.material, algorithm),
@@ -184,7 +184,7 @@ pub(super) struct Token<'a> {
 struct Header {
     alg: String,
     kid: Option<String>,
-    /// Parts of the header that have to be understood: we know none.
+    /// Extensions that have to be understood: we know none.
     crit: Option<Json>,
 }
 
@@ -209,14 +209,14 @@ impl<'a> Token<'a> {
         })
     }
 
-    /// Whether one of these keys could have signed it.
+    /// Returns true if one of these keys could have signed it.
     pub(super) fn is_of(&self, keys: &[Key]) -> bool {
         let (name, id) = (&self.name, self.key.as_deref());
         keys.iter()
             .any(|key| key.may_sign(self.algorithm, name, id))
     }
 
-    /// The claims, if one of these keys has signed them.
+    /// Returns the claims, if one of these keys has signed them.
     pub(super) fn claims(&self, keys: &[Key]) -> Result<Map<String, Json>, Fault> {
         let (name, id) = (&self.name, self.key.as_deref());
         let mut candidates = keys
@@ -340,7 +340,7 @@ mod tests {
             checked(&signed(&one, &critical), ALL, &keys),
             Err(Fault::NotSigned)
         );
-        // A key that the token brings with it counts for nothing.
+        // A key that the token carries counts for nothing.
         let (stranger, jwk) = p256("one");
         let brought =
             json!({ "alg": "ES256", "kid": "one", "jwk": jwk, "jku": "https://evil.example" });
@@ -355,7 +355,7 @@ mod tests {
                 assert!(checked(&token, ALL, &keys).is_err(), "{token}");
             }
         }
-        // The public key, in each form of it, taken for a secret.
+        // The public key, in each of its forms, taken for a secret.
         let point = one.public_key().as_ref().to_vec();
         let forms = [
             point.clone(),

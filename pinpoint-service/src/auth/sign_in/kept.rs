@@ -1,29 +1,28 @@
-//! A document of a provider that is kept for a while: asked for again when it is old or when
-//! something is missing in it, yet seldom enough that strangers can't make the service
-//! harass the provider.
+//! A cache of a provider's document: fetched again when it is old or when something is missing in
+//! it, yet seldom enough that strangers can't make the service harass the provider.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tonic::Status;
 
-/// A document is used this long without a question.
+/// The age up to which a document is used without asking.
 const FRESH: Duration = Duration::from_secs(5 * 60);
 
-/// Where the provider is away, a document is used this long.
+/// The age up to which a document is used while the provider is away.
 const STALE: Duration = Duration::from_secs(60 * 60);
 
-/// The least time between questions after something that a fresh document lacks.
+/// The least time between questions for a missing part of a fresh document.
 const LACKING: Duration = Duration::from_secs(10);
 
 /// The least time between questions to a provider that is away.
 const AWAY: Duration = Duration::from_secs(2);
 
-/// A document that is kept.
+/// A cached document.
 #[derive(Debug)]
 pub(super) struct Kept<T> {
     state: Mutex<State<T>>,
-    /// One question is under way at a time.
+    /// Held by the one question under way.
     turn: tokio::sync::Mutex<()>,
 }
 
@@ -33,21 +32,21 @@ struct State<T> {
     times: Times,
 }
 
-/// When what happened.
+/// The times of events.
 #[derive(Debug, Clone, Copy, Default)]
 struct Times {
-    /// The document that is kept was fetched.
+    /// The cached document was fetched.
     fetched: Option<Instant>,
-    /// The provider did not answer; none after it has.
+    /// The provider did not answer; none once it has.
     failed: Option<Instant>,
     /// Something was missing in a fresh document.
     lacked: Option<Instant>,
 }
 
-/// What is to be done.
+/// The next step.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
-    /// Use the document that is kept.
+    /// Use the cached document.
     Use,
     /// Ask for it.
     Fetch,
@@ -56,7 +55,7 @@ enum Next {
 }
 
 impl Times {
-    /// What is to be done now, for something that the document `lacks` or not.
+    /// The next step, for a document that `lacks` something or not.
     fn next(&self, now: Instant, lacks: bool) -> Next {
         let within = |time: Option<Instant>, length: Duration| {
             time.is_some_and(|time| now.saturating_duration_since(time) < length)
@@ -89,8 +88,8 @@ impl<T: Send + Sync + 'static> Kept<T> {
         })
     }
 
-    /// The document. It is fetched where the one that is kept is old or `lacks` something;
-    /// the newest that may be had lacks it, perhaps.
+    /// Returns the document. It is fetched if the cached one is old or `lacks` something; even the
+    /// newest may lack it.
     pub(super) async fn get<F>(
         self: &Arc<Self>,
         lacks: impl Fn(&T) -> bool + Send + Sync,
@@ -103,12 +102,12 @@ impl<T: Send + Sync + 'static> Kept<T> {
             return settled;
         }
         let _turn = self.turn.lock().await;
-        // Another request may have asked meanwhile.
+        // Another request may have asked in the meantime.
         if let Some(settled) = self.settled(&lacks) {
             return settled;
         }
         let (kept, fetch) = (self.clone(), fetch());
-        // On its own: a caller who hangs up must not undo it for the others.
+        // Spawned: a caller who hangs up must not undo it for the others.
         let asked = tokio::spawn(async move {
             let fetched = fetch.await;
             kept.keep(fetched)
@@ -139,7 +138,7 @@ impl<T: Send + Sync + 'static> Kept<T> {
             Ok(document) => {
                 let document = Arc::new(document);
                 let times = &mut state.times;
-                // The first one answers nobody's question after something that is missing.
+                // The first fetch was not for a missing part.
                 let was_fresh =
                     (times.fetched).is_some_and(|time| now.saturating_duration_since(time) < FRESH);
                 if was_fresh {
@@ -185,7 +184,7 @@ mod tests {
             (times(None, ago(2), None), true, Next::Fetch),
             (times(ago(299), None, None), false, Next::Use),
             (times(ago(300), None, None), false, Next::Fetch),
-            // Another key than those that are known.
+            // Another key than the known ones.
             (times(ago(1), None, None), true, Next::Fetch),
             (times(ago(1), None, ago(9)), true, Next::Use),
             (times(ago(1), None, ago(10)), true, Next::Fetch),
@@ -219,14 +218,14 @@ mod tests {
             [together.0, together.1, together.2].map(Result::unwrap),
             [1; 3]
         );
-        // What is missing is asked for once, until some time has passed.
+        // A missing part is asked for once, until some time has passed.
         assert_eq!(get(true, false).await.unwrap(), 2);
         for _ in 0..100 {
             assert_eq!(get(true, false).await.unwrap(), 2);
         }
         let count = asked.load(Ordering::SeqCst);
         assert_eq!(count, 2);
-        // One that does not answer is not asked again at once.
+        // A silent provider is not asked again at once.
         let kept = Kept::<u32>::new();
         let asked = AtomicU32::new(0);
         for _ in 0..100 {

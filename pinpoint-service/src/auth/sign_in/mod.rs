@@ -1,4 +1,4 @@
-//! Who calls: the ways in which callers say who they are, and what each may do.
+//! Sign-in: the ways in which callers identify themselves, and their rights.
 
 mod claims;
 mod cookies;
@@ -35,12 +35,12 @@ use crate::auth::caller::Caller;
 use crate::auth::users::user_name;
 use crate::config;
 
-/// The ways in which callers say who they are.
+/// The ways in which callers identify themselves.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SignIn {
-    /// Everybody who reaches the service is this user, an administrator: for one machine, on
-    /// its loopback address.
+    /// Everybody who reaches the service is this user, an administrator: for one machine, on its
+    /// loopback address.
     Nobody(String),
     /// Programs send a token of the store, as `Authorization: Bearer pinpoint_…`.
     Tokens,
@@ -57,7 +57,7 @@ pub struct Ways {
     roles: Roles,
 }
 
-/// Somebody who has signed in.
+/// A user who has signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Person {
     /// The name, as [`user_name`] writes it.
@@ -66,7 +66,7 @@ struct Person {
 }
 
 impl Person {
-    /// None for a name that does not show.
+    /// Returns none for an invisible name.
     fn new(user: &str, groups: Vec<String>) -> Option<Self> {
         let user = user_name(user)?;
         Some(Self { user, groups })
@@ -76,12 +76,12 @@ impl Person {
 /// The sender of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Sender {
-    /// Absent where a request does not say who sends it.
+    /// Absent for anonymous requests.
     pub(crate) caller: Option<Caller>,
-    /// The secret of the session, where a cookie says who it is: a browser sends that for
+    /// The secret of the session, where a cookie identifies the sender: a browser sends that for
     /// pages of others, too.
     pub(crate) session: Option<String>,
-    /// Whether a token says who it is: a program sends it.
+    /// True if a token identifies the sender: a program sends it.
     pub(crate) by_token: bool,
 }
 
@@ -107,7 +107,7 @@ pub enum SignInError {
         /// The reason.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The name of a proxy's certificate is none.
+    /// The name of a proxy's certificate is invalid.
     #[error("`sign_in.proxy.certificate.name` is not a name of a host: {0:?}")]
     Name(String),
     /// The client of identity providers can't be made.
@@ -134,7 +134,7 @@ impl SignIn {
         })
     }
 
-    /// The person whom somebody without a role may ask for one.
+    /// The person to ask for a role.
     pub(crate) fn ask(&self) -> Option<&str> {
         match self {
             Self::Ways(ways) => ways.roles.ask.as_deref(),
@@ -142,12 +142,12 @@ impl SignIn {
         }
     }
 
-    /// Whether people sign in with a browser.
+    /// Returns true if people sign in with a browser.
     pub(crate) fn has_page(&self) -> bool {
         self.oidc().is_some()
     }
 
-    /// The people who have roles, where the configuration says so.
+    /// The roles of people, if configured.
     pub(crate) fn roles(&self) -> Option<&Roles> {
         match self {
             Self::Ways(ways) => Some(&ways.roles),
@@ -174,7 +174,7 @@ impl SignIn {
             Self::Tokens => None,
             Self::Ways(ways) => Some(ways),
         };
-        // First, so that a header that nobody has proven is always refused.
+        // First, so that an unproven header is always refused.
         if let Some(ways) = ways
             && let Some(proxy) = &ways.proxy
             && let Some(person) = proxy.person(parts).await?
@@ -183,7 +183,7 @@ impl SignIn {
         }
         if let Some(secret) = tokens::bearer(&parts.headers)? {
             let caller = match ways.and_then(|ways| Some((ways, ways.bearer.as_ref()?))) {
-                // No token of the store has a dot, and each that is signed has two.
+                // Tokens of the store have no dots, and signed ones have two.
                 Some((ways, issuer)) if secret.contains('.') => {
                     Ok(ways.caller(issuer.person(secret).await?))
                 }

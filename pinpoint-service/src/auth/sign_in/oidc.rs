@@ -1,9 +1,9 @@
 //! People with browsers: OpenID Connect's authorization code flow with PKCE.
 //!
-//! `/sign-in` keeps in the store what its end has to know, and sends the browser to the
-//! provider. The provider sends it back to `/sign-in/callback` with a code. The code is
-//! exchanged for an ID token, which says who it is, and a session begins. Any process of the
-//! same store can end what another began.
+//! `/sign-in` keeps a state in the store, and sends the browser to the provider. The provider sends
+//! it back to `/sign-in/callback` with a code. The code is exchanged for an ID token, which
+//! identifies the user, and a session begins. Any process of the same store can finish a sign-in
+//! that another began.
 
 use std::time::Duration;
 
@@ -39,13 +39,13 @@ use crate::ui;
 /// The path that the provider sends browsers back to.
 const CALLBACK: &str = "/sign-in/callback";
 
-/// The path that a sign-in leads to where it does not say.
+/// The default path that a sign-in leads to.
 const HOME: &str = "/";
 
 /// The longest path to return to: in the head of a request it leaves room for the rest.
 pub(crate) const LONGEST_PATH: usize = 12_000;
 
-/// The provider whose users may sign in, and what it knows of this service.
+/// The provider whose users may sign in, with this service's registration there.
 pub(super) struct Oidc {
     provider: Provider,
     client: String,
@@ -67,7 +67,7 @@ impl std::fmt::Debug for Oidc {
     }
 }
 
-/// What the end of a sign-in has to know.
+/// The state of a sign-in under way.
 #[derive(Serialize, Deserialize)]
 struct UnderWay {
     /// The hash of the browser's cookie.
@@ -82,7 +82,7 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    /// The path for the user who has signed in: what somebody else has typed is left out.
+    /// The path for the user who has signed in, without input of another user.
     fn leads_to(&self, user: &str) -> &str {
         match &self.form_user {
             Some(other) if !is_same(other, user) => {
@@ -104,7 +104,7 @@ pub(crate) async fn begin(State(service): State<Service>, parts: Parts) -> Respo
     answer(begun.await)
 }
 
-/// POST `/sign-in`: the same, for a path that is better not in an address.
+/// POST `/sign-in`: the same, for a path that should not be in an address.
 pub(crate) async fn begin_from_form(
     State(service): State<Service>,
     headers: HeaderMap,
@@ -176,7 +176,7 @@ pub(crate) async fn finish(State(service): State<Service>, parts: Parts) -> Resp
         let oidc = oidc(&service)?;
         let mut query = Query::of(&parts.uri)?;
         let state = query.take("state").ok_or_else(strange)?;
-        // Once, whatever comes of it.
+        // Once, whatever the outcome.
         let taken = service.store.take_sign_in(&state).await;
         let under_way = taken.map_err(errors::store)?.ok_or_else(strange)?;
         let under_way: UnderWay = serde_json::from_value(under_way).map_err(|_| strange())?;
@@ -232,7 +232,7 @@ pub(crate) async fn end(State(service): State<Service>, parts: Parts) -> Respons
         };
         let context = parts.extensions.get::<Context>();
         let context = context.ok_or_else(errors::no_context)?;
-        // Of a session that has ended by itself nobody is known.
+        // An expired session has no known user.
         let entry = (context.caller.as_ref()).map(|_| context.entry(Code::Ok));
         let ended = service.store.end_session(session, entry.as_ref());
         ended.await.map_err(errors::store)
@@ -309,7 +309,7 @@ impl Oidc {
         self.names.person(&claims).map_err(refused)
     }
 
-    /// Adds what many providers say at another place than in the ID token.
+    /// Adds claims that many providers give outside of the ID token.
     async fn add_user_info(&self, claims: &mut Claims, access: &str) -> Result<(), Status> {
         if !self.provider.metadata().await?.has("userinfo_endpoint") {
             return Ok(());
@@ -321,12 +321,12 @@ impl Oidc {
         if claims::text(&user, "sub") != Ok(subject) {
             return Err(strange());
         }
-        // It vouches for the address that it names, and for no other.
+        // It vouches only for the address that it names.
         if (claims.get("email")).is_some_and(|email| user.get("email") != Some(email)) {
             user.remove("email_verified");
         }
         for (name, value) in user {
-            // What is signed goes before.
+            // Signed claims take precedence.
             claims.entry(name).or_insert(value);
         }
         Ok(())
@@ -346,7 +346,7 @@ fn strange() -> Status {
     )
 }
 
-/// Whether this is a path of this service, for every browser: some take `\` for `/`, leave
+/// Returns true if this is a path of this service, for every browser: some take `\` for `/`, leave
 /// control characters out, and go to another host at `//`.
 pub(crate) fn is_local(path: &str) -> bool {
     let rest = path.strip_prefix('/');
@@ -374,7 +374,7 @@ fn redirect(to: &str, cookie: HeaderValue) -> Response {
     (headers, Redirect::to(to)).into_response()
 }
 
-/// An answer that no cache keeps, and whose address browsers pass on to nobody.
+/// An answer that no cache keeps, and whose address browsers do not pass on.
 fn answer(result: Result<Response, Status>) -> Response {
     let mut response = match result {
         Ok(response) => response,

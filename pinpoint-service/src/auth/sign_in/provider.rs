@@ -18,18 +18,18 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// The most bytes of an answer.
 const MOST_BYTES: usize = 256 << 10;
 
-/// The way to a provider.
+/// The connection to a provider.
 #[derive(Debug)]
 pub(super) struct Provider {
     issuer: String,
     client: Client,
     metadata: Arc<Kept<Metadata>>,
     keys: Arc<Kept<Vec<Key>>>,
-    /// Where the keys are, unless its discovery says it.
+    /// The address of the keys, unless from discovery.
     keys_at: Option<String>,
 }
 
-/// What a provider says of itself.
+/// The metadata of a provider.
 #[derive(Debug, Clone)]
 pub(super) struct Metadata(Json);
 
@@ -51,13 +51,12 @@ impl Metadata {
         self.0.get(name).is_some()
     }
 
-    /// Whether something is said to be so.
+    /// Returns true if a flag is set.
     pub(super) fn says(&self, name: &str) -> bool {
         self.0.get(name).and_then(Json::as_bool) == Some(true)
     }
 
-    /// Whether a list of the metadata has an entry; for a list that it does not give, whether
-    /// the entry is the default.
+    /// Returns true if a list of the metadata has an entry; an absent list has the default.
     pub(super) fn lists(&self, name: &str, entry: &str, default: &str) -> bool {
         match self.0.get(name).and_then(Json::as_array) {
             Some(entries) => entries.iter().any(|found| found == entry),
@@ -66,7 +65,7 @@ impl Metadata {
     }
 }
 
-/// An address that secrets and keys may cross the network to: HTTPS, or one of this machine.
+/// Parses an address that secrets and keys may cross the network to: HTTPS, or one of this machine.
 pub(crate) fn address(text: &str) -> Result<Url, &'static str> {
     let url: Url = text.parse().map_err(|_| "is no URL")?;
     let is_local = match url.host_str() {
@@ -83,14 +82,14 @@ pub(crate) fn address(text: &str) -> Result<Url, &'static str> {
 
 impl Provider {
     pub(super) fn new(issuer: &str, keys_at: Option<&str>) -> Result<Self, reqwest::Error> {
-        // There may be one already: then that one serves.
+        // There may be one already, which serves as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut client = Client::builder()
             .timeout(DEADLINE)
             .redirect(Policy::none())
             .user_agent(concat!("pinpoint-service/", env!("CARGO_PKG_VERSION")));
         if issuer.starts_with("http:") {
-            // It is on this machine: no proxy leads to it.
+            // It is on this machine, where no proxy leads.
             client = client.no_proxy();
         }
         Ok(Self {
@@ -106,7 +105,7 @@ impl Provider {
         &self.issuer
     }
 
-    /// What the provider says of itself.
+    /// Returns the metadata of the provider.
     pub(super) async fn metadata(&self) -> Result<Arc<Metadata>, Status> {
         let fetch = || {
             let issuer = self.issuer.clone();
@@ -125,7 +124,7 @@ impl Provider {
         self.metadata.get(|_| false, fetch).await
     }
 
-    /// The keys of the provider: newer ones where those that are kept lack one.
+    /// Returns the keys of the provider: newer ones where the cached ones lack one.
     pub(super) async fn keys(
         &self,
         lack: impl Fn(&Vec<Key>) -> bool + Send + Sync,
@@ -146,7 +145,7 @@ impl Provider {
         self.keys.get(lack, fetch).await
     }
 
-    /// The tokens for a code, for the service with this name and secret at the provider.
+    /// Exchanges a code for tokens, with this service's name and secret at the provider.
     pub(super) async fn exchange(
         &self,
         client: (&str, &str),
@@ -159,7 +158,7 @@ impl Provider {
         let basic = "client_secret_basic";
         let mut request = self.client.post(url).header(ACCEPT, "application/json");
         let body = if metadata.lists(methods, basic, basic) {
-            // As a form writes them (RFC 6749, section 2.3.1).
+            // Encoded as in a form (RFC 6749, section 2.3.1).
             let [id, secret] = [id, secret]
                 .map(|text| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>());
             request = request.basic_auth(id, Some(secret));
@@ -184,7 +183,7 @@ impl Provider {
         }
     }
 
-    /// What the provider says of the user of an access token.
+    /// The provider's information about the user of an access token.
     pub(super) async fn user(&self, access_token: &str) -> Result<Json, Status> {
         let url = self.metadata().await?.endpoint("userinfo_endpoint")?;
         let request = self.client.get(url);
@@ -197,7 +196,7 @@ fn form(fields: &[(&str, &str)]) -> String {
     form.extend_pairs(fields).finish()
 }
 
-/// An answer that is none of an error.
+/// The document of a successful answer.
 async fn document(request: RequestBuilder) -> Result<Json, Status> {
     match answer(request).await? {
         (StatusCode::OK, json) => Ok(json),
@@ -224,7 +223,7 @@ async fn answer(request: RequestBuilder) -> Result<(StatusCode, Json), Status> {
         }
         bytes.extend_from_slice(&part);
     }
-    // What is not JSON, an error's page perhaps, says nothing.
+    // Other formats, perhaps an error page, count as empty.
     let json = serde_json::from_slice(&bytes).unwrap_or_default();
     match response.status() {
         status if status.is_server_error() => {

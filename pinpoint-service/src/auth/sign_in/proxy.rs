@@ -1,5 +1,5 @@
-//! A proxy before the service that signs people in, and says in a header who they are. The
-//! header counts for nothing without a proof that it is the proxy's.
+//! A proxy before the service that signs people in, and names them in a header. The header counts
+//! for nothing without a proof that it is the proxy's.
 
 use http::request::Parts;
 use rustls::client::verify_server_name;
@@ -11,9 +11,9 @@ use super::issuer::Issuer;
 use super::{Person, SignInError};
 use crate::config;
 
-/// The certificate that the client of a connection has shown, as an extension of its requests.
-/// The server of the router puts it there, once the handshake of TLS has checked that one of the
-/// operator's authorities has signed it.
+/// The certificate that the client of a connection has shown, as an extension of its requests. The
+/// router's server puts it there, once the handshake of TLS has checked that one of the operator's
+/// authorities has signed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientCertificate(pub CertificateDer<'static>);
 
@@ -48,7 +48,7 @@ impl Proxy {
         })
     }
 
-    /// The person whom the header names; none where there is no such header.
+    /// The person whom the header names; none without such a header.
     pub(super) async fn person(&self, parts: &Parts) -> Result<Option<Person>, Status> {
         let header = &self.header;
         let mut values = parts.headers.get_all(header).iter();

@@ -9,7 +9,7 @@ use super::Person;
 use crate::api::operations::{Right, rights_of};
 use crate::auth::users::user_name;
 
-/// Who has which role. Those whom it does not name may do nothing.
+/// The roles of people. Everybody else may do nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Roles {
@@ -36,7 +36,7 @@ pub enum Member {
     Domain(String),
 }
 
-/// A text that names nobody.
+/// A text that is not a member.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{0:?} names nobody: write an e-mail address, `user:NAME`, `group:NAME` or `domain:NAME`, without blanks around the name"
@@ -49,7 +49,7 @@ impl TryFrom<String> for Member {
     fn try_from(text: String) -> Result<Self, MemberError> {
         let member = match text.split_once(':') {
             None => user_name(&text).map(Self::User),
-            // With a blank it would be the name of nobody.
+            // A name with blanks around it would match nobody.
             Some((_, name)) if name.is_empty() || name.trim() != name => None,
             Some(("user", name)) => user_name(name).map(Self::User),
             Some(("group", name)) => Some(Self::Group(name.to_owned())),
@@ -89,12 +89,12 @@ impl Member {
 }
 
 impl Roles {
-    /// Whether it names nobody at all.
+    /// Returns true if nobody has a role.
     pub(crate) fn is_empty(&self) -> bool {
         self.each().all(|(_, members)| members.is_empty())
     }
 
-    /// What somebody may do.
+    /// The rights of a person.
     pub(super) fn rights(&self, person: &Person) -> BTreeSet<Right> {
         let roles = self.each();
         let roles = roles.filter(|(_, members)| members.iter().any(|member| member.is(person)));

@@ -39,7 +39,7 @@ pub(super) async fn caller(store: &JobStore, secret: &str) -> Result<Caller, Sta
             let Some(user) = user_name(&token.user) else {
                 return ended("names no user");
             };
-            // A right that this version does not know can't be used with it.
+            // A right that this version does not know can't be used.
             let rights = token.rights.iter().filter_map(|name| rights_of(name));
             let rights = rights.flatten().collect();
             Ok(Caller { user, rights })

@@ -23,7 +23,7 @@ struct Watched {
     is_asking: bool,
 }
 
-/// What is known of a job.
+/// The last answer about a job.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) enum Seen {
     /// Nothing yet.
@@ -31,7 +31,7 @@ pub(crate) enum Seen {
     Nothing,
     /// Its mark.
     Marked(JobMark),
-    /// It is in the store no more.
+    /// It is no longer in the store.
     Gone,
 }
 
@@ -47,11 +47,11 @@ impl Marks {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The mark of a job, and each change of it, for as long as the receiver is there.
+    /// The mark of a job, and each change of it, as long as the receiver lives.
     pub(crate) fn of(&self, store: &JobStore, job: &JobId) -> watch::Receiver<Seen> {
         let mut watched = self.watched();
         let mut seen = watched.of.entry(job.clone()).or_default().subscribe();
-        // What another has asked for counts.
+        // A mark that another watcher asked for counts.
         seen.mark_changed();
         if !watched.is_asking {
             watched.is_asking = true;
@@ -61,7 +61,7 @@ impl Marks {
     }
 }
 
-/// Asks again and again which of the watched jobs have changed, until none is watched.
+/// Asks periodically which of the watched jobs have changed, until none is watched.
 async fn ask(store: JobStore, marks: Marks) {
     let mut ticks = tokio::time::interval(marks.interval);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -1,4 +1,4 @@
-//! Reading a job on: from its journal to what its watchers are told.
+//! Reading a job on: from its journal to the events for its watchers.
 
 use pinpoint_backends::job::{JobError, machine_of};
 use pinpoint_backends::store::{JobId, JobJournal, JobMark, JobStore, JobSummary, JournalEntry};
@@ -25,7 +25,7 @@ pub(super) struct Reader {
 
 /// The state of a job as far as it was read.
 struct SoFar {
-    /// What the mark said of the job itself.
+    /// The mark of the job itself.
     sign: (JobMark, JobSummary),
     journal: JobJournal,
     /// The number of the last entry.
@@ -33,7 +33,7 @@ struct SoFar {
     replay: Replay,
 }
 
-/// What was read.
+/// The result of reading.
 pub(super) struct Read {
     pub(super) job: JobSummary,
     /// Records that were not read before, or all of them.
@@ -54,7 +54,7 @@ impl Reader {
         }
     }
 
-    /// Reads what has changed, as of this mark.
+    /// Reads the changes up to this mark.
     pub(super) async fn read(&mut self, mark: &JobMark) -> Result<Read, JobError> {
         let sign = JobMark {
             last: None,
@@ -146,7 +146,7 @@ struct Replay {
     /// Those that list, for the order of commits.
     lists: Vec<Task>,
     pace: Pace,
-    /// A record that did not fit: what follows is not known.
+    /// A record did not fit: the rest is not known.
     is_broken: bool,
 }
 
@@ -281,7 +281,7 @@ pub(crate) fn runs_to_come(machine: &JobMachine) -> Option<u64> {
 /// The speed of runs so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pace {
-    /// When the first and the last run were recorded, and how many were since the first.
+    /// The times when the first and the last run were recorded, and the number since the first.
     runs: Option<(i64, i64, u64)>,
     /// The records since the first, and the sum over them of the square of their seconds, in
     /// parts of their runs.
@@ -290,7 +290,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Takes in runs that were recorded then.
+    /// Adds runs that were recorded at this time.
     pub(crate) fn add(&mut self, recorded: i64, runs: u64) {
         self.runs = Some(match self.runs {
             None => (recorded, recorded, 0),
@@ -303,16 +303,16 @@ impl Pace {
         });
     }
 
-    /// The seconds that so many runs take, once there were some.
+    /// The seconds that so many runs take, if there were any.
     pub(crate) fn seconds(&self, runs_to_come: u64) -> Option<f64> {
         let (first, last, runs) = self.runs?;
         let seconds = last.saturating_sub(first) as f64 / 1000.0;
         (runs > 0).then(|| seconds / runs as f64 * runs_to_come as f64)
     }
 
-    /// The seconds between which so many runs end, in 95 of 100 cases where runs take as long
-    /// as those so far, builds and waits between them included: the mean by what it is known to
-    /// and the sum of so many by how much they vary, as if each were independent.
+    /// The seconds between which so many runs end, in 95 of 100 cases where runs take as long as
+    /// those so far, builds and waits between them included. The mean varies as far as it is
+    /// unknown, and the sum as far as runs vary, as if each were independent.
     ///
     /// With m and s² the mean and the variance of one run, of r so far, the next n take
     /// n·m ± 1.96·s·√(n + n²/r).
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!((pace.seconds(1), pace.range(1)), (None, None));
         pace.add(1_000_000, 1);
         pace.add(1_010_000, 1);
-        // One run does not say how much they vary.
+        // One run does not show a variance.
         assert_eq!((pace.seconds(3), pace.range(3)), (Some(30.0), None));
         pace.add(1_030_000, 2);
         // All take ten seconds, alone or in pairs.

@@ -1,4 +1,4 @@
-//! What is asked of the page of a job, as its address says it.
+//! The parameters of the page of a job, from its address.
 
 use http::Uri;
 use maud::{Markup, html};
@@ -61,7 +61,7 @@ impl Column {
     }
 }
 
-/// The view that is asked for.
+/// The requested view.
 #[derive(Debug, Clone, Default)]
 pub(in crate::ui) struct Asked {
     /// The page itself.
@@ -74,7 +74,7 @@ pub(in crate::ui) struct Asked {
     pub(in crate::ui) run: Option<String>,
     /// The metric that squares and pictures are about.
     pub(in crate::ui) chart: Option<String>,
-    /// The text that names of metrics hold.
+    /// The text to find in names of metrics.
     pub(in crate::ui) find: Option<String>,
     pub(in crate::ui) sort: Option<Column>,
     pub(in crate::ui) is_descending: bool,
@@ -82,11 +82,11 @@ pub(in crate::ui) struct Asked {
     pub(in crate::ui) page: usize,
     /// The page of the tables of commits, from 1; absent where they are closed at first.
     pub(in crate::ui) commits: Option<usize>,
-    /// The number of the last pair whose squares are shown; absent for the last one that there is.
+    /// The number of the last pair whose squares are shown; absent for the last pair of all.
     pub(in crate::ui) pairs: Option<usize>,
     /// The same of the runs of a search.
     pub(in crate::ui) runs: Option<usize>,
-    /// Only the part that changes is asked for.
+    /// Only the part that changes is requested.
     pub(in crate::ui) is_fragment: bool,
 }
 
@@ -125,7 +125,7 @@ impl Asked {
         })
     }
 
-    /// All that differs from the page as it is by itself, for addresses and for forms.
+    /// All differences from the default page, for addresses and for forms.
     pub(in crate::ui) fn fields(&self) -> Vec<(&'static str, String)> {
         let mut fields = Vec::new();
         let mut add = |name, value: Option<String>| {
@@ -148,8 +148,8 @@ impl Asked {
         fields
     }
 
-    /// The same as hidden fields of a form. What would not show as it is stays out: an attribute
-    /// can't hold it apart from the text around it.
+    /// The same as hidden fields of a form. Text with invisible characters is left out: an
+    /// attribute can't isolate it from the text around it.
     pub(in crate::ui) fn hidden(&self) -> Markup {
         let mut fields = self.fields();
         fields.retain(|(_, value)| clean(value) == *value);
@@ -165,13 +165,13 @@ impl Asked {
         }
     }
 
-    /// The address of the page after so many records; of the page as it is now for none.
+    /// The address of the page after so many records; without a number, of the current page.
     pub(in crate::ui) fn moment(&self, at: Option<usize>) -> String {
         let other = Self { at, ..self.clone() };
         other.address()
     }
 
-    /// The address of the table sorted by a column, in the other order if it is already.
+    /// The address of the table sorted by a column, or in reverse if it is already.
     pub(in crate::ui) fn sorted(&self, column: Column) -> String {
         let other = Self {
             sort: Some(column),

@@ -1,4 +1,4 @@
-//! Commits and what is done with them, in words.
+//! Commits and their work, in words.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use pinpoint_core::{Action, CombinedCommit, CommitNames, Position, Task};
 use pinpoint_report::words::short;
 use pinpoint_report::{Foreign, commit_page};
 
-/// A commit, with a link to its page on the web where that is known.
+/// A commit, with a link to its web page if that is known.
 pub(in crate::ui) fn linked(commit: &CombinedCommit) -> Markup {
     let main = &commit.main;
     let is_plain = commit.modified_deps.is_empty() && main.merged.is_empty();
@@ -35,7 +35,7 @@ pub(super) fn at(names: &CommitNames, position: Position) -> Markup {
     }
 }
 
-/// Work to be done, the same kind of it once with its count.
+/// Work to be done, with equal kinds counted.
 pub(super) fn work(names: &CommitNames, outstanding: &[Action]) -> Vec<(Markup, usize)> {
     let mut work: Vec<(&Task, usize)> = Vec::new();
     let mut known = BTreeMap::new();
@@ -50,7 +50,7 @@ pub(super) fn work(names: &CommitNames, outstanding: &[Action]) -> Vec<(Markup, 
     work.into_iter().map(in_words).collect()
 }
 
-/// Two tasks of which this is equal are described by the same words.
+/// The words for a task depend on this alone.
 fn kind(task: &Task) -> (u8, Option<Position>, Option<Position>) {
     match *task {
         Task::FindMetric { commit } => (0, Some(commit), None),

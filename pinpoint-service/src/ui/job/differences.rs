@@ -1,4 +1,4 @@
-//! What differs between two renderings of a page, so that only that is sent.
+//! The differences between two renderings of a page, so that only they are sent.
 
 use std::collections::HashMap;
 
@@ -15,12 +15,12 @@ struct Element<'a> {
     text: &'a str,
 }
 
-/// The HTML `after`, in which each element that has an id and is the same in `before` is an
-/// empty one with the attribute `data-same`: a page that shows the one can be made the other,
-/// and keeps what is the same as it is.
+/// The HTML `after`, in which each element that has an id and is the same in `before` is empty,
+/// with the attribute `data-same`: a page that shows the first can be turned into the second, and
+/// keeps equal elements.
 ///
-/// Both are as `maud` writes them: every `<`, `>` and `"` that is no markup is escaped, and every
-/// element ends. The cost is linear in their lengths, whatever they hold.
+/// Both are as `maud` writes them: every `<`, `>` and `"` outside of markup is escaped, and every
+/// element ends. The cost is linear in their lengths, whatever they contain.
 pub(super) fn changes(before: &str, after: &str) -> String {
     let known: HashMap<&str, &str> = elements(before).map(|it| (it.id, it.text)).collect();
     let mut of_after: Vec<Element<'_>> = elements(after).collect();

@@ -1,4 +1,4 @@
-//! What a job is still to do: how many runs, and how long they take.
+//! The remaining work of a job: the number of runs, and their time.
 
 use maud::{Markup, html};
 use pinpoint_core::Search;
@@ -20,7 +20,7 @@ pub(super) struct Expected {
 }
 
 impl Expected {
-    /// None where nothing is to come, or nothing can be said of it.
+    /// None without runs to come, or if nothing is known of them.
     pub(super) fn of(moment: &Moment) -> Option<Self> {
         let runs = moment.runs_to_come()?;
         let (least, most) = match moment.engine.machine().search() {

@@ -21,8 +21,8 @@ use crate::state::Service;
 /// The entries of a journal that are read at once.
 const PAGE: u32 = 100;
 
-/// GET `/jobs/{id}/journal.jsonl`: each record with its number and time, one a line, those that
-/// were withdrawn included. Paths of machines are left out.
+/// GET `/jobs/{id}/journal.jsonl`: each record with its number and time, one a line, including
+/// those that were withdrawn. Paths of machines are left out.
 pub(in crate::ui) async fn journal(
     State(service): State<Service>,
     Path(id): Path<String>,
@@ -33,7 +33,7 @@ pub(in crate::ui) async fn journal(
     let state_dir = service.state_dir.display().to_string();
     let pages = stream::unfold(Some((journal, None, state_dir)), async |place| {
         let (journal, last, state_dir) = place?;
-        // The status was sent: a file that is cut off is what is left to say.
+        // The status was sent: only a truncated file can report a failure now.
         let entries = match journal.entries_after(last, PAGE).await {
             Ok(entries) => entries,
             Err(error) => return Some((Err(std::io::Error::other(error)), None)),
@@ -66,7 +66,7 @@ pub(in crate::ui) async fn journal(
     Ok((headers, Body::from_stream(pages)).into_response())
 }
 
-/// Leaves the name of each output, and of the service's own directory nothing.
+/// Keeps the name of each output without its path, and removes the service's own directory.
 fn leave_paths_out(value: &mut Value, state_dir: &str) {
     match value {
         Value::Object(members) => {
@@ -126,7 +126,7 @@ pub(super) async fn end_of_output(
         return Ok(None);
     };
     let lines = content.split(|byte| *byte == b'\n');
-    // A line that a kill cut off is none.
+    // A line that a kill cut off does not count.
     let mut tails = lines.filter_map(|line| {
         let (name, tail): (String, OutputTail) = serde_json::from_slice(line).ok()?;
         (name == run).then_some(tail)

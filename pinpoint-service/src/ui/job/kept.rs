@@ -1,14 +1,13 @@
-//! The jobs that are looked at, each replayed as far as its journal goes.
+//! The jobs that have viewers, each replayed as far as its journal goes.
 //!
 //! However many look at a job, its journal is read and replayed once, and read on from there: a
-//! further record costs itself. What is drawn of a job is drawn once for all who look at it in
-//! the same way, and drawn again when there is something to add. Who may look is asked before,
-//! for each of them.
+//! further record costs only itself. Each view of a job is drawn once for all its viewers, and
+//! drawn again when there is something to add. The rights of each viewer are checked before.
 //!
-//! A job is kept while its page is open somewhere, and for [`UNSEEN`] after it was last looked
-//! at; never more of them than [`MOST_JOBS`] and about [`MOST_BYTES`], but for the last one that
-//! was looked at. What has to make room is replayed from its beginning when there is something to
-//! add, and looks the same.
+//! A job is kept while its page is open somewhere, and for [`UNSEEN`] after its last viewer; never
+//! more of them than [`MOST_JOBS`] and about [`MOST_BYTES`], except the last one viewed. A job that
+//! had to make room is replayed from its beginning when there is something to add, and looks the
+//! same.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,14 +32,13 @@ const PAGE: u32 = 1000;
 const MOST_JOBS: usize = 64;
 const MOST_BYTES: usize = 32 << 20;
 
-/// The time for which a job is kept that nobody looks at.
+/// The time for which a job without viewers is kept.
 const UNSEEN: Duration = Duration::from_secs(60);
 
 /// The time between two looks for such jobs.
 const SWEEP: Duration = Duration::from_secs(10);
 
-/// The views of a job that are kept: of viewers who choose nothing, there
-/// is one.
+/// The views of a job that are kept: viewers with the default view share one.
 const MOST_VIEWS: usize = 4;
 
 /// The jobs that a process keeps.
@@ -67,7 +65,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// Whether somebody follows the job, or waits for it.
+    /// Returns true if somebody follows the job, or waits for it.
     fn is_held(&self) -> bool {
         Arc::strong_count(&self.place) > 1
     }
@@ -76,14 +74,13 @@ impl Slot {
 /// A job as it is now.
 #[derive(Debug)]
 pub(super) struct Now {
-    /// What the mark said of the job itself: records are withdrawn when it changes, and at no
-    /// other time.
+    /// The mark of the job itself: records are withdrawn when it changes, and at no other time.
     sign: JobMark,
     journal: JobJournal,
     /// The number of the last entry that was read.
     last: Option<i64>,
     records: usize,
-    /// Absent where it had to make room: what was drawn of it is good until something changes.
+    /// Absent if it had to make room: its views are good until something changes.
     moment: Option<Moment>,
     /// In bytes, estimated.
     weight: usize,
@@ -91,7 +88,7 @@ pub(super) struct Now {
 }
 
 impl Now {
-    /// What is wanted, if it is there.
+    /// The requested view, if it is kept.
     fn view(&self, wanted: &Wanted) -> Option<Arc<Evidence>> {
         // The output of a run may come after its record.
         if wanted.asked.run.is_some() {
@@ -104,7 +101,7 @@ impl Now {
     }
 }
 
-/// What is drawn of a job.
+/// A rendered view of a job.
 #[derive(Debug)]
 struct View {
     address: String,
@@ -112,13 +109,13 @@ struct View {
     evidence: Arc<Evidence>,
 }
 
-/// What is to be drawn.
+/// The request for a view.
 #[derive(Debug, Clone)]
 pub(super) struct Wanted {
     pub(super) asked: Asked,
     /// The job waits to begin.
     pub(super) waits: bool,
-    /// The end of the output of the run that is asked for.
+    /// The end of the output of the requested run.
     pub(super) output: Option<String>,
 }
 
@@ -143,7 +140,7 @@ impl Kept {
         slot.place.clone()
     }
 
-    /// Says how much a job weighs, and makes room if that is too much.
+    /// Sets the weight of a job, and makes room if the sum is too large.
     fn weigh(&self, id: &JobId, weight: usize) {
         let mut slots = self.slots();
         if let Some(slot) = slots.of.get_mut(id) {
@@ -163,7 +160,7 @@ impl Kept {
             let Some(slot) = slots.of.get_mut(&other) else {
                 continue;
             };
-            // Its viewer has the lock of one that is looked at just now.
+            // A viewer holds the lock of a job that is being viewed.
             let Ok(mut place) = slot.place.try_lock() else {
                 continue;
             };
@@ -180,7 +177,7 @@ impl Kept {
     }
 }
 
-/// Drops jobs that nobody looks at, until there are none.
+/// Drops jobs without viewers, until none is left.
 async fn sweep(kept: Kept) {
     loop {
         tokio::time::sleep(SWEEP).await;
@@ -191,7 +188,7 @@ async fn sweep(kept: Kept) {
 }
 
 impl Slots {
-    /// Drops what nobody has looked at for long; whether nothing is left.
+    /// Drops jobs that had no viewers for long; returns true if nothing is left.
     fn sweep(&mut self, now: Instant) -> bool {
         let is_seen = |slot: &Slot| now.saturating_duration_since(slot.looked) < UNSEEN;
         self.of.retain(|_, slot| slot.is_held() || is_seen(slot));
@@ -200,7 +197,7 @@ impl Slots {
     }
 }
 
-/// The evidence of a job as it is now, or after the records that are asked for.
+/// The evidence of a job as it is now, or after the requested records.
 pub(super) async fn look(
     service: &Service,
     id: &JobId,
@@ -209,11 +206,11 @@ pub(super) async fn look(
     let kept = service.caches.kept.clone();
     let mut place = kept.place(id).lock_owned().await;
     let (service, id) = (service.clone(), id.clone());
-    // One who leaves must not undo what others wait for.
+    // A dropped request must not cancel work others await.
     let looked = tokio::spawn(async move {
         let now = current(&service, &id, place.take(), &wanted).await?;
         let records = now.records;
-        // What has no moment is as light as it was made.
+        // Entries without a moment keep their initial weight.
         let weight = now.moment.as_ref().map_or(0, |_| now.weight);
         let at = wanted.asked.at.filter(|at| *at < records);
         let drawn = match at {
@@ -242,7 +239,7 @@ pub(super) async fn look(
         .map_err(|_| Status::internal("the job can't be shown"))?
 }
 
-/// A job as it is now, read on from where it was before.
+/// The current state of a job, read on from an earlier one.
 async fn current(
     service: &Service,
     id: &JobId,
@@ -256,7 +253,7 @@ async fn current(
         last: None,
         ..mark.clone()
     };
-    // Whether a journal is empty may matter for the machine.
+    // An empty journal may matter for the machine.
     let goes_on = |now: &Now| {
         let is_there = now.last == mark.last && now.view(wanted).is_some();
         let can_go_on = now.records > 0 || now.last == mark.last;
@@ -366,7 +363,7 @@ async fn past(service: &Service, id: &JobId, at: usize) -> Result<Moment, Status
     Ok(moment)
 }
 
-/// What is wanted of a job, drawn unless it is there already.
+/// The requested view of a job, drawn unless it is kept.
 async fn drawn(
     mut now: Now,
     wanted: Wanted,
@@ -397,7 +394,7 @@ async fn drawn(
     .await
 }
 
-/// Does what takes a processor for a while.
+/// Runs work that takes a processor for a while.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Status> {
@@ -464,12 +461,12 @@ mod tests {
         }
         let expected: Vec<JobId> = (0..=MOST_JOBS).filter(|it| *it != 1).map(id).collect();
         assert_eq!(kept(&all), expected);
-        // Bytes count as well. What is followed stays in its place, without its job.
+        // Bytes count as well. A followed job keeps its place, without its content.
         all.place(&id(100));
         all.weigh(&id(100), MOST_BYTES);
         assert_eq!(kept(&all), [id(0), id(100)]);
         assert_eq!(all.slots().of[&id(0)].weight, 0);
-        // The last one stays, however large it is.
+        // The last one stays, however large.
         all.weigh(&id(100), 2 * MOST_BYTES);
         drop(held);
         assert_eq!(kept(&all), [id(0), id(100)]);

@@ -1,10 +1,10 @@
-//! The page of a job as it changes: what differs is drawn once for all who look at the job in
-//! the same way, and goes out to each of them as the same bytes.
+//! The page of a job as it changes: differences are drawn once for all who look at the job in the
+//! same way, and go out to each of them as the same bytes.
 //!
-//! A page says what it shows by a [`Token`]. From there the stream leads it on: `changes` has the
-//! page in which what is the same is left out (see [`differences`](super::differences)), and the
-//! address at which a stream that is cut off goes on. `look` tells of what is not the same for
-//! everybody, the buttons: the page then asks for itself.
+//! A page names its state by a [`Token`]. From there the stream leads it on: `changes` has the page
+//! in which equal elements are left out (see [`differences`](super::differences)), and the address
+//! at which a stream that is cut off continues. `look` announces a change of the buttons, which
+//! differ between users: the page then asks for itself.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -35,26 +35,27 @@ use crate::state::{Phase, Service};
 use crate::ui::assets::path;
 use crate::ui::view::View;
 
-/// The least time between two changes of a page: the eye sees no more of them, and a browser
-/// has time for other things.
+/// The least time between two changes of a page: the eye sees no more of them, and a browser needs
+/// time for other things.
 const PACE: Duration = Duration::from_millis(160);
 
 /// A page rests for as long as its drawing took, so that it takes half of a processor at most;
 /// but no longer than this, however slow that is.
 const MOST_REST: Duration = Duration::from_secs(1);
 
-/// The time after which a page is drawn although no record came: what a worker does, and ages.
+/// The time after which a page is drawn although no record came: for the state of workers, and
+/// ages.
 const REFRESH: Duration = Duration::from_secs(10);
 
-/// The field of an address that says what the page shows.
+/// The field of an address with the state of the page.
 const SHOWN: &str = "shown";
 
-/// What a page shows.
+/// The state of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
-    /// Of all that everybody sees.
+    /// Of the part that everybody sees.
     hash: String,
-    /// What the buttons depend on.
+    /// The state on which the buttons depend.
     state: String,
 }
 
@@ -83,12 +84,12 @@ impl fmt::Display for Token {
     }
 }
 
-/// The place of the buttons in what everybody sees.
+/// The place of the buttons in the part that everybody sees.
 pub(super) fn place_of_actions() -> Markup {
     html! { i #actions data-same {} }
 }
 
-/// The address of the events that follow what a page shows.
+/// The address of the events that follow a state of the page.
 pub(super) fn address(asked: &Asked, token: &Token) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(asked.fields());
@@ -96,7 +97,7 @@ pub(super) fn address(asked: &Asked, token: &Token) -> String {
     format!("{}/events?{}", asked.path, query.finish())
 }
 
-/// The pages that are followed, each by the address that it is like.
+/// The pages that are followed, each by its address.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Feeds {
     of: Arc<Mutex<HashMap<String, Weak<Feed>>>>,
@@ -105,7 +106,7 @@ pub(crate) struct Feeds {
 /// A page that changes, for as long as a task draws it.
 #[derive(Debug)]
 struct Feed {
-    /// What it shows now; nothing until it was drawn.
+    /// Its current state; nothing until it was drawn.
     shown: watch::Receiver<Option<Arc<Shown>>>,
 }
 
@@ -128,7 +129,7 @@ struct Shown {
 /// The event that sends a page for itself.
 const LOOK_EVENT: Bytes = Bytes::from_static(b"event: look\ndata: {}\n\n");
 
-/// GET `/jobs/{id}/events`: how the page of this address changes.
+/// GET `/jobs/{id}/events`: the changes of the page of this address.
 pub(in crate::ui) async fn events(
     State(service): State<Service>,
     Path(id): Path<String>,
@@ -160,10 +161,10 @@ pub(in crate::ui) async fn events(
     Ok(stream_of(events))
 }
 
-/// One who follows a page.
+/// A client that follows a page.
 struct Follower {
     shown: watch::Receiver<Option<Arc<Shown>>>,
-    /// What the page shows.
+    /// The state of the page.
     at: Token,
     is_over: bool,
     ends: Instant,
@@ -172,7 +173,7 @@ struct Follower {
 }
 
 impl Follower {
-    /// The next event; nothing when the stream ends. A browser comes again by itself.
+    /// The next event; nothing when the stream ends. A browser reconnects without help.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if self.is_over {
@@ -199,7 +200,7 @@ impl Follower {
         }
     }
 
-    /// The event that leads from where the page is to what is shown now.
+    /// The event that leads from the state of the page to the current one.
     fn led_to(&mut self, shown: &Shown) -> Option<Bytes> {
         let before = std::mem::replace(&mut self.at, shown.token.clone());
         self.is_over = shown.is_last;
@@ -217,7 +218,7 @@ impl Follower {
 }
 
 impl Shown {
-    /// What follows another state, which had this HTML.
+    /// The state that follows another one.
     fn after(before: Option<&Self>, content: Content, asked: &Asked) -> Self {
         let (token, html) = (content.token, content.html);
         let address = address(asked, &token);
@@ -274,7 +275,7 @@ impl Feeds {
     }
 }
 
-/// Draws a page whenever its job has changed, for as long as somebody follows it.
+/// Draws a page whenever its job has changed, as long as somebody follows it.
 async fn draw(
     feed: watch::Sender<Option<Arc<Shown>>>,
     service: Service,
@@ -289,7 +290,7 @@ async fn draw(
         let content = match Content::of(&service, job.as_str(), &asked).await {
             Ok(content) => content,
             Err(status) => {
-                // Its followers come again.
+                // Its followers reconnect.
                 tracing::warn!(%status, job = job.as_str(), "a page can't be drawn");
                 return;
             }

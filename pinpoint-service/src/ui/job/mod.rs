@@ -46,7 +46,7 @@ use crate::api::operations::Right;
 use crate::api::rest::Problem;
 use crate::state::Service;
 
-/// GET `/results/jobid/{id}`: where the older page has a job.
+/// GET `/results/jobid/{id}`: the address of a job on the older page.
 pub(super) async fn elsewhere(Path(id): Path<String>) -> Response {
     match Uuid::parse_str(&id) {
         Ok(id) => Redirect::permanent(&format!("/jobs/{}", id.simple())).into_response(),
@@ -82,11 +82,11 @@ pub(super) async fn page(
     }
     let main = html! {
         (main)
-        // What only a script can do.
+        // For scripts only.
         div #tools.bar hidden {
             button type="button" { "Copy link" }
             button type="button" aria-pressed="false" { "Notify me when it ends" }
-            // Heard from the line below.
+            // Read out from the line below.
             span #done.soft aria-hidden="true" {}
         }
         p #news.unseen role="status" {}
@@ -99,9 +99,9 @@ pub(super) async fn page(
     ))
 }
 
-/// What everybody sees who may see a job.
+/// The content for everybody who may see a job.
 struct Content {
-    /// With a place for the buttons, which depend on who looks.
+    /// With a place for the buttons, which depend on the viewer.
     html: String,
     token: Token,
     /// It may change.
@@ -202,18 +202,18 @@ async fn evidence(
     kept::look(service, &stored.id, wanted).await
 }
 
-/// What the journal of a job tells, as of a moment.
+/// The contents of a job's journal, as of a moment.
 #[derive(Debug)]
 struct Evidence {
     is_live: bool,
     records: usize,
     at: usize,
-    /// When the last record up to the moment was recorded.
+    /// The time when the last record up to the moment was recorded.
     recorded: Option<i64>,
     word: Option<(&'static str, &'static str)>,
-    /// The answer, or what is known so far.
+    /// The answer, or the findings so far.
     sentence: Markup,
-    /// What was measured, in words.
+    /// The metric, in words.
     metric: Option<String>,
     /// Remarks on the runs.
     warnings: Vec<String>,
@@ -228,7 +228,7 @@ struct Evidence {
 }
 
 impl Evidence {
-    /// Whether records followed.
+    /// Returns true if records followed.
     fn is_past(&self) -> bool {
         self.at < self.records
     }
@@ -289,10 +289,10 @@ pub(super) fn cannot_be_shown(job: &StoredJob) -> Markup {
     }
 }
 
-/// The answer of a job without a result, as far as there is one.
+/// The answer of a job without a result, as far as it is known.
 fn so_far(moment: &Moment, waits: bool) -> Markup {
     if let (Some(error), false) = (&moment.job.error, moment.is_past()) {
-        // The whole of it stands among the details.
+        // All of it stands among the details.
         let first = words::reason(error.lines().next().unwrap_or_default());
         return match moment.job.state {
             JobState::Failed => html! { "The job failed: " (Foreign(&first)) },
@@ -386,7 +386,7 @@ fn past(evidence: &Evidence, asked: &Asked) -> Markup {
     }
 }
 
-/// What is done now, by whom, and what is still expected.
+/// The current work, its worker, and the work still expected.
 fn under_way(evidence: &Evidence, job: &Job, workers: &[Worker]) -> Markup {
     html! {
         section #now aria-labelledby="now-title" {
@@ -428,7 +428,7 @@ fn facts(
     };
     let arguments = job.arguments.as_ref();
     let bug = arguments.and_then(|it| it.bug_id);
-    // What the store knows of the job is of now.
+    // The store's state of the job is current.
     let past = evidence.filter(|it| it.is_past());
     let (runs, builds) = past.map_or((summary.runs, summary.builds), |it| (it.runs, it.builds));
     html! {
@@ -547,13 +547,13 @@ fn button(view: &View, path: &str, name: &str) -> Markup {
     }
 }
 
-/// Whether a job has ended.
+/// Returns true if a job has ended.
 pub(super) fn is_over(summary: &JobSummary) -> bool {
     use messages::State;
     !matches!(summary.state(), State::Pending | State::Running)
 }
 
-/// What people call a job.
+/// The display name of a job.
 pub(super) fn title(summary: &JobSummary) -> &str {
     match (&*summary.name, &*summary.title) {
         ("", "") => "Job without a name",
@@ -572,7 +572,7 @@ pub(super) fn kind(summary: &JobSummary) -> &'static str {
     }
 }
 
-/// The state of a job, in a word that no colour is needed for.
+/// The state of a job, in a word that needs no color.
 pub(super) fn state(summary: &JobSummary) -> Markup {
     let (name, tone) = match summary.state() {
         _ if summary.paused => ("Paused", "open"),

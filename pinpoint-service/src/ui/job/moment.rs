@@ -1,9 +1,9 @@
-//! A job as of a moment: its machine, and all that follows from the records of its journal up
-//! to then.
+//! A job as of a moment: its machine, and all that follows from the records of its journal up to
+//! then.
 //!
-//! A moment grows record by record, so that one that is kept goes on where it was: each further
-//! record costs itself and not the journal. After the last one, [`Moment::settle`] says what
-//! follows from all of them together.
+//! A moment grows record by record, so that a kept one continues where it was: each further record
+//! costs only itself. After the last one, [`Moment::settle`] derives what follows from all of them
+//! together.
 
 use pinpoint_backends::job::{JobError, kind_of, machine_of, stored_result};
 use pinpoint_backends::store::{Job, JournalEntry};
@@ -27,7 +27,7 @@ pub(super) struct Moment {
     pub(super) records: usize,
     /// Those of them up to the moment.
     pub(super) at: usize,
-    /// When the last of these was recorded, in milliseconds since 1970.
+    /// The time when the last of these was recorded, in milliseconds since 1970.
     pub(super) recorded: Option<i64>,
     pub(super) engine: Engine<JobMachine>,
     pub(super) measured: Measurements,
@@ -39,7 +39,7 @@ pub(super) struct Moment {
     pub(super) result: Option<JobResult>,
     /// The comparison in pairs: of a try job, or of the ends of a culprit finder.
     compared: Option<PairwiseOutcome>,
-    /// The machine has gone on since that was said.
+    /// The machine has moved on since the comparison.
     has_gone_on: bool,
     /// The reason why the journal can't be replayed to this moment.
     pub(super) broken: Option<String>,
@@ -81,7 +81,7 @@ impl Moment {
         })
     }
 
-    /// Goes on to the next record. Those that were withdrawn do not count.
+    /// Takes the next record. Withdrawn ones do not count.
     pub(super) fn take(&mut self, entry: JournalEntry) {
         if entry.withdrawn {
             return;
@@ -128,7 +128,7 @@ impl Moment {
         self.measured.add(answer, self.engine.names());
     }
 
-    /// Says what follows from the records so far, of which the journal has so many.
+    /// Derives what follows from the records so far; the journal has this many.
     pub(super) fn settle(&mut self, records: usize) {
         self.records = records;
         if self.is_past() {
@@ -143,7 +143,7 @@ impl Moment {
         }
     }
 
-    /// What the comparison in pairs says so far, at the cost of comparing all charts.
+    /// The comparison in pairs so far, at the cost of comparing all charts.
     fn compare(&self) -> Option<PairwiseOutcome> {
         let machine = self.engine.machine();
         let comparison = match machine.search() {
@@ -155,12 +155,12 @@ impl Moment {
         comparison.filter(|_| is_there).map(Pairwise::so_far)
     }
 
-    /// Whether records followed.
+    /// Returns true if records followed.
     pub(super) fn is_past(&self) -> bool {
         self.at < self.records
     }
 
-    /// Whether the job still goes on.
+    /// Returns true if the job has not ended.
     pub(super) fn is_live(&self) -> bool {
         !self.is_past() && !has_ended(self.job.state)
     }
@@ -179,7 +179,7 @@ impl Moment {
         self.builds.iter().filter(|build| build.failure.is_some())
     }
 
-    /// The build that runs of this commit were made with.
+    /// The build of this commit's runs.
     pub(super) fn build_of(&self, commit: &CombinedCommit) -> Option<&BuildReport> {
         let mut builds = self.builds.iter().rev();
         builds.find(|build| build.failure.is_none() && build.commit == *commit)
@@ -208,13 +208,13 @@ impl Moment {
         }
     }
 
-    /// The comparison in pairs: of a try job, or of the ends of a culprit finder. Of one that
-    /// goes on it is what it would be if it ended now.
+    /// The comparison in pairs: of a try job, or of the ends of a culprit finder. Before its end,
+    /// it is the result of ending now.
     pub(super) fn comparison(&self) -> Option<&PairwiseOutcome> {
         self.compared.as_ref()
     }
 
-    /// What the job measures: as its result has it, or as it is known so far.
+    /// The metric that the job measures: from its result, or as known so far.
     pub(super) fn measured_metric(&self) -> Option<MeasuredMetric> {
         match &self.result {
             Some(result) => result.metric().cloned(),
@@ -230,7 +230,7 @@ impl Moment {
         }
     }
 
-    /// The chart that decides, where one does, and its unit.
+    /// The deciding chart, if any, and its unit.
     pub(super) fn chart(&self) -> (Option<&str>, Option<&str>) {
         let asked = match self.engine.machine().search() {
             Search::Bisection(search) => search.spec().chart.as_deref(),

@@ -114,7 +114,7 @@ pub(super) fn stages(moment: &Moment, asked: &Asked) -> Markup {
     }
 }
 
-/// A verdict by the metric's own direction: a word, the class of its colour, and a mark.
+/// A verdict by the metric's own direction: a word, the class of its color, and a mark.
 pub(in crate::ui) fn verdict(
     comparison: &ChartComparison,
 ) -> (&'static str, &'static str, &'static str) {
@@ -128,7 +128,7 @@ pub(in crate::ui) fn verdict(
     }
 }
 
-/// The place of a verdict among others: what has to be looked at comes first.
+/// The rank of a verdict among others: those that need attention come first.
 fn urgency(comparison: &ChartComparison) -> u8 {
     match () {
         () if comparison.moved() => 0,
@@ -138,7 +138,7 @@ fn urgency(comparison: &ChartComparison) -> u8 {
     }
 }
 
-/// The order of two metrics in a column; what has no value there comes last.
+/// The order of two metrics in a column; missing values come last.
 fn order(column: Option<Column>, one: &ChartComparison, other: &ChartComparison) -> Ordering {
     let by_name = || one.chart.cmp(&other.chart);
     let number = |of: fn(&ChartComparison) -> Option<f64>| match (of(one), of(other)) {
@@ -158,7 +158,7 @@ fn order(column: Option<Column>, one: &ChartComparison, other: &ChartComparison)
     ordering.then_with(by_name)
 }
 
-/// The metrics that the view asks for, in its order.
+/// The requested metrics, in order.
 fn chosen<'a>(charts: &'a [ChartComparison], asked: &Asked) -> Vec<&'a ChartComparison> {
     let find = asked.find.as_deref().map(str::to_lowercase);
     let mut chosen: Vec<_> = charts
@@ -172,7 +172,7 @@ fn chosen<'a>(charts: &'a [ChartComparison], asked: &Asked) -> Vec<&'a ChartComp
     chosen.sort_by(|one, other| {
         let ordering = order(asked.sort, one, other);
         match asked.is_descending && asked.sort.is_some() {
-            // What has no numbers comes last in both orders.
+            // Missing numbers come last in both orders.
             true => has_none(one).cmp(&has_none(other)).then(ordering.reverse()),
             false => ordering,
         }

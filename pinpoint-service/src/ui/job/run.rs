@@ -1,4 +1,4 @@
-//! All about one run.
+//! The details of a run.
 
 use maud::{Markup, html};
 use pinpoint_core::BuildReport;
@@ -97,7 +97,7 @@ fn all_about(moment: &Moment, name: &str, output: Option<&str>) -> Markup {
     }
 }
 
-/// How the build of a run came about.
+/// The build of a run in words.
 fn built(moment: &Moment, build: &BuildReport) -> Markup {
     html! {
         @if build.cached {

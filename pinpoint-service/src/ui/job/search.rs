@@ -87,8 +87,8 @@ fn exactly(value: f64) -> Markup {
     html! { data value=(without_noise(value)) { (probability(value)) } }
 }
 
-/// The rows of a table of so many that are shown, and the ways to the others: each commit has a
-/// hash, which no packing makes shorter.
+/// The range of rows that are shown of a table, and links to the others: each commit has a hash,
+/// which can't be compressed.
 fn rows(asked: &Asked, count: usize, table: &str) -> (Range<usize>, Markup) {
     let pages = count.div_ceil(ROWS).max(1);
     let page = asked.commits.unwrap_or(1).min(pages);
@@ -131,7 +131,8 @@ fn probabilities(moment: &Moment, asked: &Asked, known: &Posterior) -> Markup {
                         }
                     }
                     @for span in &known.spans[rows] {
-                        // Of a culprit that was found, how probable it is; of others, a further change.
+                        // Of a culprit that was found, its probability; of others, that of a
+                        // further change.
                         @let found = culprits.iter().find(|it| it.prior == span.after && it.commit == span.last);
                         tr.span.culprit[found.is_some()] {
                             td { (at(names, span.after)) }
@@ -147,7 +148,7 @@ fn probabilities(moment: &Moment, asked: &Asked, known: &Posterior) -> Markup {
     }
 }
 
-/// What was compared so far, and what that leaves.
+/// The comparisons so far, and the ranges left.
 fn compared(moment: &Moment, asked: &Asked, unit: Option<&str>) -> Markup {
     let names = moment.engine.names();
     let search = moment.bisection();
@@ -172,7 +173,7 @@ fn compared(moment: &Moment, asked: &Asked, unit: Option<&str>) -> Markup {
     }
 }
 
-/// The ranges in which a culprit is still looked for.
+/// The ranges that may still contain a culprit.
 fn open_ranges(names: &CommitNames, asked: &Asked, open: &[OpenRange]) -> Markup {
     let (rows, ways) = rows(asked, open.len(), "searched");
     html! {

@@ -1,4 +1,4 @@
-//! A square for each run, which leads to all about it.
+//! A square for each run, which links to its details.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -47,7 +47,7 @@ pub(super) fn of_pairs(moment: &Moment, asked: &Asked) -> Markup {
     }
 }
 
-/// The squares of a search, by commit: those of its runs that are of no pair.
+/// The squares of a search, by commit: those of its runs outside of pairs.
 pub(super) fn of_search(moment: &Moment, asked: &Asked) -> Markup {
     let measured = &moment.measured;
     let pairs = measured.pairs.iter();
@@ -80,7 +80,7 @@ pub(super) fn of_search(moment: &Moment, asked: &Asked) -> Markup {
                 (ways(&shown, runs.len(), MOST_RUNS, "Runs", part))
                 div.squares {
                     @for (place, runs) in groups {
-                        // Of a page that is followed, only the groups are sent that differ.
+                        // Of a followed page, only the groups that differ are sent.
                         @let id = format!("runs-{:x}", place.commit.key());
                         div id=(id) role="group" aria-labelledby=(format!("{id}-name")) {
                             span.side id=(format!("{id}-name")) {
@@ -95,7 +95,7 @@ pub(super) fn of_search(moment: &Moment, asked: &Asked) -> Markup {
     }
 }
 
-/// Those that have squares of so many: up to this one, or the last ones.
+/// The range that has squares: up to this one, or the last ones.
 fn shown(count: usize, last: Option<usize>, most: usize) -> Range<usize> {
     let end = last.map_or(count, |last| last.clamp(most, count.max(most)).min(count));
     end.saturating_sub(most)..end

@@ -44,7 +44,7 @@ impl Column {
         Self::Duration,
     ];
 
-    /// As the head of the table has it.
+    /// The name in the head of the table.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Name => "Name",
@@ -62,7 +62,7 @@ impl Column {
         }
     }
 
-    /// As an address has it.
+    /// The name in an address.
     pub(super) fn key(self) -> String {
         self.name().to_ascii_lowercase()
     }
@@ -89,7 +89,7 @@ impl Column {
         }
     }
 
-    /// Whether people look for the least of it first, as they do in a list of names.
+    /// Returns true if the first sort is ascending, as for names.
     pub(super) fn begins_ascending(self) -> bool {
         !matches!(
             self,
@@ -121,7 +121,7 @@ impl Column {
     }
 }
 
-/// The result in a few words: the culprit and its effect, what is left, or the verdict.
+/// The result in a few words: the culprit and its effect, the open range, or the verdict.
 fn result(answer: &JobAnswer) -> Markup {
     let short = |hash: &str| hash.get(..SHORT).unwrap_or(hash).to_owned();
     html! {
@@ -148,8 +148,7 @@ fn result(answer: &JobAnswer) -> Markup {
     }
 }
 
-/// In percent of the value before, where there is such a number, with the decimals that the page
-/// of the job has.
+/// In percent of the value before, if that is possible, with the decimals of the job's page.
 fn size(effect: &JobEffect, decimals: usize) -> String {
     match (effect.percent, effect.estimate) {
         (Some(percent), _) => format!("{percent:+.decimals$} %"),
@@ -196,7 +195,7 @@ mod tests {
         };
         let text = shown(&several);
         assert_eq!(text, "<code>0123456789</code> and 2 more +12.0 %");
-        // From nothing, no percentage says it.
+        // No percentage describes a change from zero.
         let from_zero = JobAnswer {
             effect: Some(JobEffect {
                 before: Some(0.0),

@@ -1,5 +1,5 @@
-//! The list as it changes: rows of jobs under way, ages, and how many jobs are new. What is shown
-//! does not move under the pointer: a row stays where it is, and new jobs are announced.
+//! The list as it changes: rows of jobs under way, ages, and the number of new jobs. Nothing moves
+//! under the pointer: a row stays where it is, and new jobs are announced.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -41,7 +41,7 @@ const CLOCKS: i64 = 60_000;
 /// The most new jobs that are counted.
 const MOST_NEW: u32 = 100;
 
-/// GET `/events`: what happens to the jobs of a list, with the fields of its address.
+/// GET `/events`: changes of the jobs of a list, with the fields of its address.
 pub(in crate::ui) async fn events(
     State(service): State<Service>,
     uri: Uri,
@@ -57,7 +57,7 @@ pub(in crate::ui) async fn events(
     }
     // The place is free again when the stream is dropped.
     let place = service.limits.stream(view.user())?;
-    // A page knows its jobs, which need not be the same any more.
+    // A page names its jobs, whose list may have changed since.
     let listed = match since {
         Some(_) => {
             let jobs = query.take("jobs").unwrap_or_default();
@@ -101,7 +101,7 @@ async fn listed(service: &Service, view: &View, shown: &Shown) -> Result<Vec<Str
     Ok(listed.jobs.into_iter().map(|job| job.job_id).collect())
 }
 
-/// How long ago a job was made.
+/// The age of a job in words.
 fn age(job: &JobId, now: i64) -> String {
     dates::ago_at(job.created(), now)
 }
@@ -112,19 +112,19 @@ struct Live {
     columns: Vec<Column>,
     /// The jobs of the page, each with its last mark.
     known: BTreeMap<JobId, Option<JobMark>>,
-    /// How long ago each was made, as the page says it.
+    /// The age of each, as the page shows it.
     ages: BTreeMap<JobId, String>,
     /// The filter, and the newest job of the page if it has any, where new jobs come first.
     newer_than: Option<(JobFilter, Option<JobId>)>,
     new_jobs: usize,
-    /// When the page was rendered, in milliseconds since 1970.
+    /// The time when the page was rendered, in milliseconds since 1970.
     since: Option<i64>,
     said: Instant,
     ends: Instant,
 }
 
 impl Live {
-    /// The next events; nothing when the stream ends. A browser comes again by itself.
+    /// The next events; nothing when the stream ends. A browser reconnects without help.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if Instant::now() > self.ends || *self.service.phase.borrow() == Phase::Ending {
@@ -195,8 +195,8 @@ impl Live {
         Ok(text)
     }
 
-    /// Whether the page may not show what the stream finds at its beginning: it was rendered
-    /// earlier, perhaps much earlier if its connection was lost.
+    /// Returns true if the page may lack this state: it was rendered earlier, perhaps much earlier
+    /// if its connection was lost.
     fn may_be_new(&self, mark: &JobMark) -> bool {
         self.since.is_some_and(|since| {
             !has_ended(mark.state) || mark.updated.saturating_add(CLOCKS) >= since

@@ -1,6 +1,6 @@
-//! The list of jobs. All that it shows is in its address, so that a view can be sent. The list
-//! that one begins with is kept by a button of its own, and not with each change: otherwise a
-//! search for a moment, or a link that somebody sent, would take its place unnoticed.
+//! The list of jobs. Its address holds the whole view, so that it can be shared. The default list
+//! is kept by a separate button, and not with each change: otherwise a short search, or a link from
+//! somebody, would replace it unnoticed.
 
 mod columns;
 mod live;
@@ -50,7 +50,7 @@ pub(super) async fn page(
 ) -> Result<Response, Problem> {
     if uri.query().is_none() {
         let beginning = match kept(&view) {
-            // A view that was kept under other limits is no reason to show nothing.
+            // A kept view that no longer fits the limits must not hide all jobs.
             Some(kept) if counted(&service, &view, &kept).await.is_ok() => kept,
             _ => Shown {
                 user: view.user().to_owned(),
@@ -95,7 +95,7 @@ pub(super) async fn page(
     Ok(frame::page(&view, Section::Jobs, "Jobs", &main))
 }
 
-/// The list that the user has kept to begin with.
+/// The default list that the user has kept.
 fn kept(view: &View) -> Option<Shown> {
     let kept = view.preferences().get(VIEW).and_then(Value::as_str)?;
     Shown::read(&mut Query::read(kept.as_bytes()).ok()?).ok()
@@ -114,13 +114,13 @@ async fn counted(
     Ok(counted.await?.into_inner())
 }
 
-/// POST `/view`: keeps a list as the one to begin with.
+/// POST `/view`: keeps a list as the default.
 pub(super) async fn keep(
     State(service): State<Service>,
     view: View,
     Form(mut form): Form,
 ) -> Result<Response, Problem> {
-    // What can't be shown is not kept.
+    // Only lists that can be shown are kept.
     let shown = Shown::read(&mut form)?.first_page();
     if shown.query().len() > LONGEST_VIEW {
         let problem = format!("the view is too long to be kept: {LONGEST_VIEW} bytes at most");
@@ -135,7 +135,7 @@ pub(super) async fn keep(
     Ok(Redirect::to(&shown.address()).into_response())
 }
 
-/// The form that says which jobs are shown.
+/// The form that filters jobs.
 fn filters(service: &Service, view: &View, shown: &Shown, jobs: &[JobSummary]) -> Markup {
     let one_of = |name: &str, label: &str, value: &str, options: &[&str]| {
         html! {
@@ -255,8 +255,8 @@ fn columns(view: &View, shown: &Shown) -> Markup {
     }
 }
 
-/// Where a script hears what happens to the list. What has changed since the page was rendered
-/// is told again, and that the page itself is of another version.
+/// The address of the list's events. It carries the time and the version of the page, so that
+/// changes since then, or a newer version, are announced.
 fn events_of(shown: &Shown) -> String {
     let (since, version) = (dates::now(), path("page.js"));
     format!("/events?{}&since={since}&version={version}", shown.query())
@@ -282,7 +282,7 @@ fn table(view: &View, shown: &Shown, jobs: &[JobSummary]) -> Markup {
     }
 }
 
-/// The head of a column: a link that sorts by it, or the other way round.
+/// The head of a column: a link that sorts by it, or reverses the order.
 fn head(shown: &Shown, column: Column) -> Markup {
     let now = shown.sort();
     let is_sorted = now.by == column;

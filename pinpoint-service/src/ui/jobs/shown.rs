@@ -1,4 +1,4 @@
-//! What the list shows, as its address says it.
+//! The parameters of the list, from its address.
 
 use http::Uri;
 use tonic::Status;
@@ -9,7 +9,7 @@ use crate::api::grpc::errors;
 use crate::api::grpc::v2::messages::{JobFilter, Kind, ListJobsRequest, State};
 use crate::api::query::Query;
 
-/// The sizes of a page; the second unless another is asked for.
+/// The sizes of a page; the second is the default.
 pub(super) const SIZES: [u32; 4] = [10, 25, 50, 100];
 
 pub(in crate::ui) const KINDS: [(&str, Kind); 3] = [
@@ -37,7 +37,7 @@ pub(super) struct Shown {
     pub(super) state: String,
     pub(super) from: String,
     pub(super) to: String,
-    /// The newest first without.
+    /// Absent for newest first.
     pub(super) sort: Option<Sort>,
     pub(super) size: Option<u32>,
     pub(super) page: String,
@@ -127,7 +127,7 @@ impl Shown {
     }
 
     /// The fields that show it, in one order. `size` is always there, so that an address without
-    /// fields is that of a beginning.
+    /// fields means the default list.
     pub(super) fn query(&self) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         for (name, value) in [
@@ -157,25 +157,25 @@ impl Shown {
         query.finish()
     }
 
-    /// The address that shows it.
+    /// The address of this list.
     pub(super) fn address(&self) -> String {
         format!("/?{}", self.query())
     }
 
-    /// The columns, where they are others than usual.
+    /// The columns, if not the default.
     pub(super) fn column_keys(&self) -> Option<String> {
         let columns = self.columns.as_ref()?;
         let keys: Vec<_> = columns.iter().map(|it| it.key()).collect();
         Some(keys.join(","))
     }
 
-    /// The order, where it is another than usual.
+    /// The order, if not the default.
     pub(super) fn sort_key(&self) -> Option<String> {
         let sort = self.sort.filter(|sort| *sort != Sort::NEWEST)?;
         Some(sort.text())
     }
 
-    /// The first page of it, in another order or with another filter.
+    /// Its first page, in another order or with another filter.
     pub(super) fn first_page(&self) -> Self {
         Self {
             page: String::new(),
@@ -236,10 +236,10 @@ mod tests {
         ] {
             assert_eq!(of(query).unwrap().query(), query);
         }
-        // What is usual is not said.
+        // Defaults are left out.
         assert_eq!(of("sort=-created").unwrap().query(), "size=25");
         for bad in ["sort=other", "sort=--name", "columns=", "size=0", "size=x"] {
-            // A field without a value is none.
+            // A field without a value is ignored.
             assert_eq!(of(bad).is_err(), bad != "columns=", "{bad}");
         }
     }

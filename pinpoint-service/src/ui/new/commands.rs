@@ -1,4 +1,4 @@
-//! The job that is typed, as commands to copy.
+//! The typed job, as commands to copy.
 
 use maud::{Markup, html};
 use pinpoint_core::bots::Invocation;
@@ -15,7 +15,7 @@ use crate::api::grpc::v2::messages::{
 use crate::auth::sign_in::SignIn;
 use crate::state::Service;
 
-/// The commands, once the form is valid: what they run was checked then.
+/// The commands, once the form is valid: their arguments were checked then.
 pub(super) async fn shown(service: &Service, origin: &str, typed: &Typed) -> Markup {
     let missing = || html! { p.soft { "Fill in the form to see the commands." } };
     let (typed, problems) = typed.request(service.gerrit_hosts());
@@ -49,14 +49,14 @@ pub(super) async fn shown(service: &Service, origin: &str, typed: &Typed) -> Mar
 fn copied(text: &str) -> Markup {
     html! {
         div.copied {
-            // Nothing is replaced in it: it is to be copied as it is.
+            // Nothing is replaced in it, since it is copied.
             pre { (text) }
             button type="button" data-copy hidden { "Copy" }
         }
     }
 }
 
-/// The request as it is sent here.
+/// The same request as a `curl` command.
 fn curl(service: &Service, origin: &str, json: &str) -> String {
     let words = [
         "curl",
@@ -115,7 +115,7 @@ fn words(
                 option("pairs", &pairs);
             }
         }
-        // The change is at Gerrit, and not in a file of the one who types.
+        // The change is at Gerrit, not in a local file.
         Question::Pairwise(asked)
             if asked.base_patch.is_some() || asked.experiment_patch.is_some() =>
         {

@@ -1,4 +1,4 @@
-//! What a job will cost: runs, builds, hours and certainty, and who waits before it.
+//! The cost of a job: runs, builds, hours and certainty, and the jobs that wait before it.
 
 use std::time::Duration;
 
@@ -23,17 +23,17 @@ use crate::state::Service;
 use crate::ui::problems::sentence;
 use crate::ui::view::View;
 
-/// The scatter of runs where nothing is known of it, in percent.
+/// The assumed scatter of runs, in percent.
 const ASSUMED_NOISE: f64 = 1.0;
 
-/// The change, in percent, that stands for one in a unit whose noise is not known.
+/// The change, in percent, that replaces one in a unit whose noise is not known.
 const ASSUMED_CHANGE: f64 = 5.0;
 
-/// Where the noise comes from, unless it is assumed.
+/// The source of the noise, unless it is assumed.
 const ENTERED: &str = "as entered";
 const SIMILAR: &str = "as in the last similar job";
 
-/// The newest jobs among which one like it is looked for.
+/// The newest jobs among which a similar one is looked for.
 const JOBS: u32 = 20;
 
 /// The longest that a page waits for its estimate.
@@ -46,7 +46,7 @@ struct Earlier {
     seconds: Option<f64>,
 }
 
-/// What the job costs that is typed, as far as it is.
+/// The estimate of the typed job, as far as it can be made.
 pub(super) async fn shown(service: &Service, view: &View, typed: &Typed) -> Markup {
     let problem = |text: &str| html! { p.error { (Foreign(&sentence(text))) } };
     match tokio::time::timeout(ESTIMATE_TIMEOUT, estimate(service, view, typed)).await {
@@ -216,12 +216,12 @@ fn of_pairs(planned: &Planned, pairs: &Pairwise, per_run: Option<f64>) -> Markup
     }
 }
 
-/// What is planned, and with which noise.
+/// A plan, and the noise that it uses.
 struct Planned {
     plan: PlanJobResponse,
-    /// Where the noise comes from.
+    /// The source of the noise.
     source: &'static str,
-    /// The noise is assumed, in percent, and so is the change: its own is in another unit.
+    /// The noise is assumed, in percent, and so is the change, whose own unit does not fit.
     has_stand_in: bool,
 }
 
@@ -242,7 +242,7 @@ impl Planned {
     }
 }
 
-/// Makes the plan with the noise that is typed, that of an earlier job, or one that is assumed.
+/// Makes the plan with typed noise, that of an earlier job, or assumed noise.
 async fn plan_with_noise(
     service: &Service,
     view: &View,
@@ -253,7 +253,7 @@ async fn plan_with_noise(
     let typed_noise = typed
         .noise()
         .map_err(|problem| errors::field("noise", &problem))?;
-    // Noise that is assumed is in percent, which a size in the metric's unit does not fit.
+    // Assumed noise is in percent, which a size in the metric's unit does not fit.
     let is_absolute = matches!(
         plan.magnitude,
         Some(Magnitude {
@@ -295,7 +295,7 @@ async fn plan_with_noise(
     }
 }
 
-/// Typed, or counted in the mirror.
+/// The number of commits, typed or counted in the mirror.
 async fn commits(
     service: &Service,
     typed: &Typed,
@@ -326,8 +326,8 @@ fn share(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// A row for each size of change. The last column says how certain the answer is; runs and
-/// builds are shown where they vary.
+/// A row for each size of change. The last column is the certainty of the answer; runs and builds
+/// are shown where they vary.
 fn table(
     plan: &PlanJobResponse,
     title: &str,

@@ -1,4 +1,4 @@
-//! The table of the fields of the form: which kinds of jobs have them, and how they are filled in.
+//! The table of the fields of the form: the kinds of jobs that have them, and their controls.
 
 use crate::api::grpc::v2::messages::Kind;
 use crate::config::MOST_ATTEMPTS;

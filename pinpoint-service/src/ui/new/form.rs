@@ -31,13 +31,13 @@ const ESTIMATED: &str = "kind bot benchmark story direction good bad base experi
                          magnitude confidence strategy attempts first_runs build_cost max_runs \
                          max_builds seed early_stopping";
 
-/// All that stands in the form beside what is typed.
+/// The contents of the form apart from what is typed.
 pub(super) struct Told<'a> {
     /// Problems of fields.
     pub(super) problems: &'a [FieldProblem],
-    /// A problem of something else.
+    /// A problem outside of fields.
     pub(super) problem: Option<&'a str>,
-    /// What was looked up: the name of each field, and what was found.
+    /// The look-ups: the name of each field, and its result.
     pub(super) found: &'a [(&'static str, Markup)],
     pub(super) estimate: Markup,
     pub(super) commands: Markup,
@@ -73,7 +73,7 @@ pub(super) fn page(service: &Service, view: &View, typed: &Typed, told: &Told<'_
                 @let fields: Vec<_> = group.fields(typed.kind).collect();
                 @if !fields.is_empty() {
                     @if group.is_folded {
-                        // It stays open where something was typed into it.
+                        // Its group stays open if it has input.
                         details open[fields.iter().any(|it| is_told(typed, told, it))] {
                             summary { (group.title) }
                             div.fields { @for field in &fields { (one(typed, told, field)) } }
@@ -88,7 +88,7 @@ pub(super) fn page(service: &Service, view: &View, typed: &Typed, told: &Told<'_
             }
             section aria-labelledby="cost" {
                 h2 #cost { "Estimated cost" }
-                // The first button of the form is the one that Enter presses: it makes no job.
+                // Enter presses the first button of the form: it makes no job.
                 p { button name="do" value="look" formnovalidate { "Look up and estimate" } }
                 div #estimate role="status" data-source="/new/estimate" data-fields=(ESTIMATED) { (told.estimate) }
                 p.bar {
@@ -121,7 +121,7 @@ fn preset_query(name: &str) -> String {
 /// All problems, each leading to its field.
 fn errors(typed: &Typed, told: &Told<'_>) -> Markup {
     let fields = || GROUPS.iter().flat_map(|group| group.fields(typed.kind));
-    // As the fields stand in the form.
+    // In the order of the form.
     let place = |name: &str| fields().position(|field| field.name == name);
     let mut problems: Vec<_> = told.problems.iter().collect();
     problems.sort_by_key(|(name, _)| place(name).unwrap_or(usize::MAX));

@@ -1,4 +1,4 @@
-//! What was typed, looked up: a commit, a change at Gerrit, what a list suggests.
+//! Look-ups of typed values: a commit, a change at Gerrit, suggestions of a list.
 
 use maud::{Markup, html};
 use pinpoint_backends::local::CommitName;
@@ -21,7 +21,7 @@ pub(super) const NO_GERRIT: &str =
 /// Digits of a hash that name a commit to people.
 const SHORT: usize = 12;
 
-/// A commit with its author, subject, position and review, or the reason why there is none.
+/// A commit with its author, subject, position and review, or the reason why none was found.
 pub(super) async fn commit(service: &Service, bot: &str, text: &str) -> Markup {
     if text.is_empty() {
         return html! {};
@@ -87,7 +87,7 @@ fn shown(commit: &GetCommitResponse) -> Markup {
     }
 }
 
-/// A change at Gerrit with its author and subject, or the reason why there is none.
+/// A change at Gerrit with its author and subject, or the reason why none was found.
 pub(super) async fn patch(service: &Service, view: &View, text: &str) -> Markup {
     if text.is_empty() {
         return html! {};
@@ -151,11 +151,11 @@ pub(super) async fn builds(service: &Service, bot: &str) -> Result<Markup, Statu
     })
 }
 
-/// Names, those that fit what was typed first. Browsers suggest what has the text itself: the
+/// Names, those that fit the typed text first. Browsers suggest options that contain the text: the
 /// others that fit have it in their labels.
 pub(super) fn names<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Markup {
     let names: Vec<&str> = names.collect();
-    // Signs alone fit every name.
+    // Punctuation alone fits every name.
     let has_letters = typed.contains(char::is_alphanumeric);
     let typed = clean(if has_letters { typed.trim() } else { "" });
     let fitting = completions(&typed, names.iter().copied());

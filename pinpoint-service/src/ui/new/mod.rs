@@ -1,6 +1,6 @@
-//! The form of a new job: its fields, what was typed looked up, what the job will cost, and the
-//! same as a command. What is typed is kept in the address by a script, so that a reload, a
-//! sign-in or a message to somebody else keeps it.
+//! The form of a new job: its fields, look-ups of typed values, the cost of the job, and the same
+//! as a command. A script keeps the input in the address, so that a reload, a sign-in or a message
+//! to somebody else preserves it.
 
 mod commands;
 mod estimate;
@@ -34,8 +34,8 @@ use crate::api::rest::Problem;
 use crate::auth::browsers::is_loopback;
 use crate::state::Service;
 
-/// The longest that the form waits for commits to be looked up that its address names.
-const LOOKUP_TIMEOUT: Duration = Duration::from_secs(1);
+/// The longest that the form waits for look-ups of commits in its address.
+const SOON: Duration = Duration::from_secs(1);
 
 /// GET `/new`: the form, filled in by the address, by a preset or by another job.
 pub(super) async fn page(
@@ -59,8 +59,8 @@ pub(super) async fn page(
     };
     let typed = read(typed, &mut query)?;
     let builds = look_up::builds(&service, typed.get("bot")).await?;
-    // A script looks up what takes longer.
-    let found = tokio::time::timeout(LOOKUP_TIMEOUT, found(&service, &view, &typed)).await;
+    // A script looks up the rest.
+    let found = tokio::time::timeout(SOON, found(&service, &view, &typed)).await;
     let told = Told {
         problems: &[],
         problem: None,
@@ -91,7 +91,7 @@ pub(super) async fn sent(
                 let summary = job.into_inner().summary.unwrap_or_default();
                 return Ok(back_to(&summary.job_id));
             }
-            // The key of the form is of an earlier job; the form that is shown has another.
+            // The key of the form is of an earlier job; the new form has another.
             Err(status) if status.code() == Code::AlreadyExists => {
                 let problem =
                     "this form has already started a job; press Start again to start another one";
@@ -100,7 +100,7 @@ pub(super) async fn sent(
             Err(status) => Some(status),
         }
     } else if makes {
-        // What is wrong beside that is said at once.
+        // Other problems are reported at once.
         service.asked(request, None, None).await.err()
     } else {
         problems.clear();
@@ -146,7 +146,7 @@ fn read(typed: Typed, query: &mut Query) -> Result<Typed, Status> {
 /// The status of an answer, and the seconds to wait where that helps.
 type Refusal = (StatusCode, Option<http::HeaderValue>);
 
-/// Adds the problems of fields to those of the form; what a refusal says otherwise is returned.
+/// Adds the problems of fields to those of the form; returns any other refusal.
 fn of_fields(
     problems: &mut Vec<FieldProblem>,
     refused: Status,
@@ -167,7 +167,7 @@ fn of_fields(
     (Some((answer.status(), wait)), Some(message))
 }
 
-/// What was typed, looked up.
+/// Looks up the typed values.
 async fn found(service: &Service, view: &View, typed: &Typed) -> Vec<(&'static str, Markup)> {
     let bot = typed.get("bot");
     let names = match typed.kind {
@@ -186,8 +186,7 @@ async fn found(service: &Service, view: &View, typed: &Typed) -> Vec<(&'static s
     ]
 }
 
-/// The address of this service, as the one who asks reaches it: beyond this machine always with
-/// TLS.
+/// The address of this service, as the client reaches it: beyond this machine always with TLS.
 fn origin(parts: &Parts) -> String {
     let text = |name| parts.headers.get(name).and_then(|it| it.to_str().ok());
     if let Some(origin) = text(header::ORIGIN).filter(|origin| origin.starts_with("http")) {
@@ -202,7 +201,7 @@ fn origin(parts: &Parts) -> String {
     }
 }
 
-/// In the place of what only a filled form has; a script fills it at once.
+/// Replaces the parts that only a filled form has; a script fills them at once.
 fn not_yet() -> Markup {
     html! { p.soft { "Fill in the form, and press “Look up and estimate”." } }
 }
@@ -252,7 +251,7 @@ pub(super) async fn stories(State(service): State<Service>, uri: Uri) -> Result<
     Ok(fragment(&look_up::stories(&service, &benchmark)))
 }
 
-/// GET `/new/estimate`: what the job costs that the address describes.
+/// GET `/new/estimate`: the cost of the job in the address.
 pub(super) async fn estimated(
     State(service): State<Service>,
     uri: Uri,

@@ -5,7 +5,7 @@ use pinpoint_core::api::GetPatchRequest;
 use crate::api::grpc::v2::messages::Patch;
 use crate::jobs::hosts::is_at_or_below;
 
-/// The host that `crrev.com` leads to, and that a bare number means where it may be asked.
+/// The host of `crrev.com`, and of bare numbers if it may be asked.
 const CHROMIUM: &str = "chromium-review.googlesource.com";
 
 const FORMS: &str =
@@ -15,7 +15,7 @@ const FORMS: &str =
 ///
 /// # Errors
 ///
-/// What to write instead.
+/// A hint about valid names.
 pub(super) fn read(text: &str, trusted: &[String]) -> Result<GetPatchRequest, String> {
     let may_ask = |host: &str| trusted.iter().any(|known| is_at_or_below(host, known));
     let text = text.trim();
@@ -86,7 +86,7 @@ fn of_page(path: &str) -> Option<(i64, Option<i64>)> {
     };
     let mut parts = rest.split('/');
     let change = number(parts.next()?)?;
-    // `5..6` is what changed from one patch set to another.
+    // `5..6` is the difference between two patch sets.
     let patchset = parts.next().and_then(|it| it.rsplit("..").next());
     Some((change, patchset.and_then(number)))
 }
@@ -165,7 +165,7 @@ mod tests {
             let refused = named(&url, &["googlesource.com"]).unwrap_err();
             assert!(refused.contains("may be asked"), "{url}: {refused}");
         }
-        // Nor is one that a short name means.
+        // Short names can't bypass the list either.
         assert!(named("crrev/12345", &["gerrit.example.org"]).is_err());
         assert!(named("12345", &[]).is_err());
     }

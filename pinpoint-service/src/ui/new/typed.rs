@@ -1,4 +1,4 @@
-//! What is typed into the form: as a request of `pinpoint.v2`, and back.
+//! The input of the form: as a request of `pinpoint.v2`, and back.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,13 +22,13 @@ use crate::ui::jobs::KINDS;
 /// The most characters of another text.
 const MOST_TEXT: usize = 4_000;
 
-/// The pairs of runs, where nobody says.
+/// The default number of pairs of runs.
 const PAIRS: &str = "30";
 
 /// A field and its problem.
 pub(super) type FieldProblem = (String, String);
 
-/// What is typed into the form.
+/// The input of the form.
 #[derive(Debug, Clone)]
 pub(super) struct Typed {
     pub(super) kind: Kind,
@@ -50,11 +50,11 @@ impl Typed {
         }
     }
 
-    /// Takes the fields of a form or of an address, which outrank those that are there.
+    /// Takes the fields of a form or of an address, which outrank existing ones.
     ///
     /// # Errors
     ///
-    /// When there is no such kind.
+    /// When the kind is unknown.
     pub(super) fn and(self, query: &mut Query) -> Result<Self, FieldProblem> {
         let mut typed = match query.take("kind") {
             None => self,
@@ -74,7 +74,7 @@ impl Typed {
                 typed.values.insert(field.name, value);
             }
         }
-        // The ends of a job of another kind, whose form this one was.
+        // The ends of another kind of job, from whose form this one came.
         let ends = match typed.kind {
             Kind::Pairwise => [("base", "good"), ("experiment", "bad")],
             _ => [("good", "base"), ("bad", "experiment")],
@@ -87,7 +87,7 @@ impl Typed {
         Ok(typed)
     }
 
-    /// The address of a form of this kind with what is typed.
+    /// The address of a form of this kind with this input.
     pub(super) fn query(&self, kind: Kind) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         query.append_pair("kind", key_of(kind));
@@ -126,7 +126,7 @@ impl Typed {
         typed
     }
 
-    /// What makes such a job again.
+    /// The input that makes such a job again.
     pub(super) fn of_request(request: &CreateJobRequest) -> Self {
         fn written(number: Option<impl ToString>) -> String {
             number.map(|it| it.to_string()).unwrap_or_default()
@@ -219,8 +219,8 @@ impl Typed {
         typed
     }
 
-    /// The request, and the problems of fields that the request itself does not show.
-    /// Changes are looked for at these hosts.
+    /// The request, and the problems of fields that it does not show. Changes are looked for at
+    /// these hosts.
     pub(super) fn request(&self, gerrit: &[String]) -> (CreateJobRequest, Vec<FieldProblem>) {
         let mut read = Read {
             typed: self,
@@ -294,17 +294,17 @@ impl Typed {
         arguments(self.get("benchmark"), &extra)
     }
 
-    /// The scatter of runs that is typed.
+    /// The typed scatter of runs.
     pub(super) fn noise(&self) -> Result<Option<Magnitude>, String> {
         amount(self.get("noise")).transpose()
     }
 
-    /// The change that is typed, of a job whose request has none.
+    /// The typed change, of a job whose request has none.
     pub(super) fn change(&self) -> Result<Option<Magnitude>, String> {
         amount(self.get("magnitude")).transpose()
     }
 
-    /// The number of commits that is typed.
+    /// The typed number of commits.
     pub(super) fn commits(&self) -> Option<u64> {
         self.get("commits").parse().ok()
     }
@@ -333,7 +333,7 @@ impl Read<'_> {
         self.problems.push((field.to_owned(), problem.into()));
     }
 
-    /// What a browser checks, too.
+    /// Checks the limits that a browser checks, too.
     fn limits(&mut self) {
         for field in GROUPS
             .iter()

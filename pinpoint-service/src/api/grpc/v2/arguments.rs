@@ -60,7 +60,7 @@ impl Check {
         }
     }
 
-    /// A text of people or of a benchmark, which may be left out. One of blanks is a mistake.
+    /// A text of people or of a benchmark, which may be left out. Blanks alone are a mistake.
     fn text(&mut self, field: &str, text: &str) -> Option<String> {
         if let Some(problem) = too_long(text, MOST_NAME) {
             self.note(field, problem);
@@ -75,7 +75,7 @@ impl Check {
         Some(trimmed.to_owned()).filter(|text| !text.is_empty())
     }
 
-    /// Notes what the engine says of a search in which only this is set.
+    /// Notes the engine's objection to a search in which only this is set.
     fn search(&mut self, field: String, alone: BisectionSpec) {
         if let Err(error) = Bisection::new(alone) {
             self.note(field, error.to_string());
@@ -276,7 +276,7 @@ fn search(check: &mut Check, field: &str, asked: &messages::Bisection) -> Bisect
     spec
 }
 
-/// Notes the numbers of a search that are out of their range, each for itself.
+/// Notes the numbers of a search that are out of range, each separately.
 fn limits(check: &mut Check, named: &dyn Fn(&str) -> String, spec: &BisectionSpec) {
     check.confidence(named("confidence"), spec.confidence);
     let default = || BisectionSpec {
@@ -355,7 +355,7 @@ fn size(check: &mut Check, field: &str, asked: Option<&messages::Magnitude>) -> 
     Some(magnitude)
 }
 
-/// What is planned.
+/// The question and the first values of a plan.
 pub(super) struct Planned {
     pub(super) spec: JobSpec,
     pub(super) magnitude: Option<Magnitude>,
@@ -431,8 +431,8 @@ pub(super) fn amount(
     Ok(amount)
 }
 
-/// The arguments of a job; nothing for one that was not made by a request, or by one that says
-/// more than ours can.
+/// The arguments of a job; nothing for one that was not made by a request, or whose request ours
+/// can't express.
 ///
 /// # Errors
 ///
@@ -516,13 +516,13 @@ fn searched(spec: &BisectionSpec) -> Option<messages::Bisection> {
     })
 }
 
-/// The question of a comparison, which was asked so.
+/// The question of a comparison, as it was asked.
 fn compared(spec: &PairwiseSpec, asked: &serde_json::Value) -> Option<messages::Pairwise> {
     let sides = spec.sides.as_ref()?;
     let side = |side: &Variant, patch: &Option<messages::Patch>| {
         let is_plain = side.env.is_empty() && side.artifact.is_none();
         let commit = CombinedCommit {
-            // The request says which it is.
+            // The request says which change it is.
             patch: side.commit.patch.clone().filter(|_| patch.is_none()),
             ..side.commit.clone()
         };
@@ -555,7 +555,7 @@ fn named(patch: &serde_json::Value) -> Option<messages::Patch> {
     })
 }
 
-/// The hash of a commit that is nothing more than that.
+/// The hash of a plain commit.
 fn plain(commit: &CombinedCommit) -> Option<String> {
     let is_plain = commit.modified_deps.is_empty() && commit.patch.is_none();
     is_plain.then(|| commit.main.git_hash.clone())

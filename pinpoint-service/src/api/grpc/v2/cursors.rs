@@ -1,5 +1,5 @@
-//! Cursors: where a page of a list begins. They are signed with a key that all processes of a
-//! store share, and fit the list and the filter that they were made for alone.
+//! Cursors: the beginning of a page of a list. They are signed with a key that all processes of a
+//! store share, and fit only the list and the filter that they were made for.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -13,7 +13,7 @@ use super::super::errors;
 /// The bytes of a signature.
 const SIGNATURE: usize = 32;
 
-/// The key of cursors, once it was read.
+/// The key of cursors, once read.
 #[derive(Debug, Default)]
 pub(crate) struct CursorKey(OnceCell<Key>);
 
@@ -37,7 +37,7 @@ pub(super) struct Cursors<'a> {
 }
 
 impl Cursors<'_> {
-    /// The bytes that are signed, of which no two cursors have the same.
+    /// The signed bytes, which differ for any two cursors.
     fn signed(&self, place: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for part in [self.list.as_bytes(), self.filter, place] {
@@ -54,7 +54,7 @@ impl Cursors<'_> {
         BASE64_URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// The place of a cursor; nothing where none is given.
+    /// The place of a cursor; nothing if it is empty.
     pub(super) fn place(&self, token: &str) -> Result<Option<String>, Status> {
         if token.is_empty() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! What a journal tells: runs, builds, and each record by itself.
+//! The contents of a journal: runs, builds, and single records.
 
 use pinpoint_backends::store::JournalEntry;
 use pinpoint_core::api::Timestamp;

@@ -198,7 +198,7 @@ impl Service {
         })
     }
 
-    /// A page of what the journal of a job tells, and the cursor of the next.
+    /// A page of the answers in a job's journal, and the cursor of the next.
     async fn answered<T: Send + 'static>(
         &self,
         job_id: &str,

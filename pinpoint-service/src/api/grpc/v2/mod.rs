@@ -1,4 +1,4 @@
-//! Our own API: all that a job can be asked.
+//! Our own API for jobs.
 
 mod arguments;
 mod cursors;
@@ -211,7 +211,7 @@ impl Service {
 
     /// The mark of a job.
     pub(crate) async fn mark(&self, id: &str) -> Result<JobMark, Status> {
-        // A job may be long, and watchers many: it is read for all of them together.
+        // A job may be long, and watchers many: it is read once for all of them.
         if let Ok(known) = JobId::parse(&whole(id)?) {
             let marks = self.store.marks(&[known]).await;
             if let Some(mark) = marks.map_err(errors::store)?.pop() {
@@ -255,7 +255,7 @@ impl Service {
     }
 
     /// The job that a request asks for, and the request with the full hashes of its commits. Its
-    /// sides that name a change have this patch. What could not be read of it is a problem, too.
+    /// sides that name a change have this patch. Misread fields are problems, too.
     ///
     /// # Errors
     ///
@@ -290,8 +290,8 @@ impl Service {
         }
     }
 
-    /// Writes the full hash of each commit that a request names otherwise; the fields of those
-    /// that are not there are returned, each with its problem.
+    /// Writes the full hash of each commit that a request names otherwise; returns the fields of
+    /// those that are absent, each with its problem.
     async fn resolve_commits(
         &self,
         request: &mut CreateJobRequest,
@@ -321,7 +321,7 @@ impl Service {
     ) -> Answer<messages::Job> {
         use create_job_request::Question;
 
-        // Asked for again, HEAD is the same request, though it may be another commit.
+        // If asked for again, HEAD is the same request, though it may be another commit.
         let asked = json_of("CreateJobRequest", &request)?;
         let mut request = request;
         let file = self.patch_file(&mut request).await?;

@@ -1,5 +1,5 @@
-//! Changes under review that a job applies: fetched from Gerrit when it is made, and kept with
-//! the job as a file, so that workers need nothing but that.
+//! Changes under review that a job applies: fetched from Gerrit when it is made, and kept with the
+//! job as a file, so that workers need nothing else.
 
 use pinpoint_core::Patch;
 use pinpoint_core::api::{GetPatchRequest, GetPatchResponse};
@@ -38,13 +38,13 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// When there is no such change, when it is one of another repository than the bot's, and
-    /// when the sides name two.
+    /// When there is no such change, when it belongs to another repository than the bot's, and when
+    /// the sides name two.
     pub(super) async fn patch_file(
         &self,
         request: &mut CreateJobRequest,
     ) -> Result<Option<PatchFile>, Status> {
-        // Another problem of the request says so itself.
+        // Another check reports an unknown bot.
         let bot = self.bots.get(request.bot.trim()).ok();
         let repository = bot.and_then(|bot| bot.repository).map(str::to_owned);
         let mut found: Option<GetPatchResponse> = None;

@@ -1,4 +1,4 @@
-//! What a job costs, and how often it would be right, before anything runs.
+//! The cost of a job and its chance to be right, before anything runs.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,21 +23,21 @@ const MOST_COMMITS: u64 = 10_000;
 /// The most runs of a simulated search.
 pub(crate) const MOST_RUNS: u64 = 5_000;
 
-/// The most values of runs that are given.
+/// The most values of runs that a request may give.
 const MOST_VALUES: usize = 10_000;
 
-/// The longest that a plan is simulated as it is asked for.
+/// The longest that a plan is simulated with all runs.
 const WHOLE: Duration = Duration::from_secs(20);
 
 /// The runs at which simulated searches end where the whole takes longer, and the time for that.
-/// All of them together leave a page and a request the time to wait for their turn.
+/// Together they leave a page and a request the time to wait for their turn.
 const CHEAPER: [(u64, Duration); 2] = [
     (400, Duration::from_secs(15)),
     (100, Duration::from_secs(15)),
 ];
 
-/// Plans that are simulated at once. Each has one processor for some seconds: the others are
-/// for requests, and for a worker beside the service.
+/// Plans that are simulated at once. Each has one processor for some seconds: the others are for
+/// requests, and for a worker in the same process.
 static PLANS: Semaphore = Semaphore::const_new(1);
 
 impl Service {
@@ -55,7 +55,7 @@ impl Service {
             let problem = format!("a plan is made for {MOST_COMMITS} at most");
             return Err(errors::field("commits", &problem));
         }
-        // Of a comparison, the ends are all that there is.
+        // A comparison has no commits besides the ends.
         let commits = match spec.kind() {
             JobKind::Pairwise => 1,
             _ => request.commits,
@@ -109,7 +109,7 @@ impl Service {
             return Err(errors::field("magnitude", problem));
         }
         let turn = PLANS.acquire().await;
-        // Dropped when the caller has left, or the service ends: then the simulation does, too.
+        // Dropped when the caller has left, or the service ends: then the simulation ends, too.
         let caller = Arc::new(());
         let waits = Arc::downgrade(&caller);
         let estimated = tokio::task::spawn_blocking(move || {
@@ -156,7 +156,7 @@ impl Service {
     }
 }
 
-/// A search that ends after so many runs, unless it does so anyway.
+/// A search that ends after so many runs, unless it ends before.
 fn spec_with(spec: &JobSpec, runs: u64) -> Option<JobSpec> {
     let with = |search: &BisectionSpec| BisectionSpec {
         max_runs: Some(runs),

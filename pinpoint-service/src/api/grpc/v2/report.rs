@@ -21,7 +21,7 @@ impl Service {
         &self,
         request: GetReportRequest,
     ) -> Result<GetReportResponse, Status> {
-        // A job may be long: no request waits with one.
+        // A job may be long: requests wait before they load it.
         let turn = REPORTS.acquire().await;
         let job = self.job(&request.job_id, &[]).await?;
         let file_name = format!("pinpoint-{}.html", job.id);

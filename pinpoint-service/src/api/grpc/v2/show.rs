@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::arguments::arguments;
 use super::messages;
 
-/// A job with all that is known of it.
+/// A job with all its details.
 pub(crate) async fn job(store: &JobStore, job: &Job) -> Result<messages::Job, JobError> {
     Ok(messages::Job {
         result: stored_result(job)?.as_ref().map(result),
@@ -22,7 +22,7 @@ pub(crate) async fn job(store: &JobStore, job: &Job) -> Result<messages::Job, Jo
     })
 }
 
-/// A job with all that is known of it but its result, which may be long.
+/// A job with all its details except its result, which may be long.
 pub(crate) async fn without_result(
     store: &JobStore,
     known: &JobSummary,
@@ -49,7 +49,7 @@ pub(crate) async fn without_result(
 pub(crate) fn summary(job: &JobSummary) -> messages::JobSummary {
     messages::JobSummary {
         job_id: job.id.to_string(),
-        // Jobs that were made in Python had kinds of their own.
+        // Jobs made in Python had their own kinds.
         kind: match job.kind.strip_prefix("python_").unwrap_or(&job.kind) {
             "bisection" => messages::Kind::Bisection,
             "pairwise" => messages::Kind::Pairwise,
@@ -99,7 +99,7 @@ fn answer(answer: &JobAnswer) -> messages::JobAnswer {
     }
 }
 
-/// An effect, of a comparison or of a culprit: the one is estimated in percent, the other in the
+/// An effect, of a comparison or of a culprit: the first is estimated in percent, the second in the
 /// unit of the values.
 fn effect(effect: &AnswerEffect, is_compared: bool) -> messages::JobEffect {
     let before = effect.before.map(f64::abs);
@@ -183,7 +183,7 @@ pub(crate) fn posterior<C>(
     }
 }
 
-/// The name of a variant, as it is written everywhere.
+/// The name of a variant, as serde writes it.
 fn word(of: &impl Serialize) -> String {
     match serde_json::to_value(of) {
         Ok(serde_json::Value::String(word)) => word,
