@@ -1,4 +1,4 @@
-//! The flags and commands that help with an error: libraries know none.
+//! The flags and commands that help with an error: libraries name none.
 
 use std::error::Error;
 use std::io::ErrorKind;
@@ -53,8 +53,8 @@ pub(crate) fn on(error: &(dyn Error + 'static)) -> Option<String> {
     None
 }
 
-/// The source of an error. A transparent error hands out the source of what it holds:
-/// here it is what it holds.
+/// The source of an error. A transparent error returns the source of the error that it holds: this
+/// returns the held error.
 fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     if let Some(error) = error.downcast_ref() {
         return Some(match error {
@@ -208,7 +208,7 @@ fn on_doubt(doubt: &MetricDoubt) -> String {
             format!("{hint} (--results PATH)")
         }
         Some(hint) if unread.len() == 1 => hint.to_string(),
-        // A pattern for the first would be taken for advice to measure that.
+        // A pattern for the first would be read as advice to measure that.
         Some(_) => format!("a pattern for the one that is meant, as {PATTERN}"),
     };
     match doubt {
@@ -406,8 +406,8 @@ mod tests {
         assert!(files > 100, "{files}");
     }
 
-    /// True when a line holds this word, and not only a longer one. A text that begins
-    /// with it is an argument of another program.
+    /// Returns true if a line holds this word, and not only a longer one. A text that begins with
+    /// it is an argument of another program.
     fn names(line: &str, word: &str) -> bool {
         line.match_indices(word).any(|(at, _)| {
             let after = line[at + word.len()..].chars().next();

@@ -31,9 +31,9 @@ pub(crate) const FAILED: u8 = 1;
 pub(crate) const WRONG_INPUT: u8 = 2;
 /// No difference was found.
 pub(crate) const NO_DIFFERENCE: u8 = 3;
-/// It was not decided; a range is reported.
+/// Undecided; a range is reported.
 pub(crate) const UNDECIDED: u8 = 4;
-/// The job has its result, and others were not told of it as they should be.
+/// The job has its result, but a report of it could not be sent.
 #[cfg(feature = "luci")]
 pub(crate) const NOT_REPORTED: u8 = 5;
 /// The time limit came first, as of `timeout`.
@@ -133,7 +133,7 @@ pub(crate) enum CliError {
     /// This process followed a job that others carry out, and was interrupted.
     #[error("interrupted")]
     Left { job: String },
-    /// A job was to be canceled, and the process that has it did not end it in time.
+    /// The process that has the job did not cancel it in time.
     #[error(
         "{holder} has the job and has not ended it yet; the request to cancel it stands for whoever has it or takes it next"
     )]
@@ -157,16 +157,15 @@ pub(crate) enum CliError {
     #[cfg(feature = "luci")]
     #[error(transparent)]
     Luci(#[from] LuciError),
-    /// The job stopped, and can be resumed when this is mended. The document says
-    /// what it has done until then.
+    /// The job stopped, and can be resumed when this is fixed. The document has its results so far.
     #[error("{error}")]
     Stopped {
         job: String,
         error: Box<JobError>,
         document: Option<Value>,
-        /// What else a command that resumes it needs.
+        /// The further options of a command that resumes it.
         resume_options: Vec<String>,
-        /// The command that does, when the job has ended, what this one did not come to.
+        /// The command for the skipped rest, once the job has ended.
         afterwards: Option<String>,
     },
 }
@@ -182,7 +181,7 @@ impl From<ReportError> for CliError {
     }
 }
 
-/// Is something wrong with the command line, so that the same job can't succeed?
+/// Returns true if the command line is wrong, so that the same job can't succeed.
 fn is_wrong_input(error: &JobError) -> bool {
     match error {
         JobError::Spec(_) => true,
@@ -251,8 +250,7 @@ impl CliError {
         }
     }
 
-    /// With the command that does, when a job that stopped has ended, what this one did not
-    /// come to.
+    /// Adds the command for the skipped rest, for use once a stopped job has ended.
     pub(crate) fn with_afterwards(mut self, command: String) -> Self {
         if let Self::Stopped { afterwards, .. } = &mut self {
             *afterwards = Some(command);
@@ -260,7 +258,7 @@ impl CliError {
         self
     }
 
-    /// Whether the store, or the server, does not answer: it may later.
+    /// Returns true if the store, or the server, does not answer: it may later.
     pub(crate) fn is_away(&self) -> bool {
         match self {
             Self::Store(error) | Self::Worker(WorkerError::Store(error)) => matches!(
@@ -340,7 +338,7 @@ impl CliError {
         }
     }
 
-    /// Says what went wrong, why, and what to do next.
+    /// Prints the problem, its cause, and the next step.
     pub(crate) fn print(&self, display: &Display) {
         if display.output == Output::Json {
             print_json(format_args!("{:#}", self.document()));

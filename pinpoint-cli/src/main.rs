@@ -63,8 +63,7 @@ fn say(answer: &clap::Error) -> u8 {
     error::WRONG_INPUT
 }
 
-/// The exit code. A result that could not be printed does not count, unless its reader
-/// chose to leave.
+/// The exit code. A result that could not be printed does not count, unless its reader has left.
 fn finish(result: Result<u8, (CliError, arguments::Display)>) -> u8 {
     match result {
         Ok(code) => match show::output::failure() {

@@ -1,5 +1,4 @@
-//! Files that are written as a whole: a reader sees what was there before, or
-//! all of what is there now.
+//! Files that are written as a whole: a reader sees the earlier content, or all of the new one.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,15 +7,16 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// A file beside `file`, to be written and then moved into its place.
+/// A file next to `file`, to be written and then moved into its place.
 ///
 /// Dropped before that, it is removed.
 pub(crate) fn begin(file: &Path) -> io::Result<NamedTempFile> {
-    // As any other file, not for the user's eyes only, and with errors that do not name this one.
+    // Like any other file, readable not only by the user, and with errors that do not name this
+    // one.
     builder().make_in(directory(file), |path| File::create_new(path))
 }
 
-/// As [`begin`], for the user's eyes only.
+/// Like [`begin`], readable only by the user.
 pub(crate) fn begin_private(file: &Path) -> io::Result<NamedTempFile> {
     builder().make_in(directory(file), |path| {
         let mut options = File::options();
@@ -30,7 +30,7 @@ fn builder() -> tempfile::Builder<'static, 'static> {
     builder
 }
 
-/// Moves what was written into the place of `file`.
+/// Moves the written file into the place of `file`.
 pub(crate) fn end(mut written: NamedTempFile, file: &Path) -> io::Result<()> {
     written.flush()?;
     written.as_file().sync_all()?;
@@ -38,7 +38,7 @@ pub(crate) fn end(mut written: NamedTempFile, file: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// As [`end`], where there is no `file`: one that was made meanwhile is an error.
+/// Like [`end`], without an existing `file`: one that another process created is an error.
 pub(crate) fn end_new(mut written: NamedTempFile, file: &Path) -> io::Result<()> {
     written.flush()?;
     written.as_file().sync_all()?;

@@ -13,8 +13,8 @@ use pinpoint_report::command_line::without_login;
 
 use super::{Assignment, BENCHMARK, BUDGET, OUTPUT, QUESTION, STORAGE, STRATEGY};
 
-// The benchmark: how it is built and run, and how its results are read. (As
-// documentation, clap would print this as what the command does.)
+// The benchmark: its build, its run, and its results. (As documentation, clap would print this as
+// the description of the command.)
 #[derive(Debug, Args)]
 pub(crate) struct Benchmark {
     /// The repository, or any directory inside it.
@@ -160,7 +160,7 @@ pub(crate) enum MeasureArgument {
 }
 
 impl MeasureArgument {
-    /// The measure that is named, if one is.
+    /// The named measure, if any.
     pub(crate) fn named(self) -> Option<RunMeasure> {
         match self {
             Self::Wall => Some(RunMeasure::Wall),
@@ -205,7 +205,7 @@ fn longest_wait(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// The size of a change. Which way it goes says another option.
+/// Parses the size of a change. Another option gives its direction.
 pub(super) fn magnitude(text: &str) -> Result<Magnitude, String> {
     let magnitude = noise(text)?;
     let (Magnitude::Absolute(size) | Magnitude::Percent(size)) = magnitude;
@@ -236,8 +236,8 @@ pub(super) fn noise(text: &str) -> Result<Magnitude, String> {
     }
 }
 
-/// A URL and the directory of a clone. A URL may have a query; few directories have a
-/// `=` in their names.
+/// Parses a URL and the directory of a clone. A URL may have a query; few directories have a `=` in
+/// their names.
 pub(super) fn repository(text: &str) -> Result<(String, PathBuf), String> {
     match text.rsplit_once('=') {
         Some((url, directory)) if !url.is_empty() && !directory.is_empty() => {

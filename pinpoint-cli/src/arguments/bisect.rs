@@ -137,7 +137,7 @@ pub(crate) struct Culprit {
     pub(crate) pairs: u32,
 }
 
-/// Where the suspicion of commits comes from.
+/// The source of the suspicion of commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PriorArgument {
     Changes,

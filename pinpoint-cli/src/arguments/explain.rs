@@ -140,7 +140,7 @@ impl FromStr for ProfilerArgument {
 
 const AUTO: &str = "auto";
 
-/// Reads a profiler. Shells complete the names, which are not all that can be given.
+/// Reads a profiler. Shells complete the names, but other values are valid, too.
 #[derive(Clone)]
 pub(super) struct ProfilerParser;
 
@@ -195,8 +195,8 @@ impl From<SideArgument> for Exported {
     }
 }
 
-/// Two names with `=` between them. Names may hold one of their own, as `operator==` does:
-/// then it is the one with text on both sides and no other sign beside it.
+/// Two names with `=` between them. Names may contain another, as `operator==` does: then the
+/// separator is the one with text on both sides and no other sign beside it.
 fn same(text: &str) -> Result<(String, String), String> {
     let is_sign = |c: char| "=<>!+-*/%&|^".contains(c);
     let place = text.match_indices('=').map(|(at, _)| at).find(|at| {

@@ -1,4 +1,4 @@
-//! Jobs in LUCI, and how its services are asked.
+//! Jobs in LUCI, and access to its services.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::LUCI;
 
 const TOKENS_VARIABLE: &str = "PINPOINT_LUCI_TOKENS";
 
-// Where commits are built and run, if not on machines of one's own.
+// The place where commits are built and run, if not this machine.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Luci {
     /// Where commits are built and run: `luci` is Chromium's infrastructure. --bot names machines
@@ -54,8 +54,8 @@ pub(crate) struct Luci {
     pub(crate) tokens: LuciTokens,
 }
 
-/// An option of the command line that says nothing without --executor. In the environment it
-/// may be meant for other commands.
+/// An option of the command line that has no meaning without --executor. In the environment it may
+/// be meant for other commands.
 pub(super) fn option_without_executor(matches: &ArgMatches) -> Option<&'static str> {
     let is_given = |name: &str| {
         matches.try_contains_id(name).is_ok()
@@ -77,7 +77,7 @@ pub(crate) enum ExecutorArgument {
     Luci,
 }
 
-// Who asks LUCI's services.
+// The identity for LUCI's services.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct LuciTokens {
     /// Where tokens for LUCI's services come from: key:FILE, the key of a service account;
@@ -95,8 +95,8 @@ pub(crate) struct LuciTokens {
 }
 
 impl LuciTokens {
-    /// These options, for a command that resumes the job: what the environment says is the same
-    /// then, and is shown to nobody.
+    /// These options, for a command that resumes the job: the environment is the same then, and is
+    /// not shown.
     pub(crate) fn words(&self) -> Vec<String> {
         let variable = std::env::var(TOKENS_VARIABLE).ok();
         let source = self.luci_tokens.iter();

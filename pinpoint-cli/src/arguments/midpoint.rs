@@ -53,7 +53,7 @@ impl FromStr for StateArgument {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut parts = text.split(',');
         let main = parts.next().unwrap_or_default().to_owned();
-        // A URL may have an @ of its own, a revision has none.
+        // A URL may have an @, a revision may not.
         let held = parts
             .map(|part| match part.rsplit_once('@') {
                 Some((dependency, revision)) if !dependency.is_empty() && !revision.is_empty() => {

@@ -176,7 +176,7 @@ pub(crate) enum Color {
 }
 
 impl Arguments {
-    /// The arguments of this process.
+    /// Parses the arguments of this process.
     pub(crate) fn of_this_process() -> Result<Self, clap::Error> {
         Self::of(std::env::args_os())
     }
@@ -200,7 +200,7 @@ impl Arguments {
     }
 }
 
-/// Says where the benchmark begins, if what could not be read is one without `--` before it.
+/// Names the start of the benchmark, if an unreadable argument is one without `--` before it.
 fn with_separator(
     error: clap::Error,
     words: &[OsString],
@@ -279,8 +279,8 @@ pub(crate) struct Clean {
     pub(crate) build_store: Option<PathBuf>,
 }
 
-/// Whether these words ask for JSON. They could not be read as a whole, so that only
-/// the option itself is looked for.
+/// Returns true if these words ask for JSON. They could not be parsed, so only the option itself is
+/// looked for.
 pub(crate) fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
     let words: Vec<OsString> = words.take_while(|word| word != "--").collect();
     let is_pair = |pair: &[OsString]| pair[0] == "--output" && pair[1] == "json";

@@ -11,7 +11,7 @@ use pinpoint_backends::local::{
 use super::STORAGE;
 use super::benchmark::repository;
 
-// What this machine has for jobs that were created elsewhere.
+// This machine's provisions for jobs that were created elsewhere.
 #[derive(Debug, Args)]
 pub(crate) struct ProvisionOptions {
     /// A clone on this machine, in place of fetching its URL; may be repeated. Nothing is
@@ -33,7 +33,7 @@ pub(crate) struct ProvisionOptions {
 }
 
 impl ProvisionOptions {
-    /// The options that say the same.
+    /// The same options as words.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         let mut add = |name: &str, value: String| words.extend([name.to_owned(), value]);
@@ -49,8 +49,8 @@ impl ProvisionOptions {
         words
     }
 
-    /// What is named here. Jobs get their repositories by URL where these options say so, or
-    /// `elsewhere` says that they were created on other machines.
+    /// Opens the named provisions. Jobs get their repositories by URL if these options say so, or
+    /// if they were created on other machines (`elsewhere`).
     pub(crate) fn open(self, state_dir: &Path, elsewhere: bool) -> Result<Provisions, LocalError> {
         let is_named = !self.repository.is_empty() || !self.allow_repository.is_empty();
         let mirrors = (elsewhere || is_named).then(|| {

@@ -59,12 +59,12 @@ pub(crate) struct Worker {
     pub(crate) provisions: ProvisionOptions,
     #[command(flatten)]
     pub(crate) temporal: TemporalArguments,
-    // How long others wait for a worker that died.
+    // The time that others wait for a worker that died.
     #[arg(long, hide = true, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(crate) lease: Option<Duration>,
 }
 
-// Temporal. What is not given comes from its own variables and configuration file.
+// Temporal. Missing options come from its own variables and configuration file.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TemporalArguments {
     /// Carry jobs out on a Temporal server: each is a workflow, and its runs are spread over
@@ -100,7 +100,7 @@ pub(crate) struct TemporalArguments {
     /// The longest wait until a machine is free.
     #[arg(long, help_heading = TEMPORAL, value_name = "DURATION", requires = "temporal", default_value = "1d", value_parser = humantime::parse_duration)]
     pub(crate) queue_limit: Duration,
-    // How long a worker may show no sign of life.
+    // The time in which a worker may show no sign of life.
     #[arg(long, hide = true, value_name = "DURATION", requires = "temporal", default_value = "30s", value_parser = humantime::parse_duration)]
     pub(crate) heartbeat_limit: Duration,
 }
@@ -152,7 +152,7 @@ pub(crate) struct BotConfig {
     pub(crate) bot_config: Vec<PathBuf>,
 }
 
-// Who carries a new job out.
+// The process that carries a new job out.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Assignment {
     /// Leave the job to the workers of this bot (see `pinpoint worker`), and follow it to
@@ -172,13 +172,12 @@ pub(crate) struct Assignment {
 }
 
 impl Assignment {
-    /// Is the job carried out in LUCI?
+    /// Returns true if LUCI carries the job out.
     pub(crate) fn in_luci(&self) -> bool {
         self.luci.executor.is_some()
     }
 
-    /// The display of a command with this assignment: it advises to resume the job in the
-    /// same way.
+    /// The display of a command with this assignment, whose advice resumes the job in the same way.
     pub(crate) fn display(&self, display: Display) -> Display {
         Display {
             resume_options: match self.in_luci() {
@@ -206,7 +205,7 @@ pub(crate) struct Signing {
 }
 
 impl Signing {
-    /// The key, if one is named. A variable that is empty is as if it were not there.
+    /// The key, if one is named. An empty variable counts as unset.
     pub(crate) fn key(&self) -> Result<Option<SigningKey>, KeyError> {
         let file = self.sign_with.as_deref();
         let file = file.filter(|file| !file.as_os_str().is_empty());

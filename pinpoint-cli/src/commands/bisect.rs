@@ -31,7 +31,7 @@ pub(crate) async fn run(arguments: Bisect, display: Display) -> Result<u8, CliEr
     search.end(spec, &display).await
 }
 
-/// Says how the search goes where the good end is not part of the bad end's history.
+/// Describes the path of the search if the good end is not part of the bad end's history.
 fn detour([good, bad]: [&str; 2], merge_bases: &[String]) -> Option<String> {
     let short = |hash: &String| hash.get(..10).unwrap_or(hash).to_owned();
     let bases: Vec<String> = merge_bases.iter().map(short).collect();
@@ -169,8 +169,8 @@ impl Search {
         })
     }
 
-    /// Has the search carried out as [`run`](Self::run) does, prints what came of it, and
-    /// returns the exit code.
+    /// Has the search carried out as [`run`](Self::run) does, prints the result, and returns the
+    /// exit code.
     pub(crate) async fn end(
         mut self,
         spec: impl Into<JobSpec>,
@@ -188,8 +188,8 @@ impl Search {
         }
     }
 
-    /// Makes a job of the search, alone or as a part of this spec, and has it carried out.
-    /// No result when it is left to workers.
+    /// Makes a job of the search, alone or as a part of this spec, and has it carried out. Returns
+    /// no result if it is left to workers.
     pub(crate) async fn run(
         self,
         spec: impl Into<JobSpec>,

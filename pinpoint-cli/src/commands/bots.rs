@@ -1,4 +1,4 @@
-//! `pinpoint bots`: which bots there are, and what is built for them.
+//! `pinpoint bots`: the bots and their build targets.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ const MOST_NAMED: usize = 20;
 ///
 /// # Errors
 ///
-/// When it is not known, or something else runs its jobs.
+/// When it is unknown, or its jobs run elsewhere.
 pub(crate) fn of_workers<'a>(bots: &'a Bots, name: &'a str) -> Result<Bot<'a>, CliError> {
     let bot = bots.get(name).map_err(|error| {
         let known: Vec<_> = bots.iter().map(|bot| format!("`{}`", bot.name)).collect();
@@ -56,7 +56,7 @@ pub(crate) fn of_workers<'a>(bots: &'a Bots, name: &'a str) -> Result<Bot<'a>, C
     }
 }
 
-/// The bots of these files, or the built-in ones when there are none.
+/// The bots of these files, or the built-in ones without files.
 pub(crate) fn read(config: &[PathBuf]) -> Result<Bots, CliError> {
     if config.is_empty() {
         return Ok(Bots::builtin().clone());

@@ -181,7 +181,7 @@ fn aggregated(
     Ok(vec![value])
 }
 
-/// Says what to do about it.
+/// The error for a refused comparison, with advice.
 fn refused(arguments: &Compare, error: &CompareResultsError, sides: &[&Side]) -> CliError {
     CliError::Input(match error {
         CompareResultsError::Unpaired { .. } => {

@@ -53,7 +53,7 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
         }
     };
     let repository = directory.join("repository");
-    // Neither end may be the culprit: there must be something to look for.
+    // Neither end may be the culprit: otherwise the search would be empty.
     let culprit = 1 + mix(demo.seed) % (COMMITS - 2);
     say(text!(
         "{DIM}creating a repository with {COMMITS} commits in {}{DIM:#}",
@@ -140,7 +140,7 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
     Ok(if found { exit_code(&result) } else { FAILED })
 }
 
-/// Was the slow commit found, and no other?
+/// Returns true if the slow commit, and no other, was found.
 fn judge(result: &JobResult) -> bool {
     let JobResult::Bisection(document) = result else {
         return false;
@@ -175,7 +175,7 @@ fn check_tools() -> Result<(), CliError> {
     Ok(())
 }
 
-/// SplitMix64's output function: neighbouring seeds give distant numbers.
+/// SplitMix64's output function: neighboring seeds give distant numbers.
 fn mix(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

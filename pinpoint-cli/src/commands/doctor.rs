@@ -1,4 +1,4 @@
-//! `pinpoint doctor`: what makes measurements here noisy, and a job's look at that.
+//! `pinpoint doctor`: sources of noise on this machine, and the check before a job.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::show::text::{BOLD, DIM, ERROR, FOUND as WARNING, Text, text};
 /// The version of the document.
 const VERSION: u32 = 1;
 
-/// How long the machine is examined before a job.
+/// The time for which the machine is examined before a job.
 const AT_START: Duration = Duration::from_millis(250);
 
 /// The findings that a warning names.
@@ -37,13 +37,13 @@ pub(crate) async fn run(arguments: Doctor, display: Display) -> Result<u8, CliEr
     Ok(FOUND)
 }
 
-/// The machine that a job starts on; a bad state is said at once. Absent where it is not
-/// to be looked at.
+/// Examines the machine on which a job starts, and warns of a bad state. Absent if that is turned
+/// off.
 pub(crate) async fn at_start(cpus: Option<CpuList>, display: &Display) -> Option<Diagnosis> {
     if !is_wanted() {
         return None;
     }
-    // What is wrong with the processors, the executor says in its turn.
+    // The executor reports invalid processors later.
     let diagnosis = examined(AT_START, cpus).await.ok()?;
     if let Some(warning) = warning(&diagnosis).filter(|_| !display.quiet) {
         errln!("{warning}");
@@ -51,7 +51,7 @@ pub(crate) async fn at_start(cpus: Option<CpuList>, display: &Display) -> Option
     Some(diagnosis)
 }
 
-/// Is the machine to be looked at before a job?
+/// Returns true if the machine is to be examined before a job.
 pub(crate) fn is_wanted() -> bool {
     std::env::var_os("PINPOINT_DOCTOR").is_none_or(|value| value != "off")
 }
@@ -131,7 +131,7 @@ fn percent(share: f64) -> String {
 fn warning(diagnosis: &Diagnosis) -> Option<Text> {
     let bad = diagnosis.findings.iter();
     let bad = bad.filter(|finding| finding.severity == Severity::High);
-    // What the loop shows follows from what the kernel reports, where that is bad.
+    // Effects in the loop follow from the causes that the kernel reports.
     let (effects, causes): (Vec<_>, Vec<_>) =
         bad.partition(|finding| matches!(finding.cause, Cause::Interruptions | Cause::Pace));
     let named = if causes.is_empty() { effects } else { causes };

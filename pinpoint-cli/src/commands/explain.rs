@@ -1,4 +1,4 @@
-//! `pinpoint explain`: which functions' time moved between two builds.
+//! `pinpoint explain`: the functions whose time moved between two builds.
 
 pub(crate) mod job;
 mod kept;
@@ -52,7 +52,7 @@ pub(crate) struct Document<'a> {
     pub(crate) status: Status,
     /// Absent where the profiles are files.
     pub(crate) job: Option<Cow<'a, About>>,
-    /// What makes the answer doubtful.
+    /// Reasons to doubt the answer.
     #[serde(default)]
     pub(crate) warnings: Cow<'a, [String]>,
     pub(crate) base: Cow<'a, [PathBuf]>,
@@ -61,15 +61,15 @@ pub(crate) struct Document<'a> {
     pub(crate) explanation: Cow<'a, Explanation>,
 }
 
-/// What came of it.
+/// The outcome of an explanation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Status {
-    /// There are functions whose difference is certain.
+    /// The difference of some function is certain.
     Certain,
-    /// There is none.
+    /// No difference is certain.
     Uncertain,
-    /// There are too few runs to be certain of any.
+    /// Too few runs for any certainty.
     TooFewRuns,
 }
 
@@ -95,25 +95,25 @@ impl Status {
     }
 }
 
-/// The profiles of two builds, and what moved between them.
+/// The profiles of two builds, and the differences between them.
 pub(crate) struct Answer {
     options: ExplainOptions,
     /// The files that were read.
     files: [Vec<PathBuf>; 2],
-    /// None where the answer was kept, and they were removed.
+    /// Empty if the answer was kept, and they were removed.
     profiles: [Vec<Profile>; 2],
-    /// What the profiles have of the files, where that is not all.
+    /// The part of the files that the profiles have, if not all.
     window: Option<Window>,
     explanation: Explanation,
-    /// What makes it doubtful.
+    /// Reasons to doubt it.
     warnings: Vec<String>,
     /// Of the job that made the profiles.
     about: Option<About>,
-    /// Where the builds lie that were run.
+    /// The directory of the builds that were run.
     builds: Option<PathBuf>,
 }
 
-/// What is written besides the answer, or instead of it.
+/// The output besides the answer, or instead of it.
 #[derive(Debug, Default)]
 struct Written {
     /// Instead of the answer.
@@ -123,12 +123,12 @@ struct Written {
 }
 
 impl Written {
-    /// An answer that was kept is not enough.
+    /// Returns true if a kept answer is not enough.
     fn needs_profiles(&self) -> bool {
         self.export.is_some() || self.report.is_some()
     }
 
-    /// Finds out whether the file can be written before any work is done for it.
+    /// Checks that the file can be written before any work is done for it.
     fn of(arguments: &Explain) -> Result<Self, CliError> {
         let side = arguments.side.into();
         let report = arguments.report.as_deref();
@@ -209,7 +209,7 @@ fn check_export(arguments: &Explain, display: &Display) -> Result<(), CliError> 
     Err(CliError::Input(problem.into()))
 }
 
-/// The error with the option that helps.
+/// The error, with the option that helps.
 fn on_export(error: &ExportError, side: Exported) -> String {
     let advice = match (error, side) {
         (ExportError::Negative(_) | ExportError::NoTime(_), Exported::Difference) => {
@@ -220,14 +220,14 @@ fn on_export(error: &ExportError, side: Exported) -> String {
     format!("{error}{advice}")
 }
 
-/// The file itself, whichever path leads to it: its device and number there. One that can't be
-/// found is refused when it is read.
+/// Identifies a file, whichever path leads to it, by its device and number. A missing file is
+/// refused when it is read.
 fn file_of(path: &Path) -> Option<(u64, u64)> {
     let metadata = fs::metadata(path).ok()?;
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// That a file is on both sides, where one is: it has no difference from itself.
+/// The message about a file that is on both sides, if any: it has no difference from itself.
 fn on_both_sides(base: &[PathBuf], experiment: &[PathBuf]) -> Option<String> {
     let of_base = base.iter().filter_map(|path| Some((file_of(path)?, path)));
     let of_base: HashMap<_, _> = of_base.collect();
@@ -267,10 +267,10 @@ fn one_file(first: &Path, second: &Path) -> String {
     }
 }
 
-/// At most this many programs and files that are taken for others are named.
+/// The most programs and files matched by similarity that are named.
 const MOST_MATCHED: usize = 5;
 
-/// What makes a comparison of these profiles doubtful, with the option that helps.
+/// The reasons to doubt a comparison of these profiles, with the option that helps.
 fn warnings(
     [base, experiment]: &[Vec<Profile>; 2],
     explanation: &Explanation,
@@ -278,7 +278,7 @@ fn warnings(
 ) -> Vec<String> {
     let differ = FormatsDiffer::between(base, experiment);
     let mut warnings: Vec<String> = differ.iter().map(ToString::to_string).collect();
-    // Where nothing moved, nothing is taken for inlining.
+    // Without moved functions, there is no suspicion of inlining.
     let mut functions = explanation.functions.iter();
     let has_moved = functions.any(|it| it.verdict != Verdict::Uncertain);
     let missing = [base, experiment].map(|side| CallersMissing::of(side));
@@ -327,7 +327,7 @@ fn in_build(file: &str, builds: &Path) -> Option<String> {
     Some(path.to_str()?.to_owned()).filter(|path| !path.is_empty())
 }
 
-/// The format of its file says what happened when.
+/// Returns true if the format has times.
 fn has_timeline(run: &Profile) -> bool {
     matches!(
         run.format,
@@ -335,7 +335,7 @@ fn has_timeline(run: &Profile) -> bool {
     )
 }
 
-/// What a report says of the timelines of a side.
+/// The timelines of a side for a report.
 #[derive(Default)]
 struct Timelines {
     /// Of the run that is drawn.
@@ -344,7 +344,7 @@ struct Timelines {
     trees: Vec<EntryTree>,
 }
 
-/// Problems of the profiles are the same, whatever is done with them.
+/// Explains the difference; problems of the profiles are errors for all outputs.
 fn explained(
     [base, experiment]: &[Vec<Profile>; 2],
     options: &ExplainOptions,
@@ -353,7 +353,7 @@ fn explained(
 }
 
 impl Answer {
-    /// Prints it, or what is to be written instead, and returns the exit code.
+    /// Prints it, or the output instead of it, and returns the exit code.
     fn print(&self, written: &Written, display: &Display) -> Result<u8, CliError> {
         for warning in &self.warnings {
             errln!("{WARNING}warning:{WARNING:#} {warning}");
@@ -375,7 +375,7 @@ impl Answer {
         Ok(self.exit_code())
     }
 
-    /// The profiles with source files as the repository has them, and not where they were built.
+    /// The profiles with source files named as in the repository, not as in the build.
     fn profiles_for_others(&self) -> Cow<'_, [Vec<Profile>; 2]> {
         let Some(builds) = &self.builds else {
             return Cow::Borrowed(&self.profiles);
@@ -397,7 +397,7 @@ impl Answer {
         Status::of(&self.explanation).exit_code()
     }
 
-    /// What a report says besides the functions.
+    /// The notes of a report besides the functions.
     fn notes(&self) -> Vec<String> {
         let notes = self
             .about
@@ -473,8 +473,8 @@ impl Answer {
         Ok(profile::report(&report)?)
     }
 
-    /// Reads the timelines of a side, first that of the run that is drawn; none of runs whose files
-    /// have none, or that have several files.
+    /// Reads the timelines of a side, first that of the drawn run; none of runs whose files have
+    /// none, or that have several files.
     fn read_timelines(
         &self,
         side: usize,
@@ -568,8 +568,8 @@ fn read(path: &Path, window: Option<&Window>, event: Option<&str>) -> Result<Pro
     }
 }
 
-/// The content of a file that users name, or that a shell makes of a command (`<(…)`). Any other
-/// pipe may have no writer, a device no end, and a file of the system nothing for now.
+/// The content of a file that users name, or that a shell makes of a command (`<(…)`). Other pipes
+/// may have no writer, a device no end, and a file of the system no content yet.
 fn content(path: &Path) -> Result<Vec<u8>, CliError> {
     if path.as_os_str() == STANDARD_INPUT {
         return at_most(io::stdin().lock(), path);
@@ -599,16 +599,16 @@ fn content(path: &Path) -> Result<Vec<u8>, CliError> {
     at_most(file, path)
 }
 
-/// Standard input, or what a shell makes of a command (`<(…)`).
+/// Returns true for standard input, or a pipe that a shell makes of a command (`<(…)`).
 fn is_read_once(path: &Path) -> bool {
     let is_fifo = || fs::metadata(path).is_ok_and(|it| it.file_type().is_fifo());
     path.as_os_str() == STANDARD_INPUT || is_fifo()
 }
 
-/// How standard input is called.
+/// The name of standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// All that there is to read, if that is not too much.
+/// Reads everything, up to a limit.
 fn at_most(reader: impl Read, path: &Path) -> Result<Vec<u8>, CliError> {
     let mut content = Vec::new();
     let mut begin = reader.take(MOST_BYTES + 1);

@@ -1,4 +1,4 @@
-//! `pinpoint jobs`: looking at jobs, taking them up again, ending them.
+//! `pinpoint jobs`: lists, shows, resumes and ends jobs.
 
 mod keeping;
 pub(crate) mod trust;
@@ -37,8 +37,8 @@ use crate::show::worker_list;
 /// the lease of a process that has died.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(75);
 
-/// The time after which a user is told what `jobs cancel` waits for in LUCI.
-const SAY_WAITING_AFTER: Duration = Duration::from_secs(2);
+/// The time after which a user is told why `jobs cancel` waits in LUCI.
+const SOON: Duration = Duration::from_secs(2);
 
 pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError> {
     if let Jobs::Wait { jobs, timeout } = command {
@@ -214,7 +214,7 @@ async fn show(storage: &Storage, job: &Job, display: &Display) -> Result<u8, Cli
             worker.holds.unwrap_or_default()
         );
     }
-    // Unless it was just told as the error.
+    // Unless it was just shown as the error.
     if let Some(waits) = waits.filter(|_| !is_error) {
         outln!("waiting: {waits}");
     }

@@ -22,13 +22,13 @@ struct Document {
     higher: CombinedCommit,
     /// States strictly between the ends.
     count: u64,
-    /// Where neither end is part of the other's history: the state that both come from. The
-    /// states go back to it from the lower end, and from there to the higher end.
+    /// The common ancestor, if neither end is part of the other's history. The states go back to it
+    /// from the lower end, and from there to the higher end.
     #[serde(skip_serializing_if = "Option::is_none")]
     merge_base: Option<CombinedCommit>,
-    /// The one in the middle; absent when there is none.
+    /// The one in the middle, if any.
     midpoint: Option<CombinedCommit>,
-    /// All of them, oldest first, when they were asked for.
+    /// All of them, oldest first, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     between: Option<Vec<CombinedCommit>>,
     /// The dependencies that the ends hold at different revisions.
@@ -90,7 +90,7 @@ pub(crate) async fn run(arguments: Midpoint, display: Display) -> Result<u8, Cli
     })
 }
 
-/// A commit of the repository, with the dependencies held as asked.
+/// A commit of the repository, with the requested dependencies.
 async fn state(
     repository: &Repository,
     midpoints: &Midpoints,

@@ -129,9 +129,9 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
 struct States {
     base: CombinedCommit,
     experiment: CombinedCommit,
-    /// The repository; of builds made already, the directory of the base.
+    /// The repository; for existing builds, the directory of the base.
     place: PathBuf,
-    /// They are builds made already.
+    /// They are existing builds.
     made: bool,
 }
 
@@ -164,7 +164,7 @@ impl States {
     }
 }
 
-/// The directory of a build, by the one name that it has from everywhere.
+/// The canonical directory of a build.
 fn build(option: &str, directory: &Path) -> Result<PathBuf, CliError> {
     let wrong = |reason: &str| {
         CliError::Input(format!(
@@ -179,7 +179,7 @@ fn build(option: &str, directory: &Path) -> Result<PathBuf, CliError> {
     Ok(place)
 }
 
-/// A build as a state that one can compare: its place, and no commit.
+/// A build as a comparable state: its place, without a commit.
 fn state(place: &Path) -> Result<CombinedCommit, CliError> {
     let name = place.to_str().ok_or_else(|| {
         CliError::Input(format!(

@@ -81,8 +81,8 @@ pub(crate) async fn run(arguments: Worker, display: Display) -> Result<u8, CliEr
 /// The longest pause before a service that does not answer is asked again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 
-/// Begins again and again while the store or the server does not answer: a worker that is
-/// started before them, as when machines start together, must not end.
+/// Retries while the store or the server does not answer: a worker that is started before them, as
+/// when machines start together, must not end.
 async fn until_reached(
     mut begin: impl AsyncFnMut() -> Result<u8, CliError>,
     interrupt: Interrupt,
@@ -111,7 +111,7 @@ async fn until_reached(
     }
 }
 
-/// The keys that are named, by themselves or in files; none when any job may be taken.
+/// The named keys, given directly or in files; none if any job may be taken.
 fn trusted(named: &[String]) -> Result<Option<Vec<PublicKey>>, CliError> {
     let mut keys = Vec::new();
     for name in named {
@@ -219,7 +219,7 @@ mod tests {
         let ended = until_reached(begin, interrupt.clone(), true).await;
         assert_eq!((ended.ok(), attempts), (Some(FOUND), 10));
 
-        // What can't be mended by waiting is said.
+        // Problems that waiting can't fix are reported.
         let wrong = async || Err(CliError::Input("no bot".into()));
         let ended = until_reached(wrong, interrupt, true).await;
         assert!(matches!(ended, Err(CliError::Input(_))), "{ended:?}");

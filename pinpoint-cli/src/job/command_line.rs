@@ -12,7 +12,7 @@ pub(crate) fn of_this_process(good: &str, bad: &str) -> CommandLine {
     with_ends_found(words_of_this_process(), good, bad)
 }
 
-/// The command of this process, which is not to be given again with other ends.
+/// The command of this process, which can't be reused with other ends.
 pub(crate) fn without_ends() -> CommandLine {
     CommandLine {
         words: without_values(words_of_this_process()),
@@ -57,7 +57,7 @@ fn words_of_this_process() -> Vec<String> {
     words
 }
 
-/// The command that gives tokens is nobody else's business, and may hold one.
+/// Removes the command that prints tokens: it is private, and may contain one.
 fn leave_out_tokens(words: &mut Vec<String>) {
     const OPTION: &str = "--luci-tokens";
     let mut is_source = false;
@@ -73,7 +73,7 @@ fn leave_out_tokens(words: &mut Vec<String>) {
     });
 }
 
-/// Are these two words the ends? The value of an option may look like one.
+/// Returns true if these two words are the ends. The value of an option may look like one.
 fn are_ends(words: &[String], first: usize, second: usize) -> bool {
     const MARKS: (&str, &str) = ("the good end", "the bad end");
     let mut words = words.to_vec();
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn the_ends_are_found_and_values_of_variables_are_not_kept() {
         let words = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };
-        // A value of an option, and what follows `--`, may look like an end.
+        // The value of an option, and words after `--`, may look like an end.
         let line = with_ends_found(
             words("pinpoint bisect --env A=1 --env a a b -- a b"),
             "a",

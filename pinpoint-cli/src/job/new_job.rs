@@ -1,4 +1,4 @@
-//! From arguments to a stored job: what all kinds of job have in common.
+//! From arguments to a stored job: the common part of all kinds of jobs.
 
 use std::collections::BTreeMap;
 use std::env::VarError;
@@ -57,9 +57,9 @@ impl Benchmark {
         without_value.map(|it| it.name.clone()).collect()
     }
 
-    /// Says that commands run at the top of the repository, to a user who stands below it.
+    /// Tells a user below the top of the repository that commands run there.
     pub(crate) fn say_where(&self, display: &Display) {
-        // What is wrong with a repository is said where it is needed.
+        // Another check reports problems of the repository.
         let below = Repository::discover(&self.repo).and_then(|it| it.prefix());
         if let Ok(below) = below
             && !below.is_empty()
@@ -109,7 +109,7 @@ impl Benchmark {
             .collect();
         let urls = match Repository::discover(repository) {
             Ok(repository) => repository.urls(&repositories, &ends)?,
-            // Existing builds are in none.
+            // Existing builds have no repository.
             Err(RepositoryError::NotARepository { .. }) => BTreeMap::new(),
             Err(error) => return Err(error.into()),
         };
@@ -167,12 +167,12 @@ pub(crate) struct Names {
     job: String,
     benchmark: String,
     bot: String,
-    /// The repository, where it is not the local one.
+    /// The repository, unless it is the local one.
     repository: Option<String>,
 }
 
 impl Names {
-    /// Of a job that runs the benchmark of another, where that one does.
+    /// For a job that runs the benchmark of another, where that one does.
     pub(crate) fn like(job: &Job, config: &JobConfig) -> Self {
         let in_luci = config.luci.is_some();
         Self {
@@ -183,7 +183,7 @@ impl Names {
         }
     }
 
-    /// As given; else the benchmark is the program that is run.
+    /// As given; by default, the benchmark is the program that is run.
     pub(crate) fn of(options: &JobOptions, by: &CarriedOut, command: &[String]) -> Self {
         let program = || {
             let program = Path::new(command.first()?).file_name()?;
@@ -205,12 +205,12 @@ impl Names {
     }
 }
 
-/// Who carries a new job out.
+/// The process or service that carries a new job out.
 #[derive(Debug)]
 pub(crate) enum CarriedOut {
     /// This process.
     Here,
-    /// This process, which has everything done in LUCI.
+    /// This process, using LUCI for all work.
     #[cfg_attr(
         not(feature = "luci"),
         expect(dead_code, reason = "nobody makes such jobs")
@@ -231,7 +231,7 @@ pub(crate) enum CarriedOut {
 }
 
 impl CarriedOut {
-    /// As the arguments say, which are checked to fit: what is needed here is here.
+    /// From the arguments, which are checked to fit: requirements of this process are met.
     pub(crate) fn of(assignment: &Assignment, benchmark: &Benchmark) -> Result<Self, CliError> {
         let Some(bot) = &assignment.bot else {
             values_of(&benchmark.inherited_env())?;
@@ -258,8 +258,8 @@ impl CarriedOut {
         }
     }
 
-    /// Warns if workers on other machines can't fetch these ends. Some may see this
-    /// repository all the same.
+    /// Warns if workers on other machines can't fetch these ends. Some may see this repository
+    /// nevertheless.
     pub(crate) fn warn_of_unpublished(&self, repository: &Path, ends: [&CombinedCommit; 2]) {
         let hashes = ends.map(|end| end.main.git_hash.as_str());
         let published = || Repository::discover(repository)?.published(&hashes);
@@ -270,9 +270,8 @@ impl CarriedOut {
         }
     }
 
-    /// Carries a job out that was just stored, or leaves it to the workers; `report` is
-    /// the file of its report. No result when this process does not wait for it: then its
-    /// id is printed.
+    /// Carries a job out that was just stored, or leaves it to the workers; `report` is the file of
+    /// its report. Returns no result if this process does not wait: then the id is printed.
     pub(crate) async fn run(
         &self,
         storage: &Storage,
@@ -351,8 +350,7 @@ impl PatchFile {
     pub(crate) fn keep(&self, storage: &Storage) -> Result<PathBuf, CliError> {
         let directory = storage.state_dir.join("patches");
         let path = directory.join(&self.sha256);
-        // Moved in place: a job that is about to read the same patch sees all of
-        // it.
+        // Moved in place: a job that is about to read the same patch sees all of it.
         let unfinished = path.with_extension(std::process::id().to_string());
         create_state_dir(&storage.state_dir)
             .and_then(|()| fs::create_dir_all(&directory))
@@ -375,7 +373,7 @@ pub(crate) fn milliseconds(time: Option<Duration>) -> Option<u64> {
     time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Stores a job, once it is found to be one that can be carried out.
+/// Stores a job, once it is known to be executable.
 pub(crate) async fn store_job(
     storage: &Storage,
     spec: impl Into<JobSpec>,
@@ -384,7 +382,7 @@ pub(crate) async fn store_job(
     patch: Option<&PatchFile>,
     key: Option<&SigningKey>,
 ) -> Result<JobId, CliError> {
-    // One that can't be read begins no trace, as its standard says.
+    // An invalid one begins no trace, as its standard says.
     let traceparent = std::env::var("TRACEPARENT").ok();
     let config = &JobConfig {
         traceparent: traceparent.and_then(|parent| parent.parse().ok()),

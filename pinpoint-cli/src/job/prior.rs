@@ -1,4 +1,4 @@
-//! `--prior`: which commits are suspected, and how much.
+//! `--prior`: the suspicion of each commit.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -18,18 +18,18 @@ use crate::show::text::DIM;
 /// The suspicion of the commits between two ends, before the first run.
 #[derive(Debug, Default)]
 pub(crate) struct Prior {
-    /// Of each commit, the bad one last; absent when all are alike.
+    /// Of each commit, the bad one last; absent if all are alike.
     pub(crate) weights: Option<Vec<f64>>,
-    /// By what the commits touch, unless the weights come from elsewhere.
+    /// The commits by the files they touch, unless the weights come from elsewhere.
     changes: Vec<Touched>,
-    /// The reason why they are not known by what they touch.
+    /// The reason why the touched files are unknown.
     pub(crate) unknown: Option<String>,
 }
 
 /// Commits that are suspected for the same reason.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Group {
-    /// The most suspicious of what each of them touches.
+    /// The most suspicious kind of file that each of them touches.
     pub(crate) touches: &'static str,
     pub(crate) commits: u64,
     /// The least and the largest.
@@ -75,7 +75,7 @@ impl Prior {
         }
     }
 
-    /// The commits by what they touch, the most suspicious first; none where all are alike.
+    /// The commits by the files they touch, the most suspicious first; none if all are alike.
     pub(crate) fn groups(&self) -> Vec<Group> {
         if self.weights.is_none() {
             return Vec::new();
@@ -101,7 +101,8 @@ impl Prior {
         groups.into_values().collect()
     }
 
-    /// Which commits are suspected less than code, and why; absent when all are alike.
+    /// Names the commits that are suspected less than code, and the reason; absent if all are
+    /// alike.
     fn summary(&self) -> Option<String> {
         if let Some(reason) = &self.unknown {
             return Some(format!("all commits are equally suspected: {reason}"));
@@ -119,7 +120,7 @@ impl Prior {
         })
     }
 
-    /// Says on standard error which commits are suspected less.
+    /// Prints the less suspected commits on standard error.
     pub(crate) fn say(&self, display: &Display) {
         if let Some(summary) = self.summary().filter(|_| !display.quiet) {
             errln!("{DIM}{summary}{DIM:#}");

@@ -12,8 +12,7 @@ use crate::job::storage::Storage;
 use crate::show::output::errln;
 use crate::whole_file;
 
-/// The file that a report is to be written to, found to be writable before any
-/// work is done for it.
+/// The file for a report, found to be writable before any work is done for it.
 pub(crate) fn destination(file: &Path) -> Result<PathBuf, CliError> {
     let wrong = |reason: String| {
         CliError::Input(format!(
@@ -30,7 +29,7 @@ pub(crate) fn destination(file: &Path) -> Result<PathBuf, CliError> {
     let file = std::path::absolute(file).map_err(CliError::file("find", file))?;
     // The target of a link is written, and the link stays.
     let file = file.canonicalize().unwrap_or(file);
-    // Removed at once; it only shows whether one can write here.
+    // Removed at once; it only shows whether the place is writable.
     whole_file::begin(&file).map_err(|error| {
         let directory = file.parent().unwrap_or(&file);
         wrong(format!("{}: {error}", directory.display()))
@@ -68,8 +67,8 @@ pub(crate) fn write_text(text: &str, file: &Path) -> Result<(), CliError> {
     written().map_err(CliError::file("write the report", file))
 }
 
-/// Said when a report could not be written although the job has ended well: the
-/// job's result is kept.
+/// Reports that a report could not be written although the job has ended well: the job's result is
+/// kept.
 pub(crate) fn say_unwritten(error: &CliError, job: &JobId) {
     use crate::show::text::ERROR;
     errln!(

@@ -19,8 +19,7 @@ const SAME: Duration = Duration::from_secs(1);
 
 /// True when a signal has interrupted the job: Ctrl-C, `kill`, a closed terminal.
 ///
-/// The signals are listened to by a task of their own, whatever the job does
-/// meanwhile.
+/// A separate task listens for the signals, whatever the job does.
 #[derive(Clone)]
 pub(crate) struct Interrupt {
     heard: watch::Receiver<bool>,
@@ -47,13 +46,13 @@ impl Interrupt {
         Ok(Self { heard, last_words })
     }
 
-    /// Says this if a second signal ends the process.
+    /// Sets the words to print if a second signal ends the process.
     pub(crate) fn say_at_once(&self, words: String) {
-        // Each command says one thing.
+        // Each command sets them once.
         let _ = self.last_words.set(words);
     }
 
-    /// Resolves at the first signal, or if it has come already.
+    /// Resolves at the first signal, even if it has already come.
     pub(crate) async fn interrupted(mut self) {
         if self.heard.wait_for(|heard| *heard).await.is_err() {
             // No receiver is left: the runtime is being shut down.
@@ -73,7 +72,7 @@ struct Signals(Vec<Signal>);
 
 impl Signals {
     fn listen() -> std::io::Result<Self> {
-        // To listen would undo what `nohup` has done.
+        // Listening would undo the effect of `nohup`.
         let hangup = (!ignores_hangup()).then(SignalKind::hangup);
         [SignalKind::interrupt(), SignalKind::terminate()]
             .into_iter()

@@ -1,4 +1,4 @@
-//! The place of jobs, and making room there.
+//! The place of jobs, and its disk space.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::arguments::{Clean, Display, Output};
 use crate::error::{CliError, FAILED, FOUND};
 use crate::show::output::{errln, outln, print_json};
 
-/// The place of the jobs, and what they need on this machine.
+/// The place of the jobs, and their needs on this machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Storage {
     /// Builds, work trees and patches; the jobs as well, unless they are elsewhere.
@@ -39,15 +39,14 @@ impl Storage {
         Ok(Self { state_dir, jobs })
     }
 
-    /// The directory in which a job keeps what is not in the store; `lock` is held while
-    /// it runs.
+    /// The directory in which a job keeps files outside of the store; `lock` is held while it runs.
     pub(crate) fn job_dir(&self, id: &JobId) -> PathBuf {
         job_dir(&self.state_dir, id.as_str())
     }
 
-    /// Those of these running jobs whose processes are gone.
+    /// The running jobs among these whose processes are gone.
     pub(crate) async fn interrupted(&self, running: &[JobId]) -> Result<Vec<JobId>, CliError> {
-        // Where there is no owner's mark, and none can be made, nothing is held by one.
+        // Without an owner's mark, and no way to make one, nothing is held.
         let owner = self.owner().ok();
         let state_dir = &self.state_dir;
         Ok(interrupted(&self.jobs, running, owner.as_deref(), state_dir).await?)
@@ -88,8 +87,7 @@ pub(crate) fn host() -> String {
     whoami::hostname().unwrap_or_else(|_| "localhost".into())
 }
 
-/// The state directory: as given, or as the XDG base directory specification
-/// says.
+/// The state directory: as given, or from the XDG base directory specification.
 pub(crate) fn state_dir(display: &Display) -> Result<PathBuf, CliError> {
     let state_dir = named_state_dir(display)?;
     match state_dir.to_str() {
@@ -150,7 +148,7 @@ pub(crate) fn job_command(display: &Display, does: &str, job: &str) -> String {
 
 pub(crate) fn clean(clean: &Clean, display: &Display) -> Result<u8, CliError> {
     if let Some(root) = &clean.build_store {
-        // A directory that is none stays as it is.
+        // A directory of another kind stays as it is.
         std::fs::read_dir(root.join("blobs")).map_err(CliError::file("read", root))?;
         let done = BuildStore::open(root, clean.cache_size.as_u64())?.shrink()?;
         return report(display, &root.display().to_string(), &done);

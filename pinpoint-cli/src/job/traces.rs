@@ -1,11 +1,11 @@
-//! Traces of jobs, for OpenTelemetry: sent by OTLP to where the standard variables say.
+//! Traces of jobs, for OpenTelemetry: sent by OTLP to the address in the standard variables.
 
 #[cfg(feature = "otlp")]
 pub(crate) use self::with::export;
 #[cfg(not(feature = "otlp"))]
 pub(crate) use self::without::export;
 
-/// Without traces there are the warnings of services alone.
+/// Without traces, only the warnings of services are shown.
 #[cfg(feature = "luci")]
 use crate::show::notices::show as without_traces;
 #[cfg(not(feature = "luci"))]
@@ -51,7 +51,7 @@ mod with {
         }
     }
 
-    /// Sends the spans of this process, if the environment says where.
+    /// Sends the spans of this process, if the environment names an address.
     pub(crate) fn export(arguments: &Arguments) -> Option<Export> {
         let Some(endpoint) = endpoint() else {
             super::without_traces(&arguments.display);
@@ -66,8 +66,8 @@ mod with {
                 let tracer = provider.tracer("pinpoint");
                 let registry = tracing_subscriber::registry().with(layers(tracer));
                 #[cfg(feature = "luci")]
-                let registry = registry.with(crate::show::notices::notices(&arguments.display));
-                // There is no other: this is the program.
+                let registry = registry.with(crate::notices::notices(&arguments.display));
+                // This is the program, so there is no other.
                 let _ = tracing::subscriber::set_global_default(registry);
                 Some(Export(provider))
             }
@@ -79,7 +79,7 @@ mod with {
         }
     }
 
-    /// A variable that is empty is as if it were not there.
+    /// Reads a variable. An empty one counts as unset.
     fn set(name: &str) -> Option<String> {
         env::var(name).ok().filter(|value| !value.is_empty())
     }
@@ -118,8 +118,8 @@ mod with {
             .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
             .with_attribute(KeyValue::new("host.name", machine))
             .build();
-        // Built together with a program whose client of HTTP has TLS, this one has it, too, and
-        // begins with the question which.
+        // In a build with a program whose HTTP client has TLS, this client has it, too, and needs a
+        // provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let exporter = exporter.build().map_err(|error| error.to_string())?;
         Ok(SdkTracerProvider::builder()
@@ -139,7 +139,7 @@ mod with {
             .with_threads(false)
             .with_tracked_inactivity(false)
             .with_target(false);
-        // The store's operations are many, and in none of its spans is anything run.
+        // The store's operations are many, and nothing runs in their spans.
         let shown = Targets::new()
             .with_target("pinpoint_core", LevelFilter::DEBUG)
             .with_target("pinpoint_backends", LevelFilter::INFO)
@@ -152,13 +152,13 @@ mod with {
     }
 
     thread_local! {
-        /// The trace with which a new span goes on.
+        /// The trace that a new span continues.
         static TRACE: RefCell<Option<ContextGuard>> = const { RefCell::new(None) };
         /// The ids of a span that are known before it is made.
         static IDS: Cell<Option<(TraceId, SpanId)>> = const { Cell::new(None) };
     }
 
-    /// Before a span is made: one with the field `traceparent` goes on with that trace.
+    /// Runs before a span is made: one with the field `traceparent` continues that trace.
     struct Begin;
 
     impl<S: Subscriber> Layer<S> for Begin {
@@ -171,7 +171,7 @@ mod with {
         }
     }
 
-    /// After it was made.
+    /// Runs after it was made.
     struct Begun;
 
     impl<S: Subscriber> Layer<S> for Begun {

@@ -28,7 +28,7 @@ const POLL: Duration = Duration::from_millis(500);
 /// The time between two questions to a store that does not answer.
 const AWAY: Duration = Duration::from_secs(5);
 
-/// Looks at a job between two questions what it waits for.
+/// Looks at a job between two checks of the reason why it waits.
 const LOOKS: u32 = 4;
 
 /// Follows a job to its result.
@@ -112,7 +112,7 @@ async fn follow_all(
             errln!("not ended yet; the rest goes on without this command");
             if display.output == Output::Json {
                 match print_states(storage, ids, display).await {
-                    // Nothing is known of them then, and none has failed.
+                    // They are unknown then, and none has failed.
                     Err(error) if error.is_away() => errln!("{}", with_advice(&error)),
                     printed => printed?,
                 }
@@ -138,8 +138,7 @@ async fn follow_all(
     Ok(code)
 }
 
-/// The document and the exit code of one of several jobs that have ended. In text, it is
-/// shown.
+/// The document and the exit code of one of several jobs that have ended. In text, it is shown.
 async fn ended(storage: &Storage, job: &Job, display: &Display) -> (Value, u8) {
     let is_text = display.output == Output::Text;
     let display = &resumed_by(job, display);
@@ -201,7 +200,7 @@ async fn print_states(storage: &Storage, ids: &[JobId], display: &Display) -> Re
     Ok(())
 }
 
-/// The exit code that says more: a script must not take a job that failed for one without a
+/// The more severe exit code: a script must not take a job that failed for one without a
 /// regression.
 fn worse(one: u8, other: u8) -> u8 {
     const WORST_FIRST: [u8; 6] = [130, 1, 2, 4, 3, 0];
@@ -246,7 +245,7 @@ fn reason(job: &Job) -> String {
     }
 }
 
-/// Shows what happens to a job until it has ended, and returns it as it is then.
+/// Shows the events of a job until it has ended, and returns its final state.
 async fn follow(storage: &Storage, id: &JobId, display: &Display) -> Result<Job, CliError> {
     let mut asks = Asks::new(display.quiet);
     let get = || async { Ok(storage.jobs.get(id.as_str()).await?) };
@@ -272,10 +271,10 @@ async fn follow(storage: &Storage, id: &JobId, display: &Display) -> Result<Job,
     Ok(job)
 }
 
-/// Questions to the store about a job that goes on whether or not it answers.
+/// Questions to the store about a job that continues whether or not it answers.
 struct Asks {
     quiet: bool,
-    /// It was told that the store does not answer.
+    /// The user knows that the store does not answer.
     told: bool,
 }
 
@@ -284,7 +283,7 @@ impl Asks {
         Self { quiet, told: false }
     }
 
-    /// Asks again and again while the store does not answer, and says so.
+    /// Repeats a question while the store does not answer, and says so.
     async fn until_answered<T>(
         &mut self,
         mut ask: impl AsyncFnMut() -> Result<T, CliError>,
@@ -316,13 +315,13 @@ fn has_ended(job: &Job) -> bool {
     }
 }
 
-/// What was seen of a job.
+/// The progress of a job as seen here.
 struct Progress {
     journal: JobJournal,
-    /// Absent once the journal was not what it had been.
+    /// Absent once the journal was rewritten.
     engine: Option<Engine<JobMachine>>,
     reporter: Reporter,
-    /// What it waited for when that was told.
+    /// The reason for waiting that was printed last.
     waits: Option<Waiting>,
 }
 
@@ -348,7 +347,7 @@ impl Progress {
         })
     }
 
-    /// Shows what is new in the journal.
+    /// Shows new entries of the journal.
     async fn read(&mut self) -> Result<(), CliError> {
         for record in &self.journal.more_records().await? {
             let Some(engine) = &mut self.engine else {
@@ -369,7 +368,7 @@ impl Progress {
         Ok(())
     }
 
-    /// Says what the job waits for, when that has changed.
+    /// Prints the reason why the job waits, when that has changed.
     async fn tell_waiting(&mut self, storage: &Storage, job: &Job) -> Result<(), CliError> {
         let waits = waiting(&storage.jobs, job).await?;
         let before = std::mem::replace(&mut self.waits, waits);
@@ -403,7 +402,7 @@ pub(crate) fn resumed_by(job: &Job, display: &Display) -> Display {
     }
 }
 
-/// Is the job one for workers?
+/// Returns true if the job is one for workers.
 pub(crate) fn by_workers(job: &Job) -> bool {
     JobConfig::of(job).is_ok_and(|config| config.by_workers)
 }

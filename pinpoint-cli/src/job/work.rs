@@ -52,7 +52,7 @@ pub(crate) struct Session {
     config: JobConfig,
     provisions: Provisions,
     tokens: LuciTokens,
-    /// Those options of this command that say what is there.
+    /// The options of this command that describe this machine.
     resume_options: Vec<String>,
 }
 
@@ -88,8 +88,8 @@ impl Session {
         self.config.report = Some(file);
     }
 
-    /// Uses what this machine has for jobs that were created elsewhere, and these tokens for
-    /// jobs in LUCI.
+    /// Adds this machine's provisions for jobs that were created elsewhere, and the tokens for jobs
+    /// in LUCI.
     pub(crate) fn provide(
         &mut self,
         provisions: Provisions,
@@ -200,8 +200,7 @@ impl Session {
         result
     }
 
-    /// Notes why the job can't be worked on here. If that can't be noted, this is still the
-    /// reason.
+    /// Notes the reason why the job can't run here. It stays the reason if that fails.
     async fn failed(&self, error: JobError) -> JobError {
         let _ = self.taken.give_up(&error, None).await;
         error
@@ -288,8 +287,7 @@ impl Session {
         Ok(note_session(&job_dir, diagnosis)?)
     }
 
-    /// Writes the report, if there is to be one. If that fails, the result of the
-    /// job is none the worse.
+    /// Writes the report, if there is to be one. A failure does not change the result of the job.
     async fn write_report(&self) {
         let id = &self.job().id;
         if let Some(file) = &self.config.report
@@ -336,7 +334,7 @@ impl Session {
     }
 }
 
-/// How instructions are counted, in a line.
+/// The counter of instructions, in a line.
 pub(crate) fn counted_by(counter: InstructionCounter) -> &'static str {
     match counter {
         InstructionCounter::Processor => "the processor counts instructions",
@@ -371,7 +369,7 @@ pub(crate) fn in_python(job: &Job) -> Option<String> {
     ))
 }
 
-/// Says now and then what is going on, where a long run says nothing. Never ends.
+/// Reports the current work now and then during a long silent run. Never ends.
 async fn break_silences<T>(reporter: &RefCell<Reporter>) -> T {
     loop {
         tokio::time::sleep(SILENCE).await;

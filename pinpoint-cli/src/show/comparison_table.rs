@@ -64,8 +64,8 @@ fn tested(comparison: &ResultsComparison) -> usize {
     comparison.charts.iter().filter(tested).count()
 }
 
-/// The name to the left, figures to the right, and the verdict in colour at the
-/// end (where it needs no width).
+/// The name to the left, figures to the right, and the verdict in color at the end (where it needs
+/// no width).
 fn write_row(text: &mut Text, row: &[String], widths: &[usize], last: Style) -> std::fmt::Result {
     for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
         if column == 0 {

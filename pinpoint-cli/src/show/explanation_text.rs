@@ -1,4 +1,4 @@
-//! What moved between two builds, for people.
+//! The differences between two builds, for people.
 
 use std::fmt::Write;
 
@@ -13,13 +13,13 @@ use pinpoint_report::words::explanation as words;
 use crate::commands::explain::job::{About, BuildName};
 use crate::show::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
 
-/// At most this many functions are written out.
+/// The most functions that are written out.
 const MOST_FUNCTIONS: usize = 20;
 
-/// At most this many of those that may be chance.
+/// The most that may be chance.
 const MOST_UNCERTAIN: usize = 5;
 
-/// At most this many guesses that functions were renamed.
+/// The most guesses about renamed functions.
 const MOST_RENAMED: usize = 5;
 
 /// The name of a function of which only the module is known.
@@ -28,7 +28,7 @@ const NO_SYMBOLS: &str = "[no symbols]";
 /// The module of code that is made while a program runs.
 const JIT: &str = "[jit]";
 
-/// At most this many functions of the path: of a longer one, its beginning and its end.
+/// The most functions of a path: of a longer one, its beginning and its end are shown.
 const LONGEST_PATH: usize = 12;
 
 pub(crate) fn of(explanation: &Explanation, about: Option<&About>) -> Text {
@@ -84,7 +84,7 @@ fn write(text: &mut Text, explanation: &Explanation, about: Option<&About>) -> s
 }
 
 fn write_renamed(text: &mut Text, explanation: &Explanation) -> std::fmt::Result {
-    // Of two functions of one name, which differ in their places alone, no option says more.
+    // Of two functions of one name, which differ only in their places, no option says more.
     let guesses = { explanation.renamed.iter() }.filter(|guess| guess.base != guess.experiment);
     let guesses: Vec<_> = guesses.collect();
     for guess in guesses.iter().take(MOST_RENAMED) {
@@ -106,7 +106,7 @@ fn profiler(about: &About) -> String {
     }
 }
 
-/// What the job that is explained says about it.
+/// Writes the facts about the job.
 fn write_about(text: &mut Text, explanation: &Explanation, about: &About) -> std::fmt::Result {
     if let Some(pairs) = without_profiles(about) {
         writeln!(text, "\n{DIM}{pairs}{DIM:#}")?;
@@ -126,7 +126,7 @@ fn write_about(text: &mut Text, explanation: &Explanation, about: &About) -> std
     Ok(())
 }
 
-/// What was compared: the two commits, the benchmark, and what was counted of it.
+/// The comparison: the two commits, the benchmark, and the counted events.
 pub(crate) fn builds(about: &About) -> Vec<String> {
     let build = |build: &BuildName| {
         let subject = build.subject.as_deref().unwrap_or_default();
@@ -149,7 +149,7 @@ pub(crate) fn builds(about: &About) -> Vec<String> {
     lines
 }
 
-/// That runs wait longer, or less.
+/// The note that runs wait longer, or less.
 fn waits(about: &About) -> Option<String> {
     let wait = about.waits?;
     let seconds = |seconds: f64| quantity(seconds, Some("s"));
@@ -166,7 +166,7 @@ fn waits(about: &About) -> Option<String> {
     ))
 }
 
-/// The same as sentences without their period.
+/// The notes as sentences without their period.
 pub(crate) fn notes(explanation: &Explanation, about: &About) -> Vec<String> {
     let whole = not_in_profiles(explanation, about).map(|parts| parts.join(": "));
     let waits = waits(about).filter(|_| whole.is_none());
@@ -181,7 +181,7 @@ fn without_profiles(about: &About) -> Option<String> {
     (pairs > 0).then(|| format!("without profiles: {}{reason}", count(pairs as u64, "pair")))
 }
 
-/// That the difference is not in the profiles, and why that may be.
+/// The note that the difference is not in the profiles, and the likely reason.
 fn not_in_profiles(explanation: &Explanation, about: &About) -> Option<[String; 2]> {
     let measured = about.measured.filter(|_| about.shown == Some(false))?;
     let relative = explanation.whole.difference / explanation.whole.base;
@@ -281,11 +281,11 @@ fn write_unnamed(text: &mut Text, functions: &[&FunctionChange]) -> std::fmt::Re
     Ok(())
 }
 
-/// What to do about functions of which only the module is known.
+/// Advice on functions of which only the module is known.
 fn on_names(functions: &[&FunctionChange]) -> Vec<String> {
     let unnamed = functions.iter().map(|it| &it.function);
     let unnamed = unnamed.filter(|function| function.name == NO_SYMBOLS);
-    // Nobody builds what the kernel brings along.
+    // Users don't build kernel modules.
     let modules = unnamed.filter_map(|function| function.module.as_deref());
     let (made_at_run_time, modules): (Vec<&str>, Vec<&str>) =
         modules.partition(|module| *module == JIT);
@@ -306,7 +306,7 @@ fn on_names(functions: &[&FunctionChange]) -> Vec<String> {
     advice
 }
 
-/// What to do about functions without names, where their difference is certain.
+/// Advice on functions without names, if their difference is certain.
 pub(crate) fn advice_on_names(explanation: &Explanation) -> Vec<String> {
     let certain: Vec<&FunctionChange> = explanation.certain().take(MOST_FUNCTIONS).collect();
     on_names(&certain)

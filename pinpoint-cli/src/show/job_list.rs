@@ -48,7 +48,7 @@ pub(crate) fn note(page: &Page, place: &Place, filter: &JobFilter) -> Option<Tex
     }
 }
 
-/// The head of a job: all but its result.
+/// The head of a job: everything except its result.
 pub(crate) fn about(job: &Job, is_interrupted: bool) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
@@ -83,7 +83,7 @@ fn write_about(text: &mut Text, job: &Job, is_interrupted: bool) -> std::fmt::Re
             "imported; `pinpoint jobs resume` shows the commands that it runs, and asks"
         )?;
     }
-    // Of one that runs, it is what it waits for.
+    // For a running job, the reason to wait.
     if let Some(error) = &job.error
         && job.state != JobState::Running
     {
@@ -99,7 +99,7 @@ fn write_cancel(text: &mut Text, job: &Job) -> std::fmt::Result {
     match job.state {
         JobState::Canceled => write!(text, "canceled")?,
         JobState::Pending | JobState::Running => write!(text, "to be canceled")?,
-        // It came too late.
+        // The request came too late.
         JobState::Completed | JobState::Failed => return Ok(()),
     }
     if !by.is_empty() {

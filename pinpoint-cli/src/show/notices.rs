@@ -1,5 +1,4 @@
-//! What a user who waits has to know of the services that are asked: the warnings of their
-//! clients, on standard error.
+//! Notices for a user who waits: the warnings of the clients of services, on standard error.
 
 use std::fmt::{Debug, Write as _};
 use std::sync::{Mutex, PoisonError};
@@ -16,13 +15,13 @@ use crate::arguments::Display;
 use crate::show::output::errln;
 use crate::show::text::FOUND as WARNING;
 
-/// A line is not said again within this time: requests often fail together.
+/// The time within which a line is not repeated: requests often fail together.
 const PAUSE: Duration = Duration::from_secs(60);
 
 /// Shows the warnings of the clients of services in a process that sends no traces.
 pub(crate) fn show(display: &Display) {
     let registry = tracing_subscriber::registry().with(notices(display));
-    // There is no other: this is the program.
+    // This is the program, so there is no other.
     let _ = tracing::subscriber::set_global_default(registry);
 }
 
@@ -46,7 +45,7 @@ where
 struct Notices(Mutex<Option<(String, Instant)>>);
 
 impl Notices {
-    /// Is it time to show this line?
+    /// Returns true if it is time to show this line.
     fn is_due(&self, line: &str, now: Instant) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_repeated = { last.as_ref() }
@@ -69,7 +68,7 @@ impl<S: Subscriber> Layer<S> for Notices {
     }
 }
 
-/// What an event says.
+/// The text of an event.
 #[derive(Default)]
 struct Line {
     message: String,

@@ -1,8 +1,8 @@
 //! The screen: the one place where anything is printed.
 //!
-//! Results go to standard output, everything else to standard error. A screen that
-//! fails stops no command: a job goes on and keeps its result. What standard output
-//! could not take is remembered, and decides at the end how the command exits.
+//! Results go to standard output, everything else to standard error. A screen that fails stops no
+//! command: a job continues and keeps its result. The first failure of standard output is
+//! remembered, and decides at the end how the command exits.
 
 use std::fmt::{self, Display};
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -43,7 +43,7 @@ pub(crate) fn print(arguments: fmt::Arguments<'_>) {
     print_text(&Text::of(arguments));
 }
 
-/// Prints on standard error. There is no place to say that this failed.
+/// Prints on standard error. A failure can't be reported anywhere.
 pub(crate) fn print_error(arguments: fmt::Arguments<'_>) {
     print_error_text(&Text::of(arguments));
 }
@@ -53,7 +53,7 @@ pub(crate) fn print_text(text: &Text) {
     print_to(&mut stdout(), &mut failed(), text.as_bytes());
 }
 
-/// As [`print_text`], on standard error.
+/// Like [`print_text`], on standard error.
 pub(crate) fn print_error_text(text: &Text) {
     let print = || print_to(&mut stderr(), &mut None, text.as_bytes());
     let bar = LIVE.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -147,13 +147,13 @@ pub(crate) fn print_json(document: impl Display) {
     print_to(&mut stdout(), &mut failed(), text.as_bytes());
 }
 
-/// Prints what a tool is to read, as it is, whatever the bytes mean to a terminal.
+/// Prints bytes for a tool, unchanged, whatever they mean to a terminal.
 #[expect(clippy::disallowed_methods, reason = "this is the output module")]
 pub(crate) fn print_bytes(bytes: &[u8]) {
     print_to(&mut io::stdout(), &mut failed(), bytes);
 }
 
-/// True when standard output is shown to somebody.
+/// Returns true if standard output is shown to somebody.
 #[expect(clippy::disallowed_methods, reason = "this is the output module")]
 pub(crate) fn is_shown() -> bool {
     io::stdout().is_terminal()
@@ -185,8 +185,7 @@ impl Write for JsonLines {
     }
 }
 
-/// The failure of standard output, to be reported at the end: nothing where its reader
-/// has left.
+/// The failure of standard output, to be reported at the end: nothing if its reader has left.
 pub(crate) fn failure() -> Option<Failure> {
     failed().take().map(|error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::ReaderLeft,
@@ -194,7 +193,7 @@ pub(crate) fn failure() -> Option<Failure> {
     })
 }
 
-/// True when the reader of standard output has left.
+/// Returns true if the reader of standard output has left.
 pub(crate) fn is_unread() -> bool {
     (failed().as_ref()).is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
@@ -206,7 +205,7 @@ pub(crate) enum Failure {
     Error(io::Error),
 }
 
-/// True when a live view can be shown on standard error.
+/// Returns true if a live view can be shown on standard error.
 #[expect(clippy::disallowed_methods, reason = "this is the output module")]
 pub(crate) fn is_live() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")

@@ -14,7 +14,7 @@ use crate::show::summary::{write_metric, write_warnings};
 use crate::show::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
 use pinpoint_core::job::{NamedChart, PairwiseResult};
 
-/// At most this many charts that did not move are written out.
+/// The most unchanged charts that are written out.
 const MOST_CHARTS: usize = 20;
 
 pub(crate) fn of(document: &PairwiseResult, display: &Display) -> Text {

@@ -1,4 +1,4 @@
-//! The progress of a job as text: lines that stay, and what a terminal shows now.
+//! The progress of a job as text: lines that stay, and the current state on a terminal.
 //!
 //! Nothing is printed and no clock is read here, see [`reporter`](crate::show::reporter).
 
@@ -19,7 +19,7 @@ use crate::show::text::{BOLD, DIM, FOUND, Text, text};
 
 /// The widest picture of the range.
 const WIDTH: usize = 60;
-/// The columns beside it.
+/// The columns next to it.
 const MARGIN: usize = 6;
 /// The most metrics that are named.
 const MOST_METRICS: usize = 20;
@@ -27,13 +27,13 @@ const MOST_METRICS: usize = 20;
 /// The longest reason for a pause that is shown.
 const MOST_OF_A_REASON: usize = 500;
 
-/// Where nothing moves on the screen, a line says after so long that the job goes on.
+/// The time after which a line reports the current work, if nothing else moves on the screen.
 pub(crate) const SILENCE: Duration = Duration::from_secs(60);
 
 /// The facts about the screen that decide what is shown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terminal {
-    /// It can show what is going on; otherwise it gets lines only.
+    /// It can show the current work; otherwise it gets lines only.
     pub(crate) is_live: bool,
     /// Its width.
     pub(crate) columns: usize,
@@ -56,13 +56,13 @@ pub(crate) struct Watch {
     reported: BTreeSet<(Position, Position, u32, u32)>,
     /// The verification of the regression was reported.
     verified: bool,
-    /// When the search began in this process, and the runs made before.
+    /// The time when the search began in this process, and the runs made before.
     began: Option<(Duration, u64)>,
     /// The time since this process began to work on the job.
     time: Duration,
-    /// When the latest line was told.
+    /// The time of the latest line.
     told: Duration,
-    /// The current work as it was shown last.
+    /// The current work as last shown.
     now: String,
     /// A wait for a quiet machine was reported.
     has_waited: bool,
@@ -112,7 +112,7 @@ impl Watch {
         self.told = self.time;
     }
 
-    /// Shows the current work; elsewhere than on a terminal its first line, now and then.
+    /// Shows the current work; without a terminal its first line, now and then.
     fn show(&mut self, text: String) {
         self.now.clone_from(&text);
         match self.terminal.is_live {
@@ -121,7 +121,7 @@ impl Watch {
         }
     }
 
-    /// Says what is going on where nothing was told for a while and the screen does not show it.
+    /// Prints the current work after a long silence that the screen does not explain.
     pub(crate) fn break_silence(&mut self) {
         let is_silent = self.time.saturating_sub(self.told) >= SILENCE;
         if is_silent && !self.terminal.is_live && !self.now.is_empty() {
@@ -226,7 +226,7 @@ impl Watch {
         self.show(now(machine, names));
     }
 
-    /// The two commits that are asked about.
+    /// The two commits in question.
     fn ends(&mut self, ends: [(&str, &CombinedCommit); 2]) {
         let width = ends.map(|(name, _)| name.len()).into_iter().max();
         let width = width.unwrap_or_default();
@@ -235,7 +235,7 @@ impl Watch {
         }
     }
 
-    /// The metric of the job, which its values are in from now on.
+    /// The metric of the job, in which its values are from now on.
     fn metric(&mut self, machine: &JobMachine, metric: &Metric) {
         let facts = MeasuredMetric::of(machine, Some(metric))
             .map_or_else(String::new, |measured| metric_facts(&measured));
@@ -525,7 +525,7 @@ impl Watch {
         )
     }
 
-    /// The range, what is left of it, and what goes on.
+    /// The range, its open part, and the current work.
     fn picture(&self, machine: &Bisection, now: &str, names: &CommitNames) -> String {
         let progress = machine.progress();
         let left: u64 = progress.open.iter().map(|open| open.between + 1).sum();

@@ -1,4 +1,4 @@
-//! How far the reading of many files is, on a terminal: `⠋ reading profiles: 3 of 20`.
+//! The progress of reading many files, on a terminal: `⠋ reading profiles: 3 of 20`.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::show::output::{is_live, keep_above};
 pub(crate) struct Reading(ProgressBar);
 
 impl Reading {
-    /// Begins to read so many files, which hold these; nothing is shown of none.
+    /// Begins to read so many files of these contents; shows nothing for none.
     pub(crate) fn begin(what: &'static str, files: usize, display: &Display) -> Self {
         if files == 0 || display.quiet || !is_live() {
             return Self(ProgressBar::hidden());
@@ -26,7 +26,7 @@ impl Reading {
         Self(bar)
     }
 
-    /// Goes on to the first file, or to the next.
+    /// Counts the next file.
     pub(crate) fn next(&self) {
         self.0.inc(1);
         self.0.force_draw();

@@ -67,7 +67,7 @@ impl Reporter {
         self.update(|watch| watch.tell(line));
     }
 
-    /// Lets the watch look at something, and shows what that changes.
+    /// Lets the watch look at something, and shows the changes.
     fn update(&mut self, look: impl FnOnce(&mut Watch)) {
         if matches!(self.screen, Screen::Quiet) {
             return;
@@ -84,12 +84,12 @@ impl Reporter {
         }
     }
 
-    /// Shows what an event of a job changes, whatever its kind.
+    /// Shows the changes by an event of a job, whatever its kind.
     pub(crate) fn watch(&mut self, event: &DriveEvent<'_>, engine: &Engine<JobMachine>) {
         self.update(|watch| watch.watch(event, engine));
     }
 
-    /// Says what is going on where nothing was said for a while.
+    /// Prints the current work after a long silence.
     pub(crate) fn break_silence(&mut self) {
         self.update(Watch::break_silence);
     }

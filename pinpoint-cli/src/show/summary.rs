@@ -19,11 +19,10 @@ use crate::job::storage::resume_command;
 use crate::show::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
 use pinpoint_core::job::{BisectionResult, Confirmation, MeasuredMetric, NamedCulprit};
 
-/// At most this many commits of a range are written out.
+/// The most commits of a range that are written out.
 const MOST_CANDIDATES: usize = 20;
 
-/// At most this many spans of a posterior are written out, and none that is less
-/// probable than this.
+/// The most spans of a posterior that are written out, and the least probability of one.
 const MOST_SPANS: usize = 10;
 const LEAST_PROBABILITY: f64 = 0.001;
 
@@ -92,7 +91,7 @@ fn write_unchanged(text: &mut Text, unchanged: &[Unchanged<CombinedCommit>]) -> 
     Ok(())
 }
 
-/// What was measured, before the last line.
+/// Writes the metric, before the last line.
 pub(crate) fn write_metric(text: &mut Text, metric: Option<&MeasuredMetric>) -> std::fmt::Result {
     match metric {
         Some(metric) => writeln!(text, "\n{BOLD}metric{BOLD:#} {}", words::metric(metric)),
@@ -116,7 +115,7 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
             let other = (document.posterior.as_ref()).and_then(|it| it.other_change.as_ref());
             let better = (document.comparisons.iter().any(is_improvement))
                 || other.is_some_and(|other| other.is_better);
-            // Likely, but its size does not show.
+            // Likely, but of unknown size.
             let perhaps_better = (document.posterior.as_ref())
                 .is_some_and(|posterior| posterior.better > posterior.no_change / 2.0);
             let is_smaller = other.is_some_and(|other| !other.is_better);
@@ -171,10 +170,10 @@ fn headline(text: &mut Text, document: &BisectionResult, display: &Display) -> s
     }
 }
 
-/// A change that is not excluded is worth looking for if it may be larger than this.
+/// The size above which a change that is not excluded is worth looking for.
 const WORTH_LOOKING_FOR: f64 = 0.05;
 
-/// The size of the changes that are excluded, and what would exclude smaller ones.
+/// The size of the excluded changes, and the way to exclude smaller ones.
 fn write_largest_change(
     text: &mut Text,
     largest: &LargestChange,
@@ -199,7 +198,7 @@ fn write_largest_change(
     Ok(())
 }
 
-/// The ends whose runs all failed. What a culprit did says it itself.
+/// The ends whose runs all failed. A culprit's own entry covers its failures.
 fn write_unmeasured(text: &mut Text, document: &BisectionResult) -> std::fmt::Result {
     if let Status::CulpritFound | Status::Failed = document.status {
         return Ok(());
@@ -353,7 +352,7 @@ fn tests(mann_whitney: Option<f64>, kolmogorov: Option<f64>, low: Option<f64>) -
 
 fn write_candidates(text: &mut Text, document: &BisectionResult) -> std::fmt::Result {
     let candidates = &document.candidates;
-    // Nobody asked for a further change: a sentence says where one may be.
+    // A further change was not asked for: a sentence says where one may be.
     if candidates.is_empty() || further(document).is_some() {
         return Ok(());
     }

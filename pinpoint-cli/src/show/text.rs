@@ -1,5 +1,4 @@
-//! Text for a terminal: our styles, and what others wrote without the power to
-//! command the terminal.
+//! Text for a terminal: our styles, and foreign text without the power to command the terminal.
 //!
 //! Names and units of metrics, subjects of commits, messages of tools and the fields
 //! of imported jobs may hold anything. [`Text`] takes all of it and keeps only the
@@ -37,7 +36,7 @@ pub(crate) struct Text(String);
 impl Text {
     pub(crate) fn of(arguments: fmt::Arguments<'_>) -> Self {
         let mut text = Self::default();
-        // Writing to memory fails only where an argument does, and none does.
+        // Writing to memory fails only if an argument does, which none here can.
         let _ = text.write_fmt(arguments);
         text
     }
@@ -75,7 +74,7 @@ impl Write for Text {
     }
 }
 
-/// In pieces again, so that a text can be a part of another one.
+/// In pieces again, so that a text can be part of another.
 impl fmt::Display for Text {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rest = self.0.as_str();
@@ -91,7 +90,7 @@ impl fmt::Display for Text {
     }
 }
 
-/// As `format!`, giving a [`Text`].
+/// Like `format!`, but gives a [`Text`].
 macro_rules! text {
     ($($argument:tt)*) => {
         $crate::show::text::Text::of(format_args!($($argument)*))

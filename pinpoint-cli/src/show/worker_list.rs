@@ -1,4 +1,4 @@
-//! Workers in a list, and what a job waits for, for people.
+//! Workers in a list, and the reason why a job waits, for people.
 
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -58,7 +58,7 @@ fn bots_of(worker: &WorkerEntry) -> String {
     names.join(",")
 }
 
-/// How long ago a time was, roughly.
+/// The rough age of a time.
 fn ago(then: i64, now: i64) -> String {
     let seconds = u64::try_from(now.saturating_sub(then)).unwrap_or_default() / 1000;
     match seconds {
@@ -70,7 +70,7 @@ fn ago(then: i64, now: i64) -> String {
     }
 }
 
-/// What a job waits for, in a sentence.
+/// The reason why a job waits, in a sentence.
 pub(crate) fn in_words(waiting: &Waiting, now: i64) -> String {
     match waiting {
         Waiting::Paused => "it is paused; `pinpoint jobs resume` goes on with it".into(),

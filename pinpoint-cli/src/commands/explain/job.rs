@@ -1,4 +1,4 @@
-//! The result of a job explained: its two builds under a profiler, as a job of its own.
+//! The result of a job explained: its two builds under a profiler, as a separate job.
 
 use std::path::{Path, PathBuf};
 
@@ -46,17 +46,17 @@ pub(crate) struct About {
     /// The job that is explained.
     pub(crate) explains: String,
     pub(crate) profiler: String,
-    /// What that job measured, as a part of the level before; above zero where the
-    /// experiment is worse.
+    /// The change that the job measured, relative to the level before; above zero if the experiment
+    /// is worse.
     pub(crate) measured: Option<f64>,
-    /// Whether enough of that is in the profiles; absent where nothing was measured to
-    /// compare with.
+    /// True if enough of that is in the profiles; absent if nothing comparable was measured.
     pub(crate) shown: Option<bool>,
-    /// The seconds by which the experiment waits longer, where that is most of what moved and
-    /// the profiles do not show it.
+    /// The seconds by which the experiment waits longer, if that is most of the difference and the
+    /// profiles do not show it.
     #[serde(default)]
     pub(crate) waiting: Option<f64>,
-    /// How long runs wait, where that is certain, or the profiles do not show what was measured.
+    /// The waiting time of runs, if it is certain, or if the profiles do not show the measured
+    /// change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) waits: Option<Wait>,
     /// The build before the change, and the one after it.
@@ -71,7 +71,7 @@ pub(crate) struct About {
     pub(crate) alternative: String,
     /// Pairs of runs that left no profiles of both sides.
     pub(crate) pairs_without_profiles: usize,
-    /// Why one of them did not.
+    /// The reason for one of them.
     pub(crate) missing: Option<String>,
 }
 
@@ -87,7 +87,7 @@ impl About {
     }
 }
 
-/// What one of the two builds is of.
+/// The commit of one of the two builds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BuildName {
     /// The full hash.
@@ -108,7 +108,7 @@ impl From<&CombinedCommit> for BuildName {
     }
 }
 
-/// What is asked for.
+/// The requested explanation.
 struct Wanted {
     profiler: Option<Profiler>,
     pairs: Option<u32>,
@@ -120,7 +120,7 @@ struct Wanted {
     /// Of the benchmark's runner in LUCI.
     arguments: Vec<String>,
     tokens: LuciTokens,
-    /// As it was given; absent where another command has the job explained.
+    /// As it was given; absent if another command has the job explained.
     command: Option<CommandLine>,
 }
 
@@ -186,8 +186,8 @@ pub(super) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
     end_with(&storage, &id, &result, &written, Stored::Asked, display).await
 }
 
-/// The command of this process, with the whole id of the job: its beginning may be that of
-/// another one day.
+/// The command of this process, with the whole id of the job: later, another job may share its
+/// beginning.
 fn command_of(name: &str, job: &Job) -> CommandLine {
     let mut command = command_line::without_ends();
     if let Some(word) = command.words.iter_mut().find(|word| *word == name) {
@@ -245,7 +245,7 @@ async fn carried_out(
     session.run(display).await
 }
 
-/// The profiler that is asked for, or the one that fits the benchmark.
+/// The requested profiler, or the one that fits the benchmark.
 fn profiler_of(wanted: Option<Profiler>, local: &LocalConfig) -> Result<Profiler, CliError> {
     let profiler = match wanted {
         Some(profiler) => profiler,
@@ -255,7 +255,7 @@ fn profiler_of(wanted: Option<Profiler>, local: &LocalConfig) -> Result<Profiler
     Ok(profiler)
 }
 
-/// What a search is told whose culprit is to be explained.
+/// The options of a search whose culprit is to be explained.
 pub(crate) struct AtOnce {
     profiler: ProfilerArgument,
     /// The search's report, which gets the explanation.
@@ -320,7 +320,7 @@ async fn store(storage: &Storage, job: &Job, wanted: Wanted) -> Result<JobId, Cl
     let profiler = match (wanted.profiler, &explained.local) {
         (profiler, Some(local)) => profiler_of(profiler, local)?,
         (Some(profiler), None) => profiler,
-        // Bots run browsers. What is run by functions is refused below.
+        // Bots run browsers. Benchmarks in functions are refused below.
         (None, None) => Profiler::Chrome,
     };
     if wanted.keep.is_some_and(|keep| keep.as_u64() == 0) {
@@ -380,7 +380,7 @@ async fn store(storage: &Storage, job: &Job, wanted: Wanted) -> Result<JobId, Cl
     store_job(storage, spec, &config, names, None, None).await
 }
 
-/// Prints what came of a job, which may be an explanation, and returns the exit code.
+/// Prints the result of a job, which may be an explanation, and returns the exit code.
 pub(crate) async fn end(
     storage: &Storage,
     id: &JobId,
@@ -398,12 +398,12 @@ pub(crate) async fn end(
     .await
 }
 
-/// What becomes of the options that a job was made with where its profiles do not fit them.
+/// The treatment of a job's own options that its profiles do not fit.
 #[derive(Clone, Copy)]
 enum Stored {
-    /// This command asks for them: that is an error.
+    /// This command gave them: an error.
     Asked,
-    /// An earlier one did: the answer leaves them out.
+    /// An earlier command gave them: the answer leaves them out.
     Known,
 }
 
@@ -434,7 +434,7 @@ async fn end_with(
     answer.print(written, display)
 }
 
-/// What the job explains, if it is an explanation that has ended with profiles.
+/// The question of an explanation that has ended with profiles; none for other jobs.
 fn explanation_of(job: &Job, result: &JobResult) -> Result<Option<Explained>, CliError> {
     let is_over = match result {
         JobResult::Pairwise(result) => !matches!(
@@ -504,7 +504,7 @@ pub(crate) async fn write_report(
     }
 }
 
-/// The jobs that are looked at together.
+/// The jobs that are read together.
 const PAGE: u32 = 100;
 
 /// The latest explanation of a job that has a result, or the job itself if it is one.
@@ -538,11 +538,11 @@ async fn latest_of(storage: &Storage, job: &Job) -> Result<Option<(Job, JobResul
     }
 }
 
-/// Prints the result of a search, explains it, and returns the exit code of the search, if
-/// nobody interrupts the explanation.
+/// Prints the result of a search, explains it, and returns the exit code of the search, unless the
+/// explanation is interrupted.
 ///
 /// `report` is the file of the search's report, which gets the explanation; the explanation's own
-/// goes beside it.
+/// is written next to it.
 pub(crate) async fn end_explained(
     result: &JobResult,
     profiler: ProfilerArgument,
@@ -585,7 +585,7 @@ pub(crate) async fn end_explained(
     Ok(code)
 }
 
-/// Writes the explanation's report beside that of its search, and adds it to that one.
+/// Writes the explanation's report next to that of its search, and adds it to that one.
 async fn write_reports(
     result: &JobResult,
     answer: &Answer,
@@ -645,7 +645,7 @@ async fn after(
     let Some(explains) = explanation_of(&job, &result)? else {
         return Ok(None);
     };
-    // A report needs the profiles, which an answer that was kept has not.
+    // A report needs the profiles, which a kept answer lacks.
     let answer = made(&storage, &job, &explains, display).await?;
     keep(&storage, &job, &answer);
     Ok(Some(answer))

@@ -11,7 +11,7 @@ use crate::whole_file;
 /// The name in the directory of the job.
 const FILE: &str = "explanation.json";
 
-/// Keeps an answer. One that is there already stays.
+/// Keeps an answer. An existing one stays.
 pub(super) fn keep(job_dir: &Path, answer: &Answer) -> Result<(), CliError> {
     let file = job_dir.join(FILE);
     if file.exists() {
@@ -26,7 +26,7 @@ pub(super) fn keep(job_dir: &Path, answer: &Answer) -> Result<(), CliError> {
     write().map_err(CliError::file("write", &file))
 }
 
-/// The answer as it was made. None where there is none, or it is one of another version.
+/// The kept answer. None if it is missing, or of another version.
 pub(super) fn read(job_dir: &Path) -> Result<Option<Answer>, CliError> {
     let file = job_dir.join(FILE);
     let content = match fs::read(&file) {

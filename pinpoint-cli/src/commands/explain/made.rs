@@ -1,4 +1,4 @@
-//! The answer of an explanation among the jobs: made of its profiles, or as it was kept.
+//! The answer of an explanation among the jobs: made of its profiles, or read from a file.
 
 use std::fs;
 
@@ -27,7 +27,7 @@ use crate::job::storage::Storage;
 use crate::show::output::errln;
 use crate::show::text::FOUND as WARNING;
 
-/// Why a pair has no profiles whose runs left some.
+/// The reason why a pair whose runs left profiles has none.
 const REMOVED: &str = "whose profiles are not on this machine, or were removed by `pinpoint clean`";
 
 /// A remark on an answer that outlives its profiles.
@@ -36,7 +36,7 @@ const GONE: &str = "the profiles are not on this machine, or were removed by `pi
 /// The default of `--keep-profiles`.
 pub(super) const KEEP: u64 = 1 << 30;
 
-/// The answer as it was kept, or made and kept.
+/// The kept answer, or a new one, which is kept.
 pub(super) async fn made_or_kept(
     storage: &Storage,
     job: &Job,
@@ -70,8 +70,8 @@ pub(super) fn keep(storage: &Storage, job: &Job, answer: &Answer) {
     }
 }
 
-/// The answer with the options of `given`. Where one is not given, that with which the job was
-/// made counts, if the profiles fit it.
+/// The answer with the options of `given`. Missing ones are those of the job, if the profiles fit
+/// them.
 pub(super) async fn made_again(
     storage: &Storage,
     job: &Job,
@@ -99,7 +99,7 @@ pub(super) async fn made_again(
     }
 }
 
-/// Reads the profiles of an explanation, and says what moved.
+/// Reads the profiles of an explanation, and compares them.
 pub(super) async fn made(
     storage: &Storage,
     job: &Job,
@@ -145,10 +145,10 @@ pub(super) async fn made(
         diff.mark(&mut explanation);
     }
     let pairs_without_profiles = pairs.len() - read.count();
-    // In a window is a part of what the job measured.
+    // A window has only a part of the measured time.
     let shown = (explains.difference.filter(|_| window.is_none()))
         .map(|measured| shows_difference(measured, &explanation.whole));
-    // In a window is a part of a run, and the wait may lie elsewhere.
+    // A window has only a part of a run, and the wait may lie elsewhere.
     let wait = longer_wait_in(&pairs).filter(|_| window.is_none());
     let pairs_result = match stored(job) {
         Some(JobResult::Pairwise(result)) => Some(result),
@@ -174,7 +174,7 @@ pub(super) async fn made(
             .or_else(|| (pairs_without_profiles > 0).then(|| REMOVED.into())),
     };
     let builds = storage.state_dir.join("builds");
-    // What was seen while it was recorded.
+    // The warnings of the recording.
     let mut warnings = run_warnings(&storage.job_dir(&job.id))?;
     warnings.extend(super::warnings(
         &read.profiles,
@@ -212,7 +212,7 @@ fn longer_wait_in(pairs: &[ProfilePair]) -> Option<Wait> {
     longer_wait(&base, &experiment)
 }
 
-/// What moved between the profiles of a job.
+/// Compares the profiles of a job.
 fn explained(
     job: &Job,
     [base, experiment]: &[Vec<Profile>; 2],
@@ -232,7 +232,7 @@ fn profiling_of(job: &Job) -> Option<Profiling> {
     let config = JobConfig::of(job).ok()?;
     match (config.local, config.luci) {
         (Some(local), _) => local.profiling,
-        // As its executor writes it.
+        // In the format of its executor.
         (None, Some(luci)) => Profiling::deserialize(luci.get("profiling")?).ok(),
         (None, None) => None,
     }
@@ -242,7 +242,7 @@ fn profiler_of(job: &Job) -> String {
     profiling_of(job).map_or_else(String::new, |profiling| profiling.profiler.to_string())
 }
 
-/// A profiler that sees what that of a job may not.
+/// A profiler that sees what the job's may not.
 fn alternative(job: &Job) -> &'static str {
     if JobConfig::of(job).is_ok_and(|config| config.luci.is_some()) {
         return "files:GLOB";
@@ -250,7 +250,7 @@ fn alternative(job: &Job) -> &'static str {
     alternative_to(profiling_of(job).map(|it| it.profiler).as_ref())
 }
 
-/// Of languages of their own, what runs below them; of samples, what is too short for them.
+/// For profilers of one language, code below it; for samplers, code too short for them.
 pub(super) fn alternative_to(profiler: Option<&Profiler>) -> &'static str {
     match profiler {
         Some(Profiler::Perf | Profiler::PerfDwarf) => "callgrind",
@@ -258,7 +258,7 @@ pub(super) fn alternative_to(profiler: Option<&Profiler>) -> &'static str {
     }
 }
 
-/// The lines that were changed. Without them the answer is the same, but for its marks.
+/// The changed lines. Without them the answer only lacks its marks.
 fn diff_of(changes: &Changes) -> Option<SourceDiff> {
     let text = match changes {
         Changes::Patch(path) => fs::read(path)

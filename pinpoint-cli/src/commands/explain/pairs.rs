@@ -1,7 +1,7 @@
 //! The profiles of a job's pairs of runs.
 //!
-//! A pair counts when the profiles of both of its runs can be read. Any other is left out
-//! with the reason, as one is whose run failed.
+//! A pair counts when the profiles of both of its runs can be read. Any other is left out with the
+//! reason, like a pair with a failed run.
 
 use std::path::{Path, PathBuf};
 
@@ -14,16 +14,16 @@ use crate::arguments::Display;
 use crate::error::CliError;
 use crate::show::reading::Reading;
 
-/// What the runs of the pairs that count left, a side each.
+/// The profiles of the pairs that count, a side each.
 #[derive(Default)]
 pub(super) struct ReadPairs {
     pub(super) profiles: [Vec<Profile>; 2],
     pub(super) files: [Vec<PathBuf>; 2],
-    /// Why pairs were left out, a reason for each that has one.
+    /// The reasons of pairs that were left out.
     reasons: Vec<LeftOut>,
 }
 
-/// Why a pair does not count.
+/// The reason why a pair does not count.
 pub(super) enum LeftOut {
     /// A run failed, or left nothing.
     Missing(MissingProfile),
@@ -34,7 +34,7 @@ pub(super) enum LeftOut {
 }
 
 impl LeftOut {
-    /// In words, in a job whose profiles may have so many bytes.
+    /// The reason in words, in a job whose profiles may have so many bytes.
     pub(super) fn text(&self, most: ByteSize) -> String {
         match self {
             Self::Missing(MissingProfile::NoRoom) => {
@@ -52,7 +52,7 @@ impl LeftOut {
 }
 
 impl ReadPairs {
-    /// Reads them all. What they were recorded with is named in the reasons.
+    /// Reads them all. The reasons name the profiler.
     pub(super) fn read(
         pairs: &[ProfilePair],
         window: Option<&Window>,
@@ -94,12 +94,12 @@ impl ReadPairs {
         self.profiles[0].len()
     }
 
-    /// Why one of the others does not.
+    /// The reason of one that does not count.
     pub(super) fn reason(&self) -> Option<&LeftOut> {
         self.reasons.first()
     }
 
-    /// Why the window can't be cut out of one of them.
+    /// The reason why the window can't be cut out of one of them.
     pub(super) fn window_problem(&self) -> Option<&str> {
         let mut reasons = self.reasons.iter();
         reasons.find_map(|reason| match reason {
@@ -109,7 +109,7 @@ impl ReadPairs {
     }
 }
 
-/// Why a run has no profile.
+/// The reason why a run has no profile.
 enum Problem {
     File(String),
     Profile(ReadProfileError),
@@ -121,7 +121,7 @@ impl Problem {
     fn left_out(self, run_left: &str) -> LeftOut {
         let problem = match self {
             Self::Window(error) => return LeftOut::Window(error.to_string()),
-            // Its own words are for users who chose the files.
+            // Its own message is for users who chose the files.
             Self::Profile(ReadProfileError::NotRecognized) => "it is of no known format".into(),
             Self::Profile(error) => error.to_string(),
             Self::File(error) => error,
@@ -129,7 +129,7 @@ impl Problem {
         LeftOut::Unreadable(format!("{run_left} no profile that can be read: {problem}"))
     }
 
-    /// Whether other processes of the run may have what this one has not.
+    /// Returns true if other processes of the run may have the missing part.
     fn is_of_nothing(&self) -> bool {
         let (Self::Profile(error) | Self::Window(error)) = self else {
             return false;

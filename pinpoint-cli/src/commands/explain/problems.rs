@@ -1,4 +1,4 @@
-//! What is wrong with an explanation among the jobs, and the commands that help.
+//! Problems of an explanation among the jobs, and the commands that help.
 
 use bytesize::ByteSize;
 use pinpoint_backends::job::Explained;

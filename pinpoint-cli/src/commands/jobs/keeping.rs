@@ -1,4 +1,4 @@
-//! Jobs as a whole: out of a store, into another, and away.
+//! Whole jobs: exported, imported, and deleted.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, IntoInnerError, Read, Seek, Write};
@@ -46,7 +46,7 @@ pub(super) async fn export(
     display: &Display,
 ) -> Result<u8, CliError> {
     let Some(path) = file.filter(|path| path != Path::new("-")) else {
-        // The jobs are what is printed, and nothing besides.
+        // The output is the jobs alone.
         which.write(store, &mut json_lines()).await?;
         return Ok(FOUND);
     };
@@ -78,7 +78,7 @@ pub(super) async fn export(
                 false => whole_file::end_new(output, &path),
             });
         match ended {
-            // It was made meanwhile.
+            // Another process created it.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(there()),
             ended => ended.map_err(CliError::file("write", &path))?,
         }
@@ -91,7 +91,7 @@ pub(super) async fn export(
     Ok(FOUND)
 }
 
-/// Refuses a job's id in the place of a file's name.
+/// Refuses a job's id in place of a file's name.
 async fn is_no_job(store: &JobStore, path: &Path) -> Result<(), CliError> {
     let Some(name) = path.to_str() else {
         return Ok(());
@@ -112,7 +112,7 @@ pub(super) async fn import(
     display: &Display,
 ) -> Result<u8, CliError> {
     let imported = if path == Path::new("-") || !path.is_file() {
-        // Others wait while jobs are added: not for what writes to the pipe.
+        // A slow pipe must not block others while jobs are added.
         let failed = || CliError::file("keep a copy of the import in", std::env::temp_dir());
         let mut all = tempfile::tempfile().map_err(failed())?;
         let mut from: Box<dyn Read> = match path == Path::new("-") {
@@ -149,7 +149,7 @@ pub(super) async fn import(
     Ok(FOUND)
 }
 
-/// Can an imported job be resumed and shown? Everything is read as it will be then.
+/// Checks that an imported job can be resumed and shown. Everything is read as it will be then.
 fn check(job: &Job) -> Result<(), String> {
     machine_of(job, false).map_err(|error| match error {
         JobError::Spec(error) => format!("its spec can't be used: {error}"),
@@ -170,7 +170,7 @@ pub(super) async fn purge(
 ) -> Result<u8, CliError> {
     let before = SystemTime::now().checked_sub(older_than);
     let since = before.and_then(|before| before.duration_since(UNIX_EPOCH).ok());
-    // So long ago that there were no jobs.
+    // Long before the first job.
     let before = since.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     });

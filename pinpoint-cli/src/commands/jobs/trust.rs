@@ -1,4 +1,4 @@
-//! Shows what a job runs before a user answers for it.
+//! Shows the commands of a job before a user answers for it.
 
 use std::io::IsTerminal;
 
@@ -21,7 +21,7 @@ pub(crate) enum Asked {
     Signed,
 }
 
-/// Shows what the job runs, or where it has it run, and asks whether it may.
+/// Shows the commands of a job, or their destination, and asks for permission.
 ///
 /// # Errors
 ///
@@ -70,7 +70,7 @@ pub(crate) async fn ask(job: &Job, asked: Asked, yes: bool) -> Result<(), CliErr
     }
 }
 
-/// All that decides what is executed, and who is given a token.
+/// Everything that decides which commands run, and who gets a token.
 fn lines(config: &JobConfig) -> Vec<(&'static str, String)> {
     let mut lines = match &config.local {
         Some(local) => lines_of_local(local),
@@ -82,7 +82,7 @@ fn lines(config: &JobConfig) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// What is sent to others, and where.
+/// The data that is sent to others, and its recipients.
 fn lines_of_luci(luci: &Value) -> Vec<(&'static str, String)> {
     let parts = ["machines", "benchmark", "profiling", "settings"];
     let parts = parts.map(|part| (part, luci[part].clone()));

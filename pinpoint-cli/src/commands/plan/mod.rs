@@ -1,4 +1,4 @@
-//! `pinpoint plan`: what a job would cost, and how sure its answer would be.
+//! `pinpoint plan`: the cost of a job, and the certainty of its answer.
 
 mod report;
 mod scatter;
@@ -58,7 +58,7 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
                 simulated.one_more();
                 true
             });
-            // It is asked for until the command ends.
+            // It is requested until the command ends.
             let estimates = estimates?.unwrap_or_default();
             Ok::<_, PlanError>((question, scatter, estimates))
         });
@@ -204,7 +204,7 @@ impl Question {
     }
 }
 
-/// The noise, from wherever the arguments say.
+/// Gets the noise from the source that the arguments name.
 async fn scatter(
     arguments: Plan,
     question: &Question,

@@ -19,7 +19,7 @@ const VERSION: u32 = 1;
 /// More metrics than this limit no number of pairs that is worth a remark.
 const MANY_METRICS: usize = 100;
 
-/// A plan, with what it was made of.
+/// A plan, with its inputs.
 #[derive(Clone, Copy)]
 pub(crate) struct Answer<'a> {
     pub(crate) plan: &'a Plan,
@@ -104,7 +104,7 @@ fn of(answer: Answer<'_>) -> Text {
 
 /// Of the searches for one change, the share that ended in each way.
 struct Shares {
-    /// Absent where there is no right commit.
+    /// Absent without a right commit.
     right: Option<f64>,
     range: f64,
     wrong: f64,
@@ -127,7 +127,7 @@ impl Shares {
     }
 }
 
-/// The search of the job, where it makes one.
+/// The search of the job, if it makes one.
 fn search(spec: &JobSpec) -> Option<&BisectionSpec> {
     match spec {
         JobSpec::Bisection(spec) => Some(spec),
@@ -136,7 +136,7 @@ fn search(spec: &JobSpec) -> Option<&BisectionSpec> {
     }
 }
 
-/// The pairs of each comparison of the job, where it makes one.
+/// The pairs of each comparison of the job, if it makes one.
 fn pairs(spec: &JobSpec) -> Option<u32> {
     match spec {
         JobSpec::Bisection(_) => None,
@@ -145,8 +145,8 @@ fn pairs(spec: &JobSpec) -> Option<u32> {
     }
 }
 
-/// Seconds that a search of this cost takes, builds and runs one after the
-/// other; absent when it is not known what a run takes.
+/// Seconds that a search of this cost takes, with builds and runs in sequence; absent if the time
+/// of a run is unknown.
 fn seconds(estimate: &Estimate, scatter: &Scatter) -> Option<f64> {
     let (runs, builds) = (&estimate.summary.runs.mean, &estimate.summary.builds.mean);
     let build_time = scatter.build_time.unwrap_or_default();
@@ -218,7 +218,7 @@ fn unit(scatter: &Scatter) -> Option<&str> {
     }
 }
 
-/// That few pairs can't show a change of one among several metrics.
+/// Writes that few pairs can't show a change of one among several metrics.
 fn write_most_metrics(text: &mut Text, pairs: u32) -> std::fmt::Result {
     let Some(most) = most_metrics(pairs) else {
         return Ok(());
@@ -232,13 +232,13 @@ fn write_most_metrics(text: &mut Text, pairs: u32) -> std::fmt::Result {
     )
 }
 
-/// The most metrics that can be compared in so many pairs such that a change of one of them can be
-/// found; absent where it is more than [`MANY_METRICS`].
+/// The most metrics among which so many pairs can show a change of one; absent if it is more than
+/// [`MANY_METRICS`].
 fn most_metrics(pairs: u32) -> Option<usize> {
     (1..MANY_METRICS).find(|metrics| fewest_pairs(metrics + 1) > pairs)
 }
 
-/// How many commits are suspected how much, and why.
+/// Writes how suspicious commits are, and why.
 fn write_prior(text: &mut Text, prior: &Prior) -> std::fmt::Result {
     if let Some(reason) = &prior.unknown {
         writeln!(text, "all commits are equally suspected: {reason}")?;

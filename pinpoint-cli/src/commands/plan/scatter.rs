@@ -51,8 +51,8 @@ pub(crate) fn read(path: &Path) -> Result<Vec<f64>, CliError> {
         .collect()
 }
 
-/// The noise that was measured, and that of each measure that could decide instead; of
-/// none where values are read from the output.
+/// The measured noise, and that of each measure that could decide instead; of none if values are
+/// read from the output.
 pub(crate) struct Measured {
     pub(crate) scatter: Scatter,
     pub(crate) measures: Vec<(RunMeasure, Scatter)>,
@@ -75,7 +75,7 @@ pub(crate) async fn measure(
         .file_name()
         .map_or_else(|| "plan".into(), |name| name.to_string_lossy().into_owned());
     let good = config.good.clone();
-    // Builds are kept: the bisection will find them made.
+    // Builds are kept: the bisection will find them.
     let location = Location {
         state_dir: state_dir(display)?,
         job_dir: directory.path().to_owned(),

@@ -33,14 +33,13 @@ use crate::job::storage::{Storage, state_dir};
 use crate::job::work::refused;
 use crate::show::output::{errln, outln, print_json};
 
-/// The source of tokens unless another is named: the program by which Chromium's developers
-/// sign in.
+/// The default source of tokens: the program by which Chromium's developers sign in.
 const TOKENS: &str = "command:luci-auth token -scopes {scopes}";
 
 /// The job in whose name requests are shown.
 const DRY_RUN: &str = "dry-run";
 
-/// The executor of a job; of one that is worked on, with its directory for profiles.
+/// The executor of a job; for a running one, with its directory for profiles.
 pub(crate) fn open(
     config: &JobConfig,
     tokens: &LuciTokens,
@@ -82,7 +81,7 @@ pub(super) fn source_of(tokens: &LuciTokens) -> Result<TokenSource, UnknownToken
     named.unwrap_or(TOKENS).parse()
 }
 
-/// The place of what Gitiles answers.
+/// The cache of answers from Gitiles.
 fn cache_of(state_dir: &Path) -> PathBuf {
     state_dir.join("gitiles")
 }
@@ -192,7 +191,7 @@ pub(crate) async fn pairwise(arguments: Pairwise, display: Display) -> Result<u8
     let Some(storage) = storage else {
         return job.show(&[base, experiment], &display);
     };
-    // All pairs are asked for at once: a chart that does not exist would cost all of them.
+    // All pairs are requested at once: a missing chart would cost all of them.
     let find = job.find_metric(arguments.chart.is_some());
     let spec = spec([base, experiment]).into();
     let command_line = command_line::without_ends();
@@ -258,7 +257,7 @@ impl NewJob {
         };
         let source = source_of(&luci.tokens)
             .map_err(|error| CliError::Input(format!("--luci-tokens: {error}")))?;
-        // Found out at the end of the job, it would be too late.
+        // At the end of the job, an error would come too late.
         reports(&config, &source)?;
         if luci.dry_run && (issue.is_some() || config.settings.reports.culprits.is_some()) {
             errln!("the reports of the result are not shown: they depend on it");
@@ -279,8 +278,8 @@ impl NewJob {
         })
     }
 
-    /// Opens the store, unless the requests are only shown. A search that can't be made and a
-    /// store that can't be used are refused before any service is asked.
+    /// Opens the store, unless the requests are only shown. Invalid searches and unusable stores
+    /// are refused before any service is asked.
     async fn prepare(&self, spec: JobSpec, display: &Display) -> Result<Option<Storage>, CliError> {
         JobMachine::new(spec)?;
         match self.options.assignment.luci.dry_run {
@@ -289,7 +288,7 @@ impl NewJob {
         }
     }
 
-    /// In place of the ends, which are not looked up yet.
+    /// Placeholders for the ends, which are not looked up yet.
     fn any_ends(&self) -> [CombinedCommit; 2] {
         ["first", "second"].map(|end| Commit::new(self.repository.to_string(), end).into())
     }
@@ -299,7 +298,7 @@ impl NewJob {
         direction.map_or(Direction::Unknown, Into::into)
     }
 
-    /// What a run has to show before the search, if anything: it takes as long as any other.
+    /// The requirements for a run before the search, if any: it takes as long as any other.
     fn find_metric(&self, chart: bool) -> Option<FindMetric> {
         let directions = self.options.direction.is_none();
         (chart || directions).then_some(FindMetric {
@@ -313,7 +312,7 @@ impl NewJob {
         Ok(history.map_err(MidpointError::from)?)
     }
 
-    /// The commit that a user names. For a dry run nothing is asked but what a name means.
+    /// The commit that a user names. A dry run sends only look-ups of names.
     async fn commit(&self, name: &str) -> Result<Commit, CliError> {
         let is_dry_run = self.options.assignment.luci.dry_run;
         let hash = match is_dry_run && is_full_hash(name) {
@@ -330,7 +329,7 @@ impl NewJob {
         }
     }
 
-    /// Refuses ends that are no range.
+    /// Refuses ends that do not form a range.
     async fn check_range(
         &self,
         [good, bad]: [&Commit; 2],

@@ -62,7 +62,7 @@ mod without {
         Err(not_built_in())
     }
 
-    /// Such a job has no result here that it could report.
+    /// Does nothing: such a job has no result here to report.
     pub(crate) async fn report(
         _: &Storage,
         _: &JobId,

@@ -1,4 +1,4 @@
-//! Telling the issue tracker and BigQuery of the result of a job.
+//! Reporting the result of a job to the issue tracker and BigQuery.
 
 use pinpoint_backends::google::{Secret, TokenSource};
 use pinpoint_backends::issue_tracker::IssueTracker;
@@ -23,7 +23,7 @@ const KEY: &str = "PINPOINT_ISSUE_TRACKER_KEY";
 ///
 /// # Errors
 ///
-/// When they can't be made for a reason that is known before a service is asked.
+/// When they can't be made for a reason known before a service is asked.
 pub(super) fn reports(config: &LuciConfig, source: &TokenSource) -> Result<Reports, CliError> {
     let key = match config.issue {
         Some(_) => key()?,
@@ -38,7 +38,7 @@ pub(super) fn reports(config: &LuciConfig, source: &TokenSource) -> Result<Repor
     Ok(Reports::open(config, source, key)?)
 }
 
-/// The key. A variable that is empty is as if it were not there.
+/// The key. An empty variable counts as unset.
 fn key() -> Result<Option<Secret>, CliError> {
     let key = std::env::var_os(KEY).unwrap_or_default();
     let key = key.to_str().map(str::trim);
@@ -51,8 +51,8 @@ fn key() -> Result<Option<Secret>, CliError> {
     }
 }
 
-/// Makes the reports that a job in LUCI owes, which has this result. What can't be made is said,
-/// with the command that makes it later: the job still has its result. Gives the exit code then.
+/// Makes the reports that a job in LUCI owes, which has this result. Failures are printed with the
+/// command that makes the report later: the job still has its result. Returns the exit code then.
 pub(crate) async fn report(
     storage: &Storage,
     id: &JobId,
@@ -83,7 +83,7 @@ pub(crate) async fn report(
     })
 }
 
-/// What was reported, and what not and why.
+/// The reports that were made, and the failures with their reasons.
 async fn make(
     storage: &Storage,
     id: &JobId,
@@ -119,7 +119,7 @@ async fn make(
     Ok(said.collect())
 }
 
-/// As it is said of a job that is finished: there is nothing to cancel.
+/// Removes advice to cancel a job that is finished.
 fn without_cancel(error: JobError) -> CliError {
     match error {
         JobError::Store(StoreError::Leased { seconds, .. }) => CliError::Input(format!(

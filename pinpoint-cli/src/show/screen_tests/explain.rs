@@ -1,4 +1,4 @@
-//! What `pinpoint explain` says, and the schema of its document.
+//! The output of `pinpoint explain`, and the schema of its document.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -339,14 +339,14 @@ fn documents_fit_their_schema() {
         // It is read as it was written.
         let again: Document = serde_json::from_value(document.clone()).unwrap();
         assert_eq!(serde_json::to_value(&again).unwrap(), document);
-        // The check itself sees what is wrong.
+        // The check itself detects errors.
         document["whole"]["base"] = Value::Null;
         document["surplus"] = Value::Null;
         assert_eq!(wrong(&document).len(), 2);
     }
 }
 
-/// What does not fit, of the words of JSON Schema that the schema uses.
+/// The violations of a schema, for the words of JSON Schema that it uses.
 fn faults(value: &Value, schema: &Value, root: &Value, place: &str) -> Vec<String> {
     if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
         let target = root.pointer(reference.trim_start_matches('#')).unwrap();

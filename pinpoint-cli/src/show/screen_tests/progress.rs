@@ -107,7 +107,7 @@ impl World {
     }
 }
 
-/// A job under way, and what it has shown.
+/// A job under way, and its output so far.
 struct Job {
     world: World,
     engine: Engine<JobMachine>,
@@ -136,7 +136,7 @@ impl Job {
         job
     }
 
-    /// Adds what has changed to what was shown.
+    /// Adds the changes to the output.
     fn look(&mut self, with_now: bool) {
         let update = self.watch.take();
         for line in update.lines {

@@ -76,7 +76,7 @@ fn metric() -> Value {
     })
 }
 
-/// A bisection that found nothing, with what these members say.
+/// A bisection that found nothing, with these members.
 fn bisection(members: Value) -> Value {
     let base = json!({
         "version": 1, "job_id": "0199f3c1a2b37f0e8d1c2b3a49586776", "status": "no_regression",
@@ -87,7 +87,7 @@ fn bisection(members: Value) -> Value {
     with(base, members)
 }
 
-/// Snapshots with and without colours.
+/// Snapshots with and without colors.
 #[track_caller]
 fn snapshot(name: &str, text: &Text) {
     insta::assert_snapshot!(name, without_styles(text));
