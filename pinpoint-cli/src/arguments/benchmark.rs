@@ -109,7 +109,7 @@ pub(crate) struct JobOptions {
     /// --executor, the benchmark that is run.
     #[arg(long = "benchmark", value_name = "NAME", help_heading = STORAGE)]
     pub(crate) benchmark_name: Option<String>,
-    /// The name of this job in lists of jobs, beside its id.
+    /// The name of this job in lists of jobs, next to its id.
     #[arg(long = "name", value_name = "NAME", help_heading = STORAGE)]
     pub(crate) job_name: Option<String>,
     /// Write a report when the job ends, even if it fails: one HTML file with the

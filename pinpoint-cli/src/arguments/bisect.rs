@@ -75,10 +75,10 @@ pub(crate) struct Bisect {
     /// more runs of existing builds.
     #[arg(long, value_name = "RUNS", default_value_t = 1.0, help_heading = STRATEGY)]
     pub(crate) build_cost: f64,
-    /// How suspicious each commit is before the first run, for the strategy `adaptive`:
-    /// `changes` suspects commits that touch only documents, tests or CI less than those
-    /// that touch code; with `none` all are alike; a file has COMMIT WEIGHT on each line,
-    /// and all other commits weigh 1.
+    /// The suspicion of each commit before the first run, for the strategy `adaptive`: `changes`
+    /// suspects commits that touch only documents, tests or CI less than those that touch code;
+    /// with `none` all are alike; a file has COMMIT WEIGHT on each line, and all other commits
+    /// weigh 1.
     #[arg(
         long,
         value_name = "changes|none|FILE",
@@ -110,7 +110,7 @@ pub(crate) struct Bisect {
     /// functions' time moved; as `pinpoint explain JOB` does later.
     #[arg(long, help_heading = OUTPUT, conflicts_with = "dry_run")]
     pub(crate) explain: bool,
-    /// What profiles the runs for --explain: see `pinpoint explain --help` [default: what
+    /// The profiler of the runs for --explain: see `pinpoint explain --help` [default: the one that
     /// fits the benchmark and is installed].
     #[arg(long, value_name = "PROFILER", value_parser = ProfilerParser, default_value = "auto", hide_default_value = true, hide_possible_values = true, requires = "explain", help_heading = OUTPUT)]
     pub(crate) profiler: ProfilerArgument,

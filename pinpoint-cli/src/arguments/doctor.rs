@@ -9,9 +9,9 @@ use super::BENCHMARK;
 ///
 /// The same work is repeated for some seconds, while the kernel is asked what else
 /// happens here: load, steal, the frequency governor, turbo, hyper-threads, thermal
-/// throttling, address randomisation, swap, the battery, limits and other jobs. Each
-/// finding comes with what to do about it, and the times of the work show the smallest
-/// change that 20 runs can find here.
+/// throttling, address randomization, swap, the battery, limits and other jobs. Each finding comes
+/// with what to do about it, and the times of the work show the smallest change that 20 runs can
+/// find here.
 ///
 /// A job does this for a quarter of a second when it starts, unless the variable
 /// PINPOINT_DOCTOR is `off`: it warns of a machine in a bad state, and its report shows

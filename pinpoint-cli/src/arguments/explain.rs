@@ -62,7 +62,7 @@ pub(crate) struct Explain {
     /// read again; --same, --map and --window replace those that it was made with.
     #[arg(conflicts_with_all = ["base", "experiment", "paired"])]
     pub(crate) job: Option<String>,
-    /// What profiles the runs [default: what fits the benchmark and is installed].
+    /// The profiler of the runs [default: the one that fits the benchmark and is installed].
     #[arg(long, value_name = "PROFILER", value_parser = ProfilerParser, default_value = "auto", hide_default_value = true, hide_possible_values = true, conflicts_with_all = ["base", "experiment"])]
     pub(crate) profiler: ProfilerArgument,
     /// The number of pairs of runs [default: 16, and 1 with callgrind].
@@ -98,8 +98,8 @@ pub(crate) struct Explain {
     /// experiment; may be repeated.
     #[arg(long, value_name = "OLD=NEW", value_parser = same)]
     pub(crate) map: Vec<(String, String)>,
-    /// What to count, where profiles count several things: an event of perf or callgrind, or a
-    /// sample type of pprof.
+    /// The event to count, where profiles count several: an event of perf or callgrind, or a sample
+    /// type of pprof.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), requires = "base")]
     pub(crate) event: Option<String>,
     /// Count only what happened in this window: every span of this name
@@ -115,7 +115,7 @@ pub(crate) struct Explain {
     /// runs: folded, pprof, cpuprofile or speedscope.
     #[arg(long, value_name = "FORMAT", value_parser = export_format(), hide_possible_values = true)]
     pub(crate) export: Option<ExportFormat>,
-    /// What to export.
+    /// The profiles to export.
     #[arg(long, value_enum, default_value_t = SideArgument::Difference, requires = "export")]
     pub(crate) side: SideArgument,
     /// Arguments that have the benchmark of a job in LUCI write profiles, for its runner.

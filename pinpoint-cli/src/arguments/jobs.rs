@@ -101,7 +101,7 @@ Examples:
     },
     /// Follow jobs to their ends, wherever they are carried out.
     ///
-    /// Ctrl-C stops following, and the jobs go on. A job that waits says for what. A store that
+    /// Ctrl-C stops following, and the jobs continue. A waiting job shows the reason. A store that
     /// does not answer is waited for.
     #[command(after_help = "\
 Exit codes: that of the job, as in `pinpoint help`; of several jobs the worst: 1 before 2, 4, 3
@@ -110,7 +110,7 @@ and 0; 124 if --timeout came first; 130 if a job or this command was interrupted
         /// The job id, or its beginning.
         #[arg(required = true, value_name = "JOB")]
         jobs: Vec<String>,
-        /// Stop following after this time; the jobs go on.
+        /// Stop following after this time; the jobs continue.
         #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
         timeout: Option<Duration>,
     },

@@ -9,10 +9,9 @@ use super::benchmark::repository;
 
 /// List the commits between two commits, through merges and dependency rolls.
 ///
-/// The commits of the branch come first. Between two neighbours on it lie the
-/// commits of a merged branch, and then those of the dependencies that DEPS,
-/// .gitmodules, Cargo.lock or go.mod rolled, one dependency after the other; the
-/// commits of a dependency are expanded in the same way.
+/// The commits of the branch come first. Between two neighbors on it lie the commits of a merged
+/// branch, and then those of the dependencies that DEPS, .gitmodules, Cargo.lock or go.mod rolled,
+/// one dependency after the other; the commits of a dependency are expanded in the same way.
 ///
 /// Exits with 3 when nothing lies between them.
 #[derive(Debug, Args)]

@@ -102,8 +102,8 @@ pub(crate) struct Plan {
     /// The cost of a build, in runs.
     #[arg(long, value_name = "RUNS", default_value_t = 1.0, help_heading = STRATEGY)]
     pub(crate) build_cost: f64,
-    /// How suspicious each commit is, as for `bisect`: the simulated culprits are drawn
-    /// with these weights.
+    /// The suspicion of each commit, as for `bisect`: the simulated culprits are drawn with these
+    /// weights.
     #[arg(long, value_name = "changes|none|FILE", default_value = "changes", requires = "good", help_heading = STRATEGY)]
     pub(crate) prior: PriorArgument,
     /// The seed of the first simulated search; the next one has the next seed.

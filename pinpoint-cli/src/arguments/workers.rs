@@ -13,11 +13,11 @@ use crate::error::options_of;
 ///
 /// Jobs are made with --bot. The worker takes those of its bots, the oldest first, and
 /// works on one at a time. Any number of workers share a machine: one benchmark runs at a
-/// time, and none beside a build.
+/// time, and none during a build.
 ///
 /// SIGTERM or Ctrl-C lets the run and the builds under way end, and leaves the job to the
-/// next worker; another one, a second or more later, ends at once. When a worker dies, another goes on from the
-/// journal.
+/// next worker; another one, a second or more later, ends at once. When a worker dies, another
+/// continues from the journal.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example, on two machines that share a store:
@@ -50,7 +50,7 @@ pub(crate) struct Worker {
     /// The maximum number of parallel builds, however many a job allows.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) build_jobs: Option<u32>,
-    /// How long a run or build under way may go on once the worker is stopped.
+    /// The time left to a run or build under way once the worker is stopped.
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = humantime::parse_duration)]
     pub(crate) drain: Duration,
     #[command(flatten)]
@@ -125,13 +125,12 @@ pub(crate) enum TemporalCommand {
     /// Make the namespace and the search attributes of jobs on a Temporal server, and wait
     /// until they can be used.
     ///
-    /// What is there already stays as it is. Workers of another store than this one do not
-    /// begin there.
+    /// Existing ones stay as they are. Workers of another store than this one do not begin there.
     Setup {
         #[command(flatten)]
         server: TemporalServer,
-        /// How long the server keeps the history of a job that has ended, if the namespace
-        /// is new.
+        /// The time for which the server keeps the history of a job that has ended, if the
+        /// namespace is new.
         #[arg(long, help_heading = TEMPORAL, value_name = "DURATION", default_value = "30d", value_parser = humantime::parse_duration)]
         retention: Duration,
     },
@@ -156,8 +155,8 @@ pub(crate) struct BotConfig {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Assignment {
     /// Leave the job to the workers of this bot (see `pinpoint worker`), and follow it to
-    /// its end; Ctrl-C stops following, and the job goes on [default: this process carries
-    /// the job out]. With --executor, the bot that the benchmark runs on.
+    /// its end; Ctrl-C stops following, and the job continues [default: this process carries the
+    /// job out]. With --executor, the bot that the benchmark runs on.
     #[arg(long, value_name = "NAME", help_heading = WORKERS)]
     pub(crate) bot: Option<String>,
     /// Print the id of the job, and do not follow it; `pinpoint jobs wait` does.
@@ -239,8 +238,7 @@ Example:
   pinpoint bisect v1.2 main --bot lab --sign-with ~/.config/pinpoint.key -- ./bench.sh"
     )]
     Key(Key),
-    /// List the workers of the store, and what each is at; those that have gone, too, for
-    /// a week.
+    /// List the workers of the store and their current work; also those that left within a week.
     List {
         /// Workers that take the jobs of this bot.
         #[arg(long, value_name = "NAME")]
