@@ -225,7 +225,7 @@ fn on_doubt(doubt: &MetricDoubt) -> String {
 
 fn on_profile(error: &ReadProfileError) -> Option<String> {
     Some(match error {
-        ReadProfileError::TwoSides => "--side base or --side experiment beside --export".into(),
+        ReadProfileError::TwoSides => "--side base or --side experiment with --export".into(),
         ReadProfileError::TwoUnits { first, second, .. } => {
             format!("--event {first} or --event {second}, of perf's profiles")
         }

@@ -371,7 +371,7 @@ impl CliError {
             }
         } else if let Self::Left { job } = self {
             errln!(
-                "the job goes on\n\nfollow it with:  {}\ncancel it with:  {}",
+                "the job continues\n\nfollow it with:  {}\ncancel it with:  {}",
                 job_command(display, "wait", job),
                 job_command(display, "cancel", job)
             );

@@ -73,7 +73,7 @@ fn may(name: &str) -> Result<String, String> {
     let known: Vec<_> = roles
         .chain(Right::ALL.iter().map(|right| right.as_str()))
         .collect();
-    Err(format!("it is none of {}", known.join(", ")))
+    Err(format!("expected one of {}", known.join(", ")))
 }
 
 pub(crate) async fn tokens(store: &JobStore, command: Tokens) -> Result<(), Failure> {

@@ -135,7 +135,7 @@ mod seconds {
         let text = String::deserialize(reader)?;
         humantime::parse_duration(&text).map_err(|error| {
             D::Error::custom(format_args!(
-                "{text:?} is no duration ({error}); write it as 30s or 2m"
+                "{text:?} is not a duration ({error}); write it as 30s or 2m"
             ))
         })
     }
@@ -188,7 +188,7 @@ pub enum ConfigError {
 }
 
 /// The problem of a zero duration.
-const NO_TIME: &str = "is no time at all; write it as 30s or 2m";
+const NO_TIME: &str = "must be longer than zero; write it as 30s or 2m";
 
 impl ConfigError {
     fn field(name: &str, problem: &'static str) -> Self {
@@ -251,7 +251,7 @@ mod tests {
             ),
             (
                 "listen = '127.0.0.1:80'\nstate_dir = '/s'\nbots = []\ndrain = 'soon'",
-                "\"soon\" is no duration",
+                "\"soon\" is not a duration",
             ),
             (
                 "listen = '127.0.0.1:80'\nstate_dir = '/s'\nbots = []\n[worker]\nbots = []",
@@ -277,7 +277,9 @@ mod tests {
         let zero = ["deadline", "headers", "sending"].map(|name| {
             format!("listen = '[::1]:80'\nstate_dir = '/s'\nbots = []\n[limits]\n{name} = '0s'")
         });
-        let zero = zero.iter().map(|text| (text.as_str(), "is no time at all"));
+        let zero = zero
+            .iter()
+            .map(|text| (text.as_str(), "must be longer than zero"));
         for (text, expected) in cases.into_iter().chain(zero) {
             let error = Config::read(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");

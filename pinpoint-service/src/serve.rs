@@ -170,7 +170,7 @@ async fn checked(config: &Config) -> Result<(), Failure> {
         Some(SCHEMA_VERSION) => "the configuration can be used".to_owned(),
         Some(found) => format!(
             "the configuration can be used; `serve` brings its store from version {found} to \
-             {SCHEMA_VERSION}, which programs that know no more than {found} can't open any more"
+             {SCHEMA_VERSION}, which programs that support at most {found} can no longer open"
         ),
         None => "the configuration can be used; `serve` makes its store".to_owned(),
     });

@@ -156,7 +156,7 @@ impl TypedValueParser for ProfilerParser {
         let text = StringValueParser::new();
         let parser = text.try_map(|text| match text.parse() {
             Err(ProfilerError::Unknown(text)) => Err(format!(
-                "{text:?} is no profiler; choose {}, command:TEMPLATE, files:GLOB or {AUTO}",
+                "{text:?} is not a profiler; choose {}, command:TEMPLATE, files:GLOB or {AUTO}",
                 Profiler::NAMES.join(", ")
             )),
             read => read.map_err(|error| error.to_string()),

@@ -163,7 +163,7 @@ fn list(
     }
     if let Some(job) = interrupted.first() {
         errln!(
-            "interrupted: no process works on it any more; go on with:  {}",
+            "interrupted: no process is running it anymore; continue with:  {}",
             job_command(display, "resume", job.as_str())
         );
     }
@@ -431,7 +431,7 @@ fn say_canceled(display: &Display, job: &Job) -> Result<u8, CliError> {
     match display.output {
         Output::Json => print_json(json!({ "job_id": id, "status": "canceled" })),
         Output::Text => outln!(
-            "job {id} is canceled; to go on after all:  {}",
+            "job {id} was canceled; to resume it anyway:  {}",
             in_python(job).unwrap_or_else(|| resume_command(display, id))
         ),
     }

@@ -57,10 +57,10 @@ mod with {
         format!(
             "namespace {}: {}; it keeps histories for {}\n\
              search attributes made: {}\n\
-             search attributes that were there: {}\n\
+             existing search attributes: {}\n\
              store whose jobs it has: {}\n",
             there.namespace,
-            if there.made { "made" } else { "was there" },
+            if there.made { "made" } else { "already exists" },
             humantime::format_duration(there.retention),
             list(&there.made_attributes),
             list(&there.existing_attributes),
@@ -138,7 +138,7 @@ mod with {
             .and_then(|bytes| PayloadKey::new(&bytes))
             .ok_or_else(|| {
                 CliError::Input(format!(
-                    "{} is no key: it has to have 32 bytes in Base64; \
+                    "{} is not a valid key; expected 32 bytes, base64-encoded; \
                  `openssl rand -base64 32` makes one",
                     path.display()
                 ))
@@ -166,7 +166,7 @@ mod with {
             },
             TemporalEvent::Away(address) => errln!(
                 "{ERROR}error:{ERROR:#} Temporal at {address} does not answer; what is under way may \
-                 end, and jobs go on when it does"
+                 end, and jobs continue when it does"
             ),
             TemporalEvent::Back(address) => errln!("Temporal at {address} answers again"),
             TemporalEvent::Trouble(error) => {

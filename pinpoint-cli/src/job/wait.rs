@@ -66,7 +66,7 @@ pub(crate) async fn wait(
         () = reached(until_found) => None,
     };
     let Some((storage, ids)) = found else {
-        errln!("the store has not answered yet; the jobs go on without this command");
+        errln!("the store has not answered yet; the jobs continue without this command");
         return Ok(TIMED_OUT);
     };
     follow_all(&storage, &ids, until, interrupt, display).await
@@ -109,7 +109,7 @@ async fn follow_all(
         jobs = all => jobs,
         () = interrupt.interrupted() => return Err(left(&first)),
         () = reached(until) => {
-            errln!("not ended yet; the rest goes on without this command");
+            errln!("still running; the remaining jobs continue in the background");
             if display.output == Output::Json {
                 match print_states(storage, ids, display).await {
                     // They are unknown then, and none has failed.
@@ -293,7 +293,7 @@ impl Asks {
                 Err(error) if error.is_away() => {
                     if !std::mem::replace(&mut self.told, true) && !self.quiet {
                         let error = with_advice(&error);
-                        errln!("{error}; waiting for it, while the job may go on");
+                        errln!("{error}; waiting for it, while the job may continue");
                     }
                     tokio::time::sleep(AWAY).await;
                 }
@@ -385,7 +385,7 @@ impl Progress {
             None => return Ok(()),
             Some(waits) if by_workers(job) => in_words(waits, now()),
             Some(_) => format!(
-                "no process works on it; `pinpoint jobs resume {}` goes on",
+                "no process is running it; continue it with `pinpoint jobs resume {}`",
                 job.id
             ),
         };

@@ -58,7 +58,7 @@ pub(crate) fn about(job: &Job, is_interrupted: bool) -> Text {
 
 fn write_about(text: &mut Text, job: &Job, is_interrupted: bool) -> std::fmt::Result {
     let state = match is_interrupted {
-        true => "interrupted; no process works on it any more",
+        true => "interrupted; no process is running it anymore",
         false => job.state.as_str(),
     };
     writeln!(text, "{BOLD}job {}{BOLD:#}: {state}", job.id)?;

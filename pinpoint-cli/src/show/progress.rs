@@ -443,7 +443,7 @@ impl Watch {
             };
             if let Some(unproved) = &build.unproved {
                 how.push_str(&format!(
-                    "; could not tell what it reads: {}",
+                    "; could not determine its inputs: {}",
                     self::reason(unproved)
                 ));
             }

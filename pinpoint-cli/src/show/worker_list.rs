@@ -73,7 +73,7 @@ fn ago(then: i64, now: i64) -> String {
 /// The reason why a job waits, in a sentence.
 pub(crate) fn in_words(waiting: &Waiting, now: i64) -> String {
     match waiting {
-        Waiting::Paused => "it is paused; `pinpoint jobs resume` goes on with it".into(),
+        Waiting::Paused => "it is paused; continue it with `pinpoint jobs resume`".into(),
         Waiting::Untrusted => {
             "it was imported, and waits until `pinpoint jobs resume` allows its commands".into()
         }

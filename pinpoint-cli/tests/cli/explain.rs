@@ -237,7 +237,7 @@ fn exports_go_where_they_can_be_read() {
     let path = difference.to_str().unwrap();
     let refused = explain(&world, &["--base", path, "--experiment", &counted], 2);
     refused.tells("difference.folded: these folded stacks are of two sides");
-    refused.tells("--side base or --side experiment beside --export");
+    refused.tells("--side base or --side experiment with --export");
 }
 
 #[test]

@@ -481,7 +481,7 @@ fn what_needs_no_service_is_found_out_before_one_is_asked() {
     for key in ["a b", "é"] {
         let job = scene.job("bisect", &no_key);
         let refused = job.env("PINPOINT_ISSUE_TRACKER_KEY", key).ends_with(2);
-        refused.tells("PINPOINT_ISSUE_TRACKER_KEY is no API key");
+        refused.tells("PINPOINT_ISSUE_TRACKER_KEY is not a valid API key");
     }
     for (kind, more, expected) in [
         ("culprit", &["--pairs", "3", "1", "24"][..], "even"),

@@ -307,7 +307,7 @@ fn a_job_that_was_killed_is_shown_as_interrupted_at_once() {
         .says("interrupted")
         .tells(&format!("jobs resume {id}"));
     let show = world.pinpoint(&["jobs", "show", id]).ends_with(0);
-    show.says("no process works on it any more")
+    show.says("no process is running it anymore")
         .says("jobs resume");
     fs::remove_file(&gate).unwrap();
     world.pinpoint(&["jobs", "resume", id]).ends_with(0);

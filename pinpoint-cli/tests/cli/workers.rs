@@ -103,7 +103,7 @@ fn bots_that_no_worker_serves_are_refused() {
             &["--bot", "labs"][..],
             "did you mean `lab`?; the bots are `desk`, `lab`, `nightly`, `phones`",
         ),
-        (&["--bot", "phones"], "is one of Swarming"),
+        (&["--bot", "phones"], "runs on Swarming"),
         (&["--detach"], "--bot <NAME>"),
         (
             &["--bot", "lab", "--detach", "--report", "r.html"],
@@ -117,7 +117,7 @@ fn bots_that_no_worker_serves_are_refused() {
     let worker = |options: &[&str]| pool.on("rack-1", &["worker"]).and(options).ends_with(2);
     worker(&["--bot", "lab", "--machine", "attic"]).tells("rack-1, rack-2");
     worker(&["--bot", "attic"]).tells("there is no bot `attic`");
-    worker(&["--bot", "desk", "--bot", "phones"]).tells("is one of Swarming");
+    worker(&["--bot", "desk", "--bot", "phones"]).tells("runs on Swarming");
     let build = pool.world.path("build");
     fs::create_dir(&build).unwrap();
     let build = build.to_str().unwrap();
@@ -352,7 +352,7 @@ fn a_job_that_is_followed_goes_on_without_its_follower() {
     let job = following.job();
     following.signal(SIGINT);
     let left = following.ends_with(130);
-    left.says_nothing().tells("the job goes on");
+    left.says_nothing().tells("the job continues");
     let (wait, cancel) = (left.command("jobs wait"), left.command("jobs cancel"));
     let worker = pool.worker("rack-1");
     let culprit = format!("culprit {}", pool.world.commits[9]);

@@ -116,7 +116,7 @@ fn number(query: &mut Query, name: &str) -> Result<Option<u64>, Status> {
         return Ok(None);
     };
     let number = text.parse().map(Some);
-    number.map_err(|_| errors::field(name, "it is a whole number from 0 on"))
+    number.map_err(|_| errors::field(name, "it must be a non-negative integer"))
 }
 
 /// The beginning of the first day and the end of the last one, in milliseconds since 1970.

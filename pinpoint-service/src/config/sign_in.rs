@@ -367,7 +367,7 @@ mod tests {
             ),
             (
                 oidc("client_id", "session = '0s'\nclient_id"),
-                "`sign_in.oidc.session` is no time at all",
+                "`sign_in.oidc.session` must be longer than zero",
             ),
             (
                 oidc("client_id", "scopes = ['email']\nclient_id"),

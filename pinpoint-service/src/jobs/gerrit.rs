@@ -121,7 +121,7 @@ impl Gerrit {
             return Err(errors::field("change", "it is the number of a change"));
         }
         if patchset.is_some_and(|patchset| patchset <= 0) {
-            return Err(errors::field("patchset", "it is a number from 1 on"));
+            return Err(errors::field("patchset", "it must be a positive integer"));
         }
         let options = match patchset {
             Some(_) => "o=ALL_REVISIONS&o=ALL_COMMITS",

@@ -242,8 +242,8 @@ impl Problem<'_> {
 
     fn kept(&self) -> &'static str {
         match (self.status.as_u16(), self.unsent, &self.filled) {
-            (401, _, Some(_)) => "What you typed is kept. Sign in to go on with the form.",
-            (_, _, Some(_)) => "What you typed is kept. Go back to the form to go on.",
+            (401, _, Some(_)) => "What you typed is kept. Sign in to continue with the form.",
+            (_, _, Some(_)) => "What you typed is kept. Go back to the form to continue.",
             (_, Some(_), None) => {
                 "What you typed is too long to keep. Your browser may still have it if you go back."
             }

@@ -207,7 +207,7 @@ async fn read_again(
 ) -> Result<u8, CliError> {
     if job.state != JobState::Completed {
         return Err(CliError::Input(format!(
-            "explanation {} is not finished; go on with it:  {}",
+            "explanation {} is not finished; continue it with:  {}",
             job.id,
             resume_command(display, job.id.as_str())
         )));
@@ -334,7 +334,7 @@ async fn store(storage: &Storage, job: &Job, wanted: Wanted) -> Result<JobId, Cl
     });
     if let Some(window) = wanted.window.as_ref().filter(|_| !profiler.has_times()) {
         return Err(CliError::Input(format!(
-            "{profiler} does not say when what it counts happened, so that no window ({window}) can be cut out of its profiles; leave out --window, or take --profiler {}",
+            "{profiler} profiles have no timestamps, so --window {window} can't be applied; leave out --window, or take --profiler {}",
             alternative_to(Some(&profiler))
         )));
     }

@@ -46,7 +46,7 @@ fn key() -> Result<Option<Secret>, CliError> {
         Some("") => Ok(None),
         Some(key) => Ok(Some(Secret::new(key))),
         None => Err(CliError::Input(format!(
-            "{KEY} is no API key: it has a space, or a character that is not ASCII"
+            "{KEY} is not a valid API key: it has a space, or a character that is not ASCII"
         ))),
     }
 }

@@ -56,7 +56,7 @@ fn an_explanation_that_is_killed_gives_an_equal_answer() {
         kills += usize::from(killed.was_killed());
         if kills == 1 {
             let unfinished = explain(&world, &id, &[], 2);
-            let advice = "is not finished; go on with it";
+            let advice = "is not finished; continue it with";
             assert!(unfinished.stderr.contains(advice), "{unfinished}");
         }
         running = world

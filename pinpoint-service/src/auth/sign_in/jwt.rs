@@ -52,7 +52,7 @@ impl Algorithm {
 /// A token that is refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Fault {
-    #[error("it is no signed JSON Web Token")]
+    #[error("it is not a signed JSON Web Token")]
     NotSigned,
     #[error("it is signed by an algorithm that is not allowed here")]
     Algorithm,

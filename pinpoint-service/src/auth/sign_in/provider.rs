@@ -67,7 +67,7 @@ impl Metadata {
 
 /// Parses an address that secrets and keys may cross the network to: HTTPS, or one of this machine.
 pub(crate) fn address(text: &str) -> Result<Url, &'static str> {
-    let url: Url = text.parse().map_err(|_| "is no URL")?;
+    let url: Url = text.parse().map_err(|_| "is not a URL")?;
     let is_local = match url.host_str() {
         Some("localhost" | "127.0.0.1" | "[::1]") => true,
         Some(_) => false,

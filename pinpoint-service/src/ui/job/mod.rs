@@ -296,7 +296,7 @@ fn so_far(moment: &Moment, waits: bool) -> Markup {
         let first = words::reason(error.lines().next().unwrap_or_default());
         return match moment.job.state {
             JobState::Failed => html! { "The job failed: " (Foreign(&first)) },
-            _ => html! { "Waiting to go on: " (Foreign(&first)) },
+            _ => html! { "Waiting to continue: " (Foreign(&first)) },
         };
     }
     let runs = moment.measured.runs.len() as u64;

@@ -70,7 +70,7 @@ async fn signed_tokens_count_only_if_all_of_them_is_right() {
             ),
             (by_stranger(key, &right), "signature is wrong"),
             (key.sign(&right) + "A", "signature is wrong"),
-            ("a.b.c".into(), "no signed JSON Web Token"),
+            ("a.b.c".into(), "not a signed JSON Web Token"),
         ] {
             let (found, body) = send(token).await;
             assert_eq!(found, 401, "{expected}");

@@ -317,7 +317,7 @@ impl Service {
             "" => None,
             id => {
                 let id = api::job_id(id).map_err(|found| errors::violations(&found))?;
-                let unheard = |_| errors::field("job_id", "it is no id of a job");
+                let unheard = |_| errors::field("job_id", "it is not the id of a job");
                 Some(JobId::parse(&id.simple().to_string()).map_err(unheard)?)
             }
         };

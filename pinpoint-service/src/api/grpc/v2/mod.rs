@@ -246,7 +246,7 @@ impl Service {
         if !JobConfig::of(&job).map_err(errors::job)?.by_workers {
             return Err(Status::failed_precondition(format!(
                 "job {} is not carried out by workers, but by the command that made it: \
-                 `pinpoint jobs resume` goes on with it",
+                 continue it with `pinpoint jobs resume`",
                 job.id
             )));
         }
