@@ -4,8 +4,8 @@
 //
 // ENGINE is the folder of the npm package @paulirish/trace_engine, TREES our trees.js, OURS the
 // timeline as the test writes it. PAGE is a report on the trace: annotations are saved into the
-// trace by its scripts, and read by the engine. Prints what was compared as JSON, and ends with 1 and the
-// differences on standard error if there are any.
+// trace by its scripts, and read by the engine. Prints the compared counts as JSON, and ends with 1
+// and the differences on standard error if there are any.
 
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -14,7 +14,7 @@ import { inflateSync } from "node:zlib";
 
 const [engine, treesFile, traceFile, oursFile, pageFile] = process.argv.slice(2);
 
-// What browsers have and Node.js does not.
+// Parts of browsers that Node.js lacks.
 globalThis.DOMRect ??= class DOMRect {};
 URL.parse ??= (text) => (URL.canParse(text) ? new URL(text) : null);
 
@@ -109,7 +109,7 @@ async function compareTrace(events) {
 function compareEntry(track, place, entry, what, serializer) {
   const of = `${idOf(entry)} at ${entry.ts}`;
   const kind = ours.kinds[track.kinds[place]];
-  // Its ids of what is received are those of the request, and no tree has them.
+  // Its ids of responses are those of the request, and no tree has them.
   if (!idOf(entry).startsWith("req:")) equal(what, `${of}: id`, idOf(entry), kind?.id);
   equal(what, `${of}: start`, entry.ts, track.starts[place]);
   equal(what, `${of}: duration`, entry.dur ?? 0, track.durations[place]);
@@ -117,7 +117,7 @@ function compareEntry(track, place, entry, what, serializer) {
   const isCall = Types.Events.isProfileCall(entry);
   if (!isCall && (compared["keys of events"] ?? 0) >= 3000) return;
   const key = serializer.keyForEvent(entry);
-  // It has none for an event whose end is an event of its own.
+  // It has none for an event whose end is another event.
   if (key !== null) equal(isCall ? "keys of calls" : "keys of events", of, key, track.keys[place]);
 }
 
@@ -143,8 +143,8 @@ function compareThread(data, thread, track) {
     equal("own times", idOf(entry), node.selfTime, track.owns[place]);
     equal("depths", idOf(entry), node.depth, track.depths[place]);
     const stack = Extras.StackTraceForEvent.get(entry, data);
-    // It loses what scheduled a run in which nothing is, where that is made of two events: it looks
-    // for what it made, and knows the first of them.
+    // It loses the scheduler of an empty run that is made of two events: it looks for the event
+    // that it made, and knows the first of them.
     const isLost = entry.name === "v8::Debugger::AsyncTaskRun" && node.children.length === 0 && !raw.has(entry);
     if (!isLost) equal("stacks", `${idOf(entry)} at ${entry.ts}`, stackText(stack), track.stacks[place]);
     const payload = Types.Events.isProfileCall(entry)
@@ -216,8 +216,8 @@ function compareFrames(data) {
 /** Trees of the whole and of some windows, with and without groups. */
 function compareTrees(entries, track, isVisible) {
   if (entries.length === 0) return;
-  // In the order of DevTools' own, without what is left out there, and in the categories
-  // that let everything through.
+  // In the order of DevTools' own, without hidden entries, and in the categories that let
+  // everything through.
   const kinds = ours.kinds.map((kind) => ({ ...kind, category: "any" }));
   const categories = new Set(["any"]);
   const shown = entries.filter(isVisible);
@@ -249,7 +249,7 @@ function compareTrees(entries, track, isVisible) {
       };
       const top = new Extras.TraceTree.TopDownRootNode(shown, theirs);
       compareRows("call tree", top, trees.callTree(own, kinds, options), 5);
-      // As its table of third parties does: what is in two groups is two rows.
+      // As in its table of third parties: an item in two groups is two rows.
       const up = new Extras.TraceTree.BottomUpRootNode(shown, { ...theirs, forceGroupIdCallback: Boolean(group) });
       const rows = trees.bottomUp(own, kinds, options);
       if (group) compareRows("in groups", withOurIds(up), rows, 2);

@@ -48,7 +48,7 @@ impl<'de> Deserialize<'de> for Most {
                 Ok(Self::of(u32::try_from(number).unwrap_or(u32::MAX)))
             }
             _ => Err(D::Error::custom(
-                "a limit is a number from 1 on, or \"none\"; who may do nothing at all has no role",
+                "a limit is a positive integer, or \"none\"; a user without a role may do nothing",
             )),
         }
     }

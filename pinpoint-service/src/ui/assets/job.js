@@ -14,15 +14,15 @@ function show(text) {
   say(text);
 }
 
-// What the user has opened or typed is not the service's.
+// Contents that the user has opened or typed are not the service's.
 function isKept(element, name) {
   if (name !== "value") return name === "open";
   if (element.type === "range") return isMoving;
   return element.name === "key" || element === document.activeElement;
 }
 
-// Makes an element like another one. What is in both stays, with its focus and its scrolling, and
-// so does what the service says is the same.
+// Makes an element like another one. Common parts stay, with their focus and their scrolling, and
+// so do those that the service marks as the same.
 function take(old, fresh) {
   if (fresh.dataset && "same" in fresh.dataset) return;
   if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || old.localName === "svg") {
@@ -35,7 +35,7 @@ function take(old, fresh) {
   }
   for (const { name, value } of fresh.attributes) {
     if (isKept(old, name)) continue;
-    // What was moved or typed is no longer what the attribute says.
+    // A moved or typed value differs from its attribute.
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
     else if (old.type !== "range") continue;
     if (name === "value" && "value" in old) old.value = value;
@@ -43,7 +43,7 @@ function take(old, fresh) {
   for (const { name } of [...old.attributes]) {
     if (!fresh.hasAttribute(name) && !isKept(old, name)) old.removeAttribute(name);
   }
-  // What is gone makes room first: an element that is moved loses the focus.
+  // Removed elements make room first: an element that is moved loses the focus.
   const ids = new Set([...fresh.children].map(({ id }) => id));
   for (const child of [...old.children]) if (child.id && !ids.has(child.id)) child.remove();
   const known = new Map([...old.children].map((child) => [child.id, child]));
@@ -89,8 +89,8 @@ async function look(atOnce) {
   isBusy = false;
 }
 
-// What the stream says meanwhile would be newer than the answer, which would take it back. It goes
-// on from the answer.
+// Events that the stream sends during the request would be newer than the answer, which would
+// undo them. It resumes from the answer.
 async function fetched() {
   close();
   try {
@@ -127,7 +127,7 @@ async function replaced() {
   if (!isPast()) present(root);
 }
 
-// What has changed, in place of what was there.
+// Puts changes in place.
 function changed({ version, live, html }) {
   if (version !== root.dataset.version) {
     leave("The service has a newer version of this page.");
@@ -161,17 +161,17 @@ function close() {
 
 function follow() {
   const isSeen = document.visibilityState === "visible" || isSubscribed;
-  // Of the past nothing changes, but the job may end meanwhile.
+  // The past does not change, but the job may end.
   const address = root.dataset.live ?? (isSubscribed ? events : undefined);
   if (isLeft || !isSeen || !address) {
     close();
-    // Nothing is to be heard any more.
+    // Nothing more will come.
     if (!address) connected(true);
     return;
   }
   if (source) return;
   clearTimeout(again);
-  // After what the page shows.
+  // From the state of the page on.
   source = new EventSource(address);
   source.onopen = () => {
     failures = 0;
@@ -201,7 +201,7 @@ async function go(address, focus) {
 
 const isPast = () => new URL(location.href).searchParams.has("at");
 
-// The events of the job as it is now, as long as it goes on; nothing before they are known.
+// The events of the job as it is now, until it ends; nothing before they are known.
 let events;
 let isSubscribed = false;
 let subscribe;
@@ -246,7 +246,7 @@ function subscription(is) {
   subscribe.setAttribute("aria-pressed", String(is));
 }
 
-// All about a run, above the page until it is closed.
+// Details of a run, above the page until they are closed.
 function openRun() {
   const run = root.querySelector("dialog#run");
   if (!run || run.matches(":modal")) return;
@@ -290,7 +290,7 @@ function begin() {
   root.addEventListener("close", ({ target }) => go(target.querySelector("[data-close]").href, ""), true);
   addEventListener("popstate", () => look(true));
 
-  // What only a script can do.
+  // For scripts only.
   let copy;
   [copy, subscribe] = tools.querySelectorAll("button");
   tools.hidden = false;

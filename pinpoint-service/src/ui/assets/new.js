@@ -1,4 +1,4 @@
-// The form of a new job: looks up what is typed, and keeps it in the address.
+// The form of a new job: looks up the input, and keeps it in the address.
 const begin = (form) => {
   const longest = 12000; // The most letters of an address that the service reads.
 
@@ -20,8 +20,8 @@ const begin = (form) => {
     return some;
   };
 
-  // The estimate changes as one types: what screen readers read out is its first sentence, and
-  // not at each change.
+  // The estimate changes as one types: screen readers read out its first sentence, and not at each
+  // change.
   const estimate = document.querySelector("#estimate");
   const spoken = document.createElement("p");
   spoken.className = "unseen";
@@ -41,14 +41,15 @@ const begin = (form) => {
     for (const button of part.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
   };
 
-  // What was found for an earlier form does not stand beside another one. Suggestions do.
+  // Results for an earlier form are hidden. Suggestions stay.
   const forget = (part) => {
     if (part.localName === "datalist") return;
     part.textContent = "Not available at the moment. It is tried again with the next change.";
   };
 
   const parts = [...document.querySelectorAll("[data-source]")].map((part) => {
-    // What the page has not looked up, as where its address filled the form, is looked up at once.
+    // Values that the page has not looked up, as where its address filled the form, are looked up
+    // at once.
     const isMade = ["/new/estimate", "/new/commands"].includes(part.dataset.source);
     let known = isMade || !part.firstElementChild ? "" : `${asked(part)}`;
     let running;
@@ -89,12 +90,12 @@ const begin = (form) => {
       link.href = `/new?${query}`;
     }
     history.replaceState(null, "", path);
-    // After a sign-in that is asked for meanwhile, the form is as it was.
+    // After a sign-in in between, the form is as it was.
     form.action = path;
   };
 
-  // An estimate takes a processor for some seconds, perhaps beside a benchmark: it waits until
-  // nobody types any more, and the one before is given up.
+  // An estimate takes a processor for some seconds, perhaps during a benchmark: it waits for a
+  // pause in typing, and the one before is given up.
   let waiting;
   let waitingForEstimate;
   const changed = () => {
@@ -110,7 +111,7 @@ const begin = (form) => {
   };
   form.addEventListener("input", changed);
   form.addEventListener("submit", keep);
-  // What the page brought, or the browser restored.
+  // Values from the page, or restored by the browser.
   changed();
 
   document.addEventListener("click", async ({ target }) => {

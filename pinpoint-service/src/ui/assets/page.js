@@ -1,7 +1,7 @@
-// What all pages have in common.
+// The common script of all pages.
 
-// A form that is on its way is not sent again, however often its button is pressed. It can be
-// when it was stopped on its way, and when one goes back to the page.
+// A form under way is not sent again, however often its button is pressed. It can be sent again
+// when it was stopped, and when one goes back to the page.
 addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post") return;
@@ -38,15 +38,15 @@ function speak(region, change) {
   next();
 }
 
-// Says a text in a live region, unless it is there.
+// Sets the text of a live region, unless it is there.
 function announce(region, text) {
   speak(region, () => {
     if (region.textContent !== text) region.textContent = text;
   });
 }
 
-// How long to wait after so many failures: longer and longer, and differently on each page, so
-// that pages do not come back all at once.
+// The pause after so many failures: longer and longer, and differently on each page, so that pages
+// do not come back all at once.
 function pause(failures) {
   return Math.min(60000, 500 * 2 ** failures) * (0.5 + Math.random() / 2);
 }
@@ -94,8 +94,8 @@ function listen(url, handlers) {
   };
 }
 
-// A quiet note while what is shown may be out of date. A connection that comes back within
-// seconds is not worth one.
+// A quiet note while the page may be out of date. A connection that comes back within seconds needs
+// none.
 let lost;
 function connected(is) {
   const note = document.querySelector("#connection");
@@ -109,7 +109,7 @@ function connected(is) {
   }
 }
 
-// The page is not kept up to date any more, and says why.
+// Says that the page is no longer updated, and why.
 function offerReload(reason) {
   connected(true);
   speak(document.querySelector("#connection"), (note) => {
