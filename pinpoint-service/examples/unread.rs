@@ -1,5 +1,5 @@
-//! A service whose clients take nothing of their answers, or send slowly: how much memory it needs, whether it
-//! serves others meanwhile, and what it gives back.
+//! A service whose clients take nothing of their answers, or send slowly: measures the memory that
+//! it needs, whether it serves others, and how much it gives back.
 //!
 //!     cargo build --release -p pinpoint-service
 //!     cargo run -p pinpoint-service --example unread -- target/release/pinpoint-service
@@ -33,7 +33,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 /// Requests of a connection.
 const REQUESTS: usize = 20;
 
-/// For how long it is looked at.
+/// The time for which it is watched.
 const SECONDS: u64 = 60;
 
 const CONFIG: &str = "[limits]\naddress_requests_a_minute = 'none'\nrequests_a_minute = 'none'\n\
@@ -155,7 +155,7 @@ fn get(path: &str, more: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{more}\r\n")
 }
 
-/// Somebody who reads.
+/// Serves a client that reads.
 async fn served(address: SocketAddr, path: &str) -> Result<(), Failure> {
     let mut stream = TcpStream::connect(address).await?;
     stream

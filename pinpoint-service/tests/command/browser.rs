@@ -41,7 +41,7 @@ use reqwest::{Certificate, Client, Url};
 use self::team::{SECRET, Team};
 use self::visitor::Visitor;
 
-/// A port that nobody listens on.
+/// A free port.
 fn free_port() -> u16 {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     free.local_addr().unwrap().port()
@@ -99,7 +99,7 @@ async fn a_person_signs_in_at_a_real_provider() {
         .find(|url| url.contains("/sign-in/callback?"));
     let callback = callback.unwrap().to_owned();
 
-    // A state that the service has not made, and an address for the second time.
+    // A forged state, and an address for the second time.
     browser.visit(&format!("{home}/sign-in/callback?code=a&state=forged"));
     shows(&mut browser, "begin again at /sign-in");
     browser.visit(&callback);
@@ -143,7 +143,7 @@ async fn a_person_signs_in_at_a_real_provider() {
     let body = replayed.text().await.unwrap();
     assert!(body.contains("was used or is too old"), "{body}");
 
-    // All that has not touched the session. Signing out needs the token of its forms.
+    // Everything that left the session untouched. Signing out needs the token of its forms.
     browser.visit(&user);
     shows(&mut browser, "ada@example.org");
     let session = team.session(&mut browser);
@@ -176,7 +176,7 @@ async fn a_person_signs_in_at_a_real_provider() {
         .unwrap();
     assert_eq!(after.status(), 401);
     drop(browser);
-    // All there is to tell, without secrets.
+    // The full log, without secrets.
     let log = running.log();
     assert!(log.contains("/sign-in/callback"), "{log}");
     for hidden in [SECRET, &session, &pair(&callback, "code"), &state] {

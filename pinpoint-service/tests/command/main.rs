@@ -1,6 +1,6 @@
-//! The command `pinpoint-service`: the real binary, with a state directory of its own.
+//! The command `pinpoint-service`: the real binary, with a separate state directory.
 
-// Clippy's exception for tests knows functions marked as tests only, not what they share.
+// Clippy's exception for tests covers only functions marked as tests.
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
 
@@ -118,7 +118,7 @@ fn senders_that_are_slow_or_send_too_much_are_cut_off() {
     let service = scene.serve();
     let running = &service;
     thread::scope(|scope| {
-        // Each of these would stay for good.
+        // Each of these would stay forever.
         scope.spawn(|| assert_eq!(running.send(""), ""));
         scope.spawn(|| {
             let half = running.send("GET /healthz HTTP/1.1\r\nHost: loc");
@@ -171,9 +171,9 @@ fn what_happens_is_counted_and_logged_without_secrets() {
     ] {
         assert!(metrics.contains(&line), "{line}\n{metrics}");
     }
-    // Nothing that a client chooses is a label.
+    // No text from a client is a label.
     assert!(!metrics.contains("ada"), "{metrics}");
-    // They have a port of their own.
+    // They have a separate port.
     assert_eq!(running.get("/metrics", secret).0, 404);
     let log = running.log();
     for hidden in [secret, &secret["pinpoint_".len()..], "guessed-at-random"] {
@@ -283,9 +283,9 @@ fn schemathesis_finds_nothing() {
             "--request-timeout",
             "30",
         ])
-        // It waits for the end of an answer, and that of a job that goes on has none.
+        // It waits for the end of an answer, which an open stream lacks.
         .args(["--exclude-path-regex", "events$"])
-        // Which bots and benchmarks there are is not in the description.
+        // The names of bots and benchmarks are not in the description.
         .args(["--exclude-checks", "positive_data_acceptance"])
         .current_dir(scene.directory.path())
         .output()

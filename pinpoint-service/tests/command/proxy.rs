@@ -9,7 +9,7 @@ use crate::scene::Scene;
 
 const HEADER: &str = "X-WEBAUTH-USER";
 
-/// A client of this authority's services, which shows a certificate and its key, perhaps.
+/// A client of this authority's services, perhaps with a certificate and its key.
 fn client(authority: &Authority, shown: Option<(String, String)>) -> Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let trusted = Certificate::from_pem(authority.pem().as_bytes()).unwrap();
@@ -44,7 +44,7 @@ async fn only_the_named_proxy_says_who_somebody_is() {
     };
 
     let proxy = client(&server, Some(proxies.sign("proxy.example.org")));
-    // Twice: the second connection may go on where the first has ended.
+    // Twice: the second connection may resume where the first has ended.
     for proxy in [&proxy, &proxy.clone()] {
         let (status, body) = ask(proxy).await.unwrap();
         assert_eq!((status, &*body), (200, r#"{"email":"ada@example.org"}"#));
@@ -54,10 +54,10 @@ async fn only_the_named_proxy_says_who_somebody_is() {
     let (status, body) = ask(&client(&server, None)).await.unwrap();
     assert_eq!(status, 401);
     assert!(body.contains("proxy.example.org"), "{body}");
-    // One that somebody else has signed does not even connect.
+    // One signed by another authority does not even connect.
     let forged = Authority::new().sign("proxy.example.org");
     assert!(ask(&client(&server, Some(forged))).await.is_err());
-    // Those who come by no proxy go on without its header.
+    // Clients without a proxy can connect without its header.
     let health = format!("https://localhost:{port}/healthz");
     let health = client(&server, None).get(health).send().await.unwrap();
     assert_eq!(health.status(), 200);

@@ -31,7 +31,7 @@ impl Scene {
         Self::on(0, more)
     }
 
-    /// One that listens on this port.
+    /// A scene that listens on this port.
     pub(crate) fn on(port: u16, more: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
@@ -50,7 +50,7 @@ impl Scene {
     }
 
     pub(crate) fn command(&self, words: &[&str]) -> Command {
-        // One that should end, and does not, fails its test.
+        // A command that should end, and does not, fails its test.
         let mut command = Command::new("timeout");
         command.args([
             "--foreground",
@@ -74,7 +74,7 @@ impl Scene {
 
     pub(crate) fn serve(&self) -> Running {
         let mut command = self.command(&["serve"]);
-        // All there is to tell.
+        // The most detailed log.
         command.env("RUST_LOG", "trace");
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
@@ -126,7 +126,7 @@ impl Running {
         let mut answer = Vec::new();
         match stream.read_to_end(&mut answer) {
             Ok(_) => {}
-            // What was not read is thrown away with the connection.
+            // Unread bytes are thrown away with the connection.
             Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
             Err(error) => panic!("{error}"),
         }
@@ -157,7 +157,7 @@ impl Running {
         answer.split(' ').nth(1).unwrap().parse().unwrap()
     }
 
-    /// What Prometheus reads at this place.
+    /// The metrics at this place.
     pub(crate) fn scrape(place: &str) -> String {
         let (address, path) = place.split_once('/').unwrap();
         let mut stream = TcpStream::connect(address).unwrap();
@@ -176,7 +176,7 @@ impl Running {
         assert!(Command::new("kill").arg(id).status().unwrap().success());
     }
 
-    /// Ends it without a chance to tidy up.
+    /// Kills it without a chance to tidy up.
     pub(crate) fn kill(&self) {
         // `timeout` has one child, the service.
         let id = self.child.id();

@@ -86,8 +86,8 @@ impl Addresses {
         unreachable!("there are enough numbers")
     }
 
-    /// The numbers of all records of a job, in the order in which one watcher gets them. It goes on at
-    /// the next process when one has died.
+    /// The numbers of all records of a job, in the order in which one watcher gets them. It
+    /// continues at the next process when one has died.
     fn watch(&self, first: usize, id: &str) -> Vec<i64> {
         let began = Instant::now();
         let mut seen = Vec::new();
@@ -236,7 +236,7 @@ fn a_database_that_is_restarted_is_unavailable_meanwhile() {
     let make = || addresses.answer(0, "POST /api/v2/jobs", "", &body.to_string());
     let first = make();
     server.kill();
-    // The processes of the server go on for a moment without their parent.
+    // The server's processes outlive their parent for a moment.
     let began = Instant::now();
     while send(&process.address, "GET /readyz", "", "").unwrap().0 != 503 {
         assert!(

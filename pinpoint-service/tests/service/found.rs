@@ -62,8 +62,8 @@ fn repository(directory: &Path, commits: usize, slow: usize) -> Vec<String> {
         .collect()
 }
 
-/// Runs a test with a worker in it: a job is a deep future, deeper than the stack of a test
-/// where it is not optimised.
+/// Runs a test with a worker in it: a job is a deep future, deeper than the stack of a test where
+/// it is not optimized.
 fn deep<F: Future<Output = ()>>(test: impl FnOnce() -> F + Send + 'static) {
     let thread = thread::Builder::new().stack_size(8 << 20);
     let done = thread.spawn(|| {
@@ -305,7 +305,7 @@ async fn a_culprit_is_found() {
     let made = world.post("/pinpoint/v1/bisection", &request).await.ok();
     let id = made["jobId"].as_str().unwrap();
 
-    // The same by the strategy that compares neighbours.
+    // The same by the strategy that compares neighbors.
     let Job {
         kind,
         title,
@@ -493,7 +493,7 @@ async fn commits_are_found_beside_a_run(world: &World, url: &str, hashes: &[Stri
         "{reason}"
     );
     drop(machine);
-    // The fetch goes on.
+    // The fetch continues.
     loop {
         let absent = commit("1070").await;
         if absent.status.as_u16() != 503 {
@@ -536,7 +536,7 @@ async fn try_job(world: &World, hashes: &[String]) -> String {
         assert_eq!(violations[0]["field"], **field, "{violations}");
         assert!(refused.fails(400, 3).contains(&**field));
     }
-    // What was asked counts, since HEAD is another commit later.
+    // The request as sent counts, since HEAD is another commit later.
     let keyed = [
         ("idempotency-key", "k"),
         ("content-type", "application/json"),
@@ -653,7 +653,7 @@ async fn shown_by_our_own_api(
         (&json!(101.0), &json!(201.0))
     );
 
-    // Each record was told once, in order, and the newest of all else.
+    // Each record was sent once, in order, and the newest of everything else.
     let ids: Vec<_> = watched.iter().filter_map(|event| event.id).collect();
     assert!(ids.is_sorted_by(|one, other| one < other), "{ids:?}");
     let of = |name: &str| -> Vec<&Value> {

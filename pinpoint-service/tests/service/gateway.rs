@@ -44,7 +44,7 @@ async fn a_form_is_filled_from_what_can_be_run() {
     // The original's is an empty answer.
     get("benchmark-info/unheard").await.fails(404, 5);
     assert_eq!(get("recent-builds/lab").await.ok(), json!({ "builds": [] }));
-    // Without the operator's leave, nothing is fetched and nobody is asked.
+    // Without the operator's leave, nothing is fetched or asked for.
     get("commit/HEAD").await.fails(400, 9);
     get("patch?host=a.example&change=1").await.fails(400, 9);
     get("benchmark-info/%80").await.fails(400, 3);
@@ -95,7 +95,7 @@ async fn jobs_are_listed_page_by_page_in_both_directions() {
     assert!(prev.starts_with("before-"), "{prev}");
     let back = list(&format!("?pagination.prev_cursor={prev}")).await.ok();
     assert_eq!(back["jobs"], newest["jobs"]);
-    // What is verified is a bisection, too.
+    // The verification contains a bisection, too.
     let mut verified = bisection();
     verified["improvement_direction"] = "UP".into();
     let made = world
@@ -169,7 +169,7 @@ async fn a_try_job_is_a_comparison() {
         world.store.get(id).await.unwrap().state.as_str(),
         "canceled"
     );
-    // All that is wrong, by the names that were sent.
+    // All problems, by the names that were sent.
     let mut request = try_job();
     request["attemptCount"] = json!(-1);
     request["base"] = Value::Null;

@@ -1,4 +1,4 @@
-//! Every limit: what is beyond it is refused, with the time at which to try again.
+//! Every limit: requests beyond it are refused, with the time at which to try again.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn from(address: &str, authorization: &str) -> Request<Body> {
         .unwrap()
 }
 
-/// The seconds of a refusal that says in every way when to try again, and the limit.
+/// The seconds of a refusal that gives the time to try again in every way, and the limit.
 async fn refused(response: Response<Body>) -> (u64, String) {
     assert_eq!(response.status().as_u16(), 429);
     let after = response.headers()["retry-after"]
@@ -97,7 +97,7 @@ async fn a_user_sends_so_many_requests_a_minute() {
     }
 }
 
-/// A stranger who tries tokens costs no query beyond the limit.
+/// An anonymous client that tries tokens costs no query beyond the limit.
 #[tokio::test]
 async fn an_address_sends_so_many_requests_a_minute() {
     let limits = LimitsConfig {
@@ -146,7 +146,7 @@ async fn a_user_makes_so_many_jobs() {
         let (seconds, reached) = refused(create(&world, &ada, "c").await).await;
         assert_eq!(reached, limit);
         assert!(wait.contains(&seconds), "{seconds}");
-        // A repeated request is no further job.
+        // A repeated request is not a further job.
         assert_eq!(create(&world, &ada, "a").await.status().as_u16(), 200);
         let bo = bearer(&world, "bo", "editor").await;
         assert_eq!(create(&world, &bo, "a").await.status().as_u16(), 200);

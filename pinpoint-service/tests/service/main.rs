@@ -1,7 +1,7 @@
 //! The service as its clients see it, in this process: requests go into the router as they
 //! come from a connection.
 
-// Clippy's exception for tests knows functions marked as tests only, not what they share.
+// Clippy's exception for tests covers only functions marked as tests.
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
 

@@ -1,5 +1,5 @@
-//! Requests with mistakes: all of them are told at once, each with its field, and none is
-//! passed over.
+//! Requests with mistakes: all of them are reported at once, each with its field, and none is
+//! ignored.
 
 use http::header::X_CONTENT_TYPE_OPTIONS;
 use pinpoint_service::SignIn;

@@ -56,7 +56,7 @@ async fn a_job_is_made_from_a_body_a_form_or_a_query() {
             .await,
     ] {
         let made = answer.ok();
-        // What is not set is there, too, as gateways write it.
+        // Unset fields are there, too, as gateways write them.
         assert_eq!(
             (&made["culprits"], &made["detailedCulprits"]),
             (&json!([]), &json!([]))
@@ -114,7 +114,7 @@ async fn an_unknown_benchmark_or_bot_is_an_error() {
     }
 }
 
-/// The original has no query for a bisection, and a 500 for a job that is none.
+/// The original has no query for a bisection, and a 500 for other jobs.
 #[tokio::test]
 async fn jobs_are_asked_for() {
     let world = World::new("ada").await;

@@ -80,22 +80,22 @@ struct Inner {
     issuer: String,
     shown: Vec<Value>,
     asked: BTreeMap<String, u32>,
-    /// What the codes are given for: PKCE's challenge, and the answer.
+    /// The results of codes: PKCE's challenge, and the answer.
     codes: BTreeMap<String, (String, Value)>,
     user: Value,
     mood: Mood,
 }
 
-/// How a provider answers.
+/// The behavior of a provider.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Mood {
     #[default]
     Sound,
-    /// It says in its metadata what it has other than by default.
+    /// Its metadata differs from the defaults.
     Particular,
     /// With errors of its own.
     Away,
-    /// With more than anybody reads.
+    /// With an answer too long to be read.
     Endless,
     /// Never.
     Silent,
@@ -144,12 +144,12 @@ impl Provider {
         self.inner.lock().unwrap().mood = mood;
     }
 
-    /// What it says of its user, besides what is in ID tokens.
+    /// The user's claims, besides those in ID tokens.
     pub(crate) fn set_user(&self, user: Value) {
         self.inner.lock().unwrap().user = user;
     }
 
-    /// How often a path was asked for.
+    /// The number of requests for a path.
     pub(crate) fn asked(&self, path: &str) -> u32 {
         let inner = self.inner.lock().unwrap();
         inner.asked.get(path).copied().unwrap_or_default()
@@ -163,7 +163,7 @@ impl Provider {
         })
     }
 
-    /// A code for a user who agrees to what the service has asked for.
+    /// A code for a user who agrees to the service's request.
     pub(crate) fn grant(&self, challenge: &str, id_token: &str) -> String {
         let mut inner = self.inner.lock().unwrap();
         let code = format!("code/{}+", inner.codes.len());

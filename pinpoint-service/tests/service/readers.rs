@@ -1,5 +1,5 @@
-//! Whatever is sent: each decoder and each reader of a query gives an answer or an error of
-//! the client's, and never fails itself.
+//! Any input: each decoder and each reader of a query gives an answer or an error of the client's,
+//! and never fails itself.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -291,7 +291,7 @@ fn send_all(cases: u32, seed: RngSeed) {
         cases,
         rng_seed: seed,
         failure_persistence: None,
-        // A path that is none is no test.
+        // Invalid paths are not a test.
         max_local_rejects: u32::MAX,
         ..Config::default()
     };
@@ -299,7 +299,7 @@ fn send_all(cases: u32, seed: RngSeed) {
     let mut runner = TestRunner::new(config);
     let run = runner.run(&request(), |mut request| {
         let told = format!("{request:?}");
-        // What a stranger sends is not read.
+        // The body of an anonymous request is not read.
         let headers = request.headers_mut();
         headers.entry("authorization").or_insert(bearer.clone());
         let kind = request.headers()["content-type"].as_bytes();
@@ -308,7 +308,7 @@ fn send_all(cases: u32, seed: RngSeed) {
             let response = world.send(request.map(Body::from)).await;
             let status = response.status();
             let code = response.headers().get("grpc-status").cloned();
-            // A stream of a sound request goes on.
+            // A stream of a valid request does not end.
             let kind = response.headers().get("content-type");
             let body = match kind.is_some_and(|kind| kind == "text/event-stream") {
                 true => Body::empty(),
@@ -324,7 +324,7 @@ fn send_all(cases: u32, seed: RngSeed) {
         let body = body.map_err(|error| TestCaseError::fail(format!("{error}: {told}")))?;
         let text = String::from_utf8_lossy(&body);
         seen.lock().unwrap().insert(status.as_u16());
-        // 501 is for what is not there; what fails inside is 500.
+        // 501 is for missing methods; internal failures are 500.
         prop_assert!(status.as_u16() != 500, "{status} {text}\n{told}");
         if let Some(code) = code {
             // UNKNOWN, INTERNAL, DATA_LOSS.
@@ -371,8 +371,8 @@ fn no_request_makes_the_service_fail() {
     send_all(400, RngSeed::Fixed(17));
 }
 
-/// Goes on for as long as `PINPOINT_FUZZ_REQUESTS` says, from another seed each time, which a
-/// failure shows.
+/// Runs as long as `PINPOINT_FUZZ_REQUESTS` says, from another seed each time, which a failure
+/// shows.
 #[test]
 #[ignore = "by hand, for as long as one likes"]
 fn no_request_of_very_many_makes_the_service_fail() {

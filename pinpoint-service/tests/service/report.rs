@@ -19,7 +19,7 @@ use crate::world::World;
 
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\" onload='x'\u{202e}\u{0}";
 
-/// Runs of which each side has values of its own.
+/// Runs in which each side has different values.
 struct Hostile;
 
 #[async_trait]

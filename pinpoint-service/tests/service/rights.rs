@@ -1,4 +1,4 @@
-//! Who may do what, how often a request counts, and what the audit log says of it.
+//! The rights of roles, idempotent requests, and the audit log.
 
 use std::time::Duration;
 
@@ -25,13 +25,13 @@ enum Way {
     Session,
     /// With a token that an issuer signs.
     Bearer,
-    /// Through a proxy that signs what it says.
+    /// Through a proxy that signs its header.
     Assertion,
     /// Through a proxy that shows a certificate.
     Certificate,
 }
 
-/// Adds to a request what says that it is sent in this role, by a user of that role.
+/// Adds to a request the proof that it is sent in this role, by a user of that role.
 async fn as_role(
     request: Builder,
     way: Way,
@@ -103,20 +103,20 @@ async fn every_route_is_open_to_those_with_its_right_alone() {
             if right.is_some() {
                 let nobody = world.send_with(method, &path, &[], &Value::Null).await;
                 nobody.fails(401, 16);
-                // What a stranger sends is not even read.
+                // The body of an anonymous request is not even read.
                 let broken = world.send_with(method, &path, &[], &Value::from("{")).await;
                 broken.fails(401, 16);
             }
             for (role, rights) in &roles {
                 let request = Request::builder().method(method).uri(&path);
                 let request = as_role(request, way, role, world, &provider).await;
-                // The body is not read: that of a stream goes on.
+                // The body is not read: that of a stream does not end.
                 let answer = world.send(request.body(Body::empty()).unwrap()).await;
                 let status = answer.status().as_u16();
                 let may = right.is_none_or(|right| rights.contains(&right));
                 let asked = format!("{way:?} {role} {method} {path}: {answer:?}");
                 assert_eq!(status != 403, may, "{asked}");
-                // Who it is has been understood, too.
+                // The user was identified, too.
                 let is_known = status != 401 || path == "/sign-in/callback";
                 assert!(is_known, "{asked}");
                 tried += 1;

@@ -13,7 +13,7 @@ use crate::world::World;
 const CHECK: &str = "grpc.health.v1.Health/Check";
 const WATCH: &str = "grpc.health.v1.Health/Watch";
 
-/// What health says, as a message of gRPC: `SERVING` is 1, `NOT_SERVING` 2.
+/// The answer of health, as a message of gRPC: `SERVING` is 1, `NOT_SERVING` 2.
 async fn health(world: &World, authorization: &str) -> Vec<u8> {
     let headers = [("authorization", authorization)];
     let response = world.call(CHECK, &headers, &[]).await;
@@ -25,7 +25,7 @@ async fn read(response: Response<Body>) -> Vec<u8> {
     frame.get(5..).unwrap_or_default().to_vec()
 }
 
-/// A probe that is configured with a token goes on when the token has ended.
+/// A probe that is configured with a token continues when the token has ended.
 #[tokio::test]
 async fn what_everybody_may_ask_needs_no_sound_token() {
     let world = World::with(SignIn::Tokens).await;
@@ -54,7 +54,7 @@ async fn a_service_says_that_it_leaves_before_it_does() {
     let answer = world.get("/readyz").await;
     assert_eq!(answer.status.as_u16(), 503);
     assert_eq!(answer.body["problem"], "the service is about to end");
-    // It answers nevertheless.
+    // It answers all the same.
     world.get("/pinpoint/v1/user").await.ok();
     world.phase.send_replace(Phase::Ending);
     // A stream ends, having said why.
@@ -74,7 +74,7 @@ async fn a_job_belongs_to_the_trace_of_its_request() {
         let id = made.ok()["jobId"].as_str().unwrap().to_owned();
         world.store.get(&id).await.unwrap()
     };
-    // Workers go on with this span.
+    // Workers continue this span.
     let job = made(parent).await;
     assert_eq!(TraceParent::asked_in(&job), parent.parse().ok());
     assert_eq!(TraceParent::of(&job).trace_id(), parent[3..35]);

@@ -1,4 +1,4 @@
-//! Clients that take nothing of their answers, or next to nothing, and such that send slowly.
+//! Clients that take nothing of their answers, or next to nothing, and slow senders.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ impl Served {
         tasks
     }
 
-    /// Somebody else, who reads.
+    /// Serves another client, which reads.
     async fn is_served(&self) {
         for path in ["/healthz", "/api/v2/jobs", "/pinpoint/v1/user"] {
             let mut stream = self.connect().await;
@@ -116,7 +116,7 @@ impl Served {
         }
     }
 
-    /// Waits until no connection is open, and looks at what waits meanwhile.
+    /// Waits until no connection is open, and looks at the waiting bytes until then.
     async fn all_are_closed(&self) {
         let closed = async {
             while self.limits().open_connections() > 0 {
@@ -184,7 +184,7 @@ async fn a_client_of_http_1_that_reads_too_slowly_is_cut_off() {
     };
     let drip = async {
         let mut byte = [0];
-        // Until it is closed, and what the socket has is read.
+        // Until it is closed, and the socket's buffer is read.
         while served.limits().open_connections() > 0 {
             let _ = reader.read(&mut byte).await;
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -201,7 +201,7 @@ async fn a_client_of_http_1_that_reads_too_slowly_is_cut_off() {
     served.all_are_closed().await;
 }
 
-/// Only what nobody else takes either is a reason to close the connection of a proxy.
+/// The connection of a proxy is closed only if it takes nothing else either.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_is_read_slowly_but_steadily_arrives() {
     let served = Served::new(limits(Duration::from_secs(2))).await;

@@ -88,7 +88,7 @@ async fn a_job_of_each_kind_is_made_as_it_is_asked_for() {
     let job = world.store.get(&id).await.unwrap();
     let spec: CulpritFinderSpec = serde_json::from_value(job.spec).unwrap();
     assert_eq!((spec.pairs, spec.bisection.magnitude), (20, None));
-    // Nobody has said what is better: the format is asked.
+    // Without a direction in the request, the format is asked.
     assert_eq!(job.config["find_metric"]["directions"], true);
 
     request.as_object_mut().unwrap().remove("culpritFinder");
@@ -193,11 +193,11 @@ async fn pages_go_on_in_both_directions_while_jobs_are_made() {
     assert_eq!(ids(&page(&third["previousPageToken"]).await), all[3..6]);
     let back = page(&second["previousPageToken"]).await;
     assert_eq!(ids(&back), all[..3]);
-    // What was made meanwhile is on the page before.
+    // New jobs are on the page before.
     let newest = page(&back["previousPageToken"]).await;
     assert_eq!(ids(&newest), [newer]);
 
-    // A cursor fits its filter alone, and is not to be altered.
+    // A cursor fits only its filter, and must not be altered.
     let token = first["nextPageToken"].as_str().unwrap();
     let other = format!("{JOBS}?page_token={token}");
     world.get(&other).await.fails(400, 3);
@@ -253,7 +253,7 @@ async fn jobs_come_in_any_order_page_by_page() {
             ids(&page(order, &second["previousPageToken"]).await),
             sorted[..2]
         );
-        // A cursor fits its order alone.
+        // A cursor fits only its order.
         let token = first["nextPageToken"].as_str().unwrap();
         let other = format!("{JOBS}?page_size=2&order=BOT&page_token={token}");
         world.get(&other).await.fails(400, 3);
@@ -353,7 +353,7 @@ async fn a_job_is_repeated_and_its_arguments_are_given() {
     let retried = world.post(&format!("{JOBS}/{id}/retry"), &json!({})).await;
     assert_eq!(spec(&id).await, spec(&id_of(&retried.ok())).await);
 
-    // One that was made on a command line ran what no operator has configured.
+    // A job from a command line ran a command that no operator has configured.
     let other = NewJob::new(BisectionSpec::new(pinpoint_core::Range::Counted {
         between: 8,
     }));
@@ -386,7 +386,7 @@ async fn a_paused_job_waits_until_it_is_resumed() {
     assert_eq!(post("resume").await.ok()["summary"]["paused"], false);
     let (job, lease) = take().await.unwrap();
     assert_eq!(job.id.as_str(), id);
-    // One that a worker has can be paused, and resumed before that has let it go.
+    // A job with a worker can be paused, and resumed before the worker has let it go.
     assert_eq!(post("pause").await.ok()["summary"]["paused"], true);
     assert!(world.store.is_paused(&job.id).await.unwrap());
     assert_eq!(post("resume").await.ok()["summary"]["paused"], false);

@@ -94,7 +94,7 @@ impl Events {
         }
     }
 
-    /// All that come until the end.
+    /// All events until the end.
     pub(crate) async fn rest(mut self) -> Vec<Event> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await {
@@ -177,7 +177,7 @@ async fn a_watcher_goes_on_at_another_process_without_a_gap_or_a_double() {
         (&*last.name, &last.data["state"]["state"]),
         ("state", &json!("FAILED"))
     );
-    // One that has ended is told at once.
+    // The end of an ended job is sent at once.
     let all = Events::of(&world, job.id.as_str(), None).await.rest().await;
     let ids: Vec<_> = all.iter().filter_map(|event| event.id).collect();
     assert_eq!(ids, [0, 1, 2, 3, 4, 5, 6, 7]);
@@ -213,13 +213,13 @@ async fn records_that_were_withdrawn_are_told() {
     let lease = world.store.lease(&job.id, "test", lease).await.unwrap();
     let job = Worked { id: job.id, lease };
     job.record(&world, 1).await;
-    // A client that has seen them is told that they no longer count.
+    // A client that has seen them learns that they no longer count.
     let mut events = Events::of(&world, job.id.as_str(), Some(2)).await;
     let first = events.next().await.unwrap();
     let ranges = json!({ "withdrawn": { "ranges": [{ "first": "2", "last": "2" }] } });
     assert_eq!((&*first.name, first.data), ("withdrawn", ranges));
     assert_eq!(events.records(1).await, [3]);
-    // One that has not, is not.
+    // Other clients do not.
     let mut events = Events::of(&world, job.id.as_str(), None).await;
     assert_eq!(events.records(3).await, [0, 1, 3]);
 }
@@ -237,7 +237,7 @@ async fn a_watcher_that_does_not_read_is_cut_off_and_holds_up_no_other() {
     job.record(&world, 1).await;
     assert_eq!(events.records(1).await, [1000]);
     tokio::time::sleep(Duration::from_millis(300)).await;
-    // It gets what was waiting for it, and the end.
+    // It gets the waiting events, and the end.
     let got = slow.rest().await;
     let ids: Vec<_> = got.iter().filter_map(|event| event.id).collect();
     let last = *ids.last().unwrap();
@@ -286,14 +286,14 @@ async fn a_browser_that_knows_all_of_an_ended_job_is_told_to_stay_away() {
         );
     }
     assert_eq!(reads.load(Ordering::Relaxed), 0);
-    // What is known of the job is shared while somebody reads it.
+    // The state of the job is shared while there is a reader.
     let mut slow = Events::of(&world, job.id.as_str(), None).await;
     slow.records(3).await;
     let again = Events::of(&world, job.id.as_str(), Some(1)).await;
     assert_eq!(again.rest().await[0].id, Some(2));
 }
 
-/// A caller may have lost the right meanwhile, and has to come with it again.
+/// A caller may have lost the right since, and has to come with it again.
 #[tokio::test]
 async fn a_stream_ends_by_itself_and_is_taken_up_again() {
     let lifetime = Duration::from_millis(300);
@@ -314,7 +314,7 @@ async fn a_stream_ends_by_itself_and_is_taken_up_again() {
     };
     let mut ids = Vec::new();
     job.record(&world, 3).await;
-    // The job goes on: its stream would not end.
+    // The job continues: its stream would not end.
     while ids.len() < 3 {
         let events = Events::read(watch(ids.last().copied().unwrap_or(-1)).await);
         ids.extend(events.rest().await.iter().filter_map(|event| event.id));

@@ -45,7 +45,7 @@ pub(crate) struct Answer {
 }
 
 impl World {
-    /// One that everybody uses as this user.
+    /// A world that everybody uses as this user.
     pub(crate) async fn new(user: &str) -> Self {
         Self::with(SignIn::Nobody(user.into())).await
     }
@@ -54,17 +54,17 @@ impl World {
         Self::of(sign_in, BOTS).await
     }
 
-    /// One with these bots and benchmarks.
+    /// A world with these bots and benchmarks.
     pub(crate) async fn of(sign_in: SignIn, bots: &str) -> Self {
         Self::made(sign_in, bots, LimitsConfig::none(), &[]).await
     }
 
-    /// One with these limits, too.
+    /// A world with these limits, too.
     pub(crate) async fn limited(sign_in: SignIn, bots: &str, limits: LimitsConfig) -> Self {
         Self::made(sign_in, bots, limits, &[]).await
     }
 
-    /// One that looks commits up in these repositories.
+    /// A world that looks commits up in these repositories.
     pub(crate) async fn looking_up(sign_in: SignIn, bots: &str, repositories: &[&str]) -> Self {
         Self::made(sign_in, bots, LimitsConfig::none(), repositories).await
     }
@@ -104,7 +104,7 @@ impl World {
         self.watched_by(Watches::default()).await
     }
 
-    /// Another process, which looks after watchers so.
+    /// Another process, with these watches.
     pub(crate) async fn watched_by(&self, watches: Watches) -> Self {
         let service = Service {
             caches: Arc::new(watches.into()),
@@ -245,7 +245,7 @@ fn commits(directory: &Path, repositories: &[&str]) -> Option<Arc<Commits>> {
     Some(Arc::new(Commits::new(mirrors.unwrap(), None)))
 }
 
-/// One without limits, which serves for good.
+/// A service without limits, which serves for good.
 fn service(directory: &Path, store: &JobStore, sign_in: SignIn, bots: &str) -> Service {
     let file = ConfigFile {
         name: "bots.toml",
@@ -267,7 +267,7 @@ fn service(directory: &Path, store: &JobStore, sign_in: SignIn, bots: &str) -> S
 }
 
 impl Answer {
-    /// The body of an answer that is none of an error.
+    /// The body of a successful answer.
     #[track_caller]
     pub(crate) fn ok(self) -> Value {
         assert_eq!(self.status, StatusCode::OK, "{}", self.body);

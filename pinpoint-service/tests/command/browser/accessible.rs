@@ -1,6 +1,6 @@
-//! Every page in a real browser, looked over by axe-core: nothing that it knows to keep people
-//! from using a page, in light and dark, on a wide screen and at 400 % of one. What is written by
-//! others is markup there: it is text, and keeps its place.
+//! Every page in a real browser, checked by axe-core: no known obstacle for people, in light and
+//! dark, on a wide screen and at 400 % of one. Foreign text is markup there: it stays text, and
+//! keeps its place.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,13 +13,13 @@ use super::prepared::{prepare, with_charts};
 use super::visitor::Visitor;
 use crate::scene::Scene;
 
-/// The answers to programs, and to scripts, which are no pages.
+/// The answers to programs, and to scripts, which are not pages.
 const OF_PROGRAMS: [&str; 4] = ["/api/", "/pinpoint/", "/json/", "/new/"];
 
 /// A screen at 400 %, and one at 100 %, with the theme that each is tried with.
 const SCREENS: [(u32, &str); 2] = [(320, "dark"), (1280, "light")];
 
-/// What axe-core finds, a line each.
+/// The findings of axe-core, a line each.
 pub(super) const FOUND: &str = "axe.run(document, {
     resultTypes: ['violations'],
     rules: { 'target-size': { enabled: true } },
@@ -27,7 +27,7 @@ pub(super) const FOUND: &str = "axe.run(document, {
     found.violations.flatMap(rule => rule.nodes.map(node =>
         `${rule.id}: ${node.html}: ${node.failureSummary}`)))";
 
-/// What is wrong with a page whatever it shows, a line each.
+/// Problems of any page, whatever it shows, a line each.
 const WRONG: &str = "(() => {
     const right = it => it.getBoundingClientRect().right;
     const scrolled = it => it.parentElement.closest('.wide, pre, canvas, svg');
@@ -43,7 +43,7 @@ const WRONG: &str = "(() => {
 
 /// Looks a page over.
 pub(super) fn problems(visitor: &mut Visitor, axe: &str) -> Vec<String> {
-    // What is folded is looked over, too.
+    // Folded parts are checked, too.
     visitor.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)");
     visitor.evaluate(&format!("{axe}; 0"));
     let mut problems = Vec::new();
@@ -96,7 +96,7 @@ async fn axe_core_finds_nothing_on_any_page() {
     assert!(paths.len() > 8, "{paths:?}");
     paths.extend(prepared.pages());
     look_at(&paths);
-    // All about a run.
+    // The details of a run.
     visitor.go(&format!("/jobs/{}", prepared.comparison));
     visitor.evaluate("document.querySelector('.squares a.failed').click()");
     visitor.shows("#run", "onerror=hacked");
@@ -135,7 +135,7 @@ async fn lose_workers(scene: &Scene) {
     lost.execute(&mut connection).await.unwrap();
 }
 
-/// The form of a new job with what was looked up, with its estimate, and with problems.
+/// The form of a new job with look-ups, with its estimate, and with problems.
 fn a_filled_form(visitor: &mut Visitor, look: &mut impl FnMut(&mut Visitor, &str)) {
     visitor.go("/new");
     visitor.fill(&[
@@ -196,7 +196,7 @@ async fn the_secret_of_a_token_is_in_no_log() {
     );
 }
 
-/// The paths of the table that lead to pages, with the id of this job. Errors are none.
+/// The paths of the table that lead to pages, with the id of this job. Errors are left out.
 pub(super) async fn pages(home: &str, id: &str) -> BTreeSet<String> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = Client::builder().no_proxy().build().unwrap();

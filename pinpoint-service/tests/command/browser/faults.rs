@@ -1,5 +1,5 @@
-//! What goes wrong beside the service: connections that are lost, clocks that are wrong, scripts
-//! that do not run, pages that are older than the service.
+//! Faults outside of the service: lost connections, wrong clocks, scripts that do not run, pages
+//! older than the service.
 
 use serde_json::json;
 
@@ -42,7 +42,7 @@ fn a_lost_connection_is_tried_less_and_less_often_and_differently_on_each_page()
         visitor.call("Network.setBlockedURLs", json!({ "urls": [] }));
         visitor.wait_for("document.querySelector('#connection').textContent === ''");
     }
-    // What has happened meanwhile is there.
+    // Changes during the loss are there.
     let pause = format!("/api/v2/jobs/{id}/pause");
     assert_eq!(running.post(&pause, "", &json!({})), 200);
     visitor.shows("#state", "Paused");
@@ -199,7 +199,7 @@ fn the_end_of_a_job_is_notified_to_those_who_ask_for_it() {
     ));
     assert_eq!(visitor.evaluate("asked"), 1);
     visitor.shows("#done", "You will be notified");
-    // While one looks at its past, too.
+    // While the page shows its past, too.
     visitor.evaluate("history.pushState(null, '', '?at=0'); dispatchEvent(new Event('popstate'))");
     visitor.wait_for("!('live' in document.querySelector('#job').dataset)");
     let reason = json!({ "reason": "fixed in main" });

@@ -1,4 +1,4 @@
-//! What can be done on the pages, once with scripts and once without.
+//! Every function of the pages, once with scripts and once without.
 
 use serde_json::json;
 
@@ -140,7 +140,7 @@ fn what_a_job_does(visitor: &mut Visitor, running: &Running) {
     visitor.shows("h1", "Two jobs side by side");
 }
 
-/// Metrics that are searched, sorted and chosen, and a run with all about it.
+/// Metrics that are searched, sorted and chosen, and the details of a run.
 fn a_comparison(visitor: &mut Visitor, prepared: &Prepared) {
     visitor.go(&format!("/jobs/{}", prepared.wide));
     visitor.fill(&[("find", "chart/0017")]);

@@ -1,5 +1,5 @@
 //! The page of a job in a real browser, while a worker carries the job out. Ignored by default,
-//! since not everybody has Chromium.
+//! since Chromium is not always installed.
 
 use std::fs;
 use std::path::Path;
@@ -73,8 +73,7 @@ fn a_search_narrows_as_one_looks_and_each_moment_of_it_can_be_seen_again() {
     let path = format!("/jobs/{id}");
     let mut browser = Visitor::of(&running);
     browser.go(&path);
-    // It is the same document until the end, in which what was opened stays open, and what has
-    // the focus keeps it.
+    // It is the same document until the end: opened parts stay open, and the focus stays.
     browser.evaluate("document.isTheSame = true");
     browser.wait_for(&format!("{RECORDS} > 3"));
     browser.evaluate("document.querySelector('#arguments').open = true");
@@ -98,7 +97,7 @@ fn a_search_narrows_as_one_looks_and_each_moment_of_it_can_be_seen_again() {
         browser.evaluate("'live' in document.querySelector('#job').dataset"),
         false
     );
-    // Those who listen are told of it.
+    // Live regions announce it.
     browser.wait_for("document.querySelector('#news').textContent.includes('Commit 9 <b>')");
 
     // The slider shows the past, and the address says so.
@@ -118,7 +117,7 @@ fn a_search_narrows_as_one_looks_and_each_moment_of_it_can_be_seen_again() {
     browser.wait_for("document.querySelector('#past .note') === null");
     browser.wait_for("document.querySelector('#at').value === document.querySelector('#at').max");
 
-    // All about a run is above the page, until Escape or its button closes it.
+    // The details of a run are above the page, until Escape or its button closes them.
     let is_open = "document.querySelector('#run:modal') !== null";
     for close in ["Escape", "Enter"] {
         browser.evaluate("document.querySelector('.squares a').focus()");
@@ -134,7 +133,7 @@ fn a_search_narrows_as_one_looks_and_each_moment_of_it_can_be_seen_again() {
     }
     assert_eq!(problems(&mut browser, &axe()), [] as [String; 0]);
 
-    // Without scripts it is all there, by links and forms.
+    // Without scripts, links and forms offer all of it.
     browser.run_scripts(false);
     browser.go(&path);
     assert!(browser.text("#answer").contains(culprit));

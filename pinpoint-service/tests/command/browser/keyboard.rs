@@ -1,4 +1,4 @@
-//! A job from the sign-in to its result by the keyboard alone. Whatever has the focus shows it,
+//! A job from the sign-in to its result by the keyboard alone. The focused element is highlighted,
 //! and the focus goes through the page from its beginning to its end.
 
 use std::fs;
@@ -9,7 +9,7 @@ use super::job::repository;
 use super::team::Team;
 use super::visitor::Visitor;
 
-/// What has the focus, and how it looks.
+/// The focused element, and its style.
 const FOCUS: &str = "(() => {
     const it = document.activeElement;
     const style = getComputedStyle(it);
@@ -64,7 +64,7 @@ fn press_and_leave(visitor: &mut Visitor, key: &str, path: &str) {
     ));
 }
 
-/// Walks through the whole page, and gives what has had the focus.
+/// Walks through the whole page, and returns the elements that had the focus.
 #[track_caller]
 fn walk(visitor: &mut Visitor) -> Vec<String> {
     let mut stops = Vec::new();
@@ -128,7 +128,7 @@ fn a_job_is_walked_through_by_the_keyboard_alone() {
     visitor.evaluate("document.before = document.querySelector('main')");
     tab_to(&mut visitor, "[name=name]");
     write(&mut visitor, "By hand");
-    // Enter makes no job of a form that is not whole: it looks up what is there.
+    // Enter makes no job of an incomplete form: it looks up the input.
     visitor.evaluate("document.isTheSame = true");
     visitor.press("Enter");
     visitor.wait_for("!document.isTheSame && document.readyState === 'complete'");

@@ -12,7 +12,7 @@ use super::job::repository;
 use super::visitor::Visitor;
 use crate::scene::Scene;
 
-/// Notes when live regions change, for all that screen readers would read out.
+/// Notes when live regions change, for everything that screen readers would read out.
 pub(super) const LISTEN: &str = "window.said = [];
     new MutationObserver(changes => {
         const region = changes.map(({ target }) => (target.closest ? target : target.parentElement)
@@ -27,7 +27,7 @@ const COUNT: &str = "window.records = [];
         if (shown !== records.at(-1)) records.push(shown);
     }).observe(document, { childList: true, attributes: true, subtree: true })";
 
-/// What was read out came at most once in five seconds: a timer of the page is late at most.
+/// Announcements came at most once in five seconds: a timer of the page is late at most.
 pub(super) fn is_quiet(visitor: &mut Visitor) {
     let said = visitor.evaluate("said");
     let said = said.as_array().unwrap();
@@ -125,13 +125,13 @@ fn a_page_follows_a_search_whose_worker_and_service_are_killed() {
     visitor.evaluate("document.isTheSame = true");
     wait_for_records(&mut visitor, 4);
 
-    // The worker dies, and another goes on.
+    // The worker dies, and another continues.
     drop(worker);
     let before = records(&mut visitor);
     let worker = Killable::start(&scene, &url);
     wait_for_records(&mut visitor, before + 2);
 
-    // The service dies. The worker goes on, and the page says that it hears nothing.
+    // The service dies. The worker continues, and the page says that it is disconnected.
     running.kill();
     let before = records(&mut visitor);
     visitor.shows("#connection", "Not connected");
@@ -143,7 +143,7 @@ fn a_page_follows_a_search_whose_worker_and_service_are_killed() {
     visitor.shows("#state", "Completed");
     assert_eq!(visitor.evaluate("document.isTheSame"), true);
     visitor.wait_for("!('live' in document.querySelector('#job').dataset)");
-    // Each change was heard of once: the stream went on where it had stopped.
+    // Each change was sent once: the stream continued where it had stopped.
     let heard: Vec<_> = { visitor.heard("Network.eventSourceMessageReceived") }
         .filter(|event| event["eventName"] == "changes")
         .map(|event| event["data"].as_str().unwrap().to_owned())
@@ -185,7 +185,7 @@ fn a_page_follows_a_search_whose_worker_and_service_are_killed() {
     assert!(visitor.text("#facts").contains(cost), "{cost}");
     let (_, job) = running.get(&format!("/api/v2/jobs/{id}"), "");
     assert_eq!(job["summary"]["state"], Value::from("COMPLETED"));
-    // It goes once all is said.
+    // It goes once everything is said.
     drop(visitor);
     drop(worker);
     assert_eq!(running.stop(), Some(0));

@@ -7,7 +7,7 @@ use super::prepared::made;
 use super::visitor::Visitor;
 use crate::scene::Scene;
 
-/// What has the focus: the job of its row, and its text.
+/// The focused element: the job of its row, and its text.
 const FOCUS: &str =
     "(({ activeElement: it }) => [it.closest('tr')?.dataset.job, it.innerText])(document)";
 
@@ -39,7 +39,7 @@ fn a_row_changes_in_its_place_and_other_jobs_are_announced() {
     assert_eq!(visitor.evaluate(&is_old), false);
     assert_eq!(visitor.evaluate(FOCUS), json!([first, "First"]));
     assert!(!visitor.text(&row(&second)).contains("Paused"));
-    // One that is gone leaves it to the first of its row.
+    // A removed one leaves it to the first of its row.
     let cancel = format!("{} a[href$='/cancel']", row(&second));
     visitor.evaluate(&format!("document.querySelector(`{cancel}`).focus()"));
     let reason = json!({ "reason": "fixed in main" });

@@ -19,7 +19,7 @@ fn fill(browser: &mut Visitor) {
     ]);
 }
 
-/// All that is typed has its answer. On a busy machine, the estimate says that it takes too long.
+/// All input has its answer. On a busy machine, the estimate says that it takes too long.
 const IS_ESTIMATED: &str = "document.querySelector('[aria-busy]') === null
     && /3 commits between the ends|takes too long/
         .test(document.querySelector('#estimate').innerText)";
@@ -73,12 +73,12 @@ fn a_job_is_made_with_scripts_and_without() {
     // Fields that are wrong.
     browser.expect("the server responded with a status of 400");
 
-    // With scripts: what is typed is estimated, and in the address.
+    // With scripts: the input is estimated, and in the address.
     browser.go("/new");
     fill(&mut browser);
     browser.wait_for("document.querySelector('#estimate').innerText.includes('3 commits between')");
     browser.wait_for("document.querySelector('#commands').textContent.includes('pinpoint bisect')");
-    // The cost of an earlier form does not stand beside another one.
+    // The cost of an earlier form is not shown next to another.
     browser.evaluate(
         "window.answers = fetch; window.fetch = () => Promise.resolve(new Response('', { status: 503 }))",
     );
@@ -94,7 +94,7 @@ fn a_job_is_made_with_scripts_and_without() {
     asks_once(&mut browser);
     copies(&mut browser);
     let typed = browser.path();
-    // Another kind has what is typed, too.
+    // Another kind has the same input.
     browser.wait_for("document.querySelector('[data-kind=try]').href.includes('bot=lab')");
     browser.follow("document.querySelector('[data-kind=try]').click()");
     assert_eq!(browser.value("bot"), "lab");
@@ -109,7 +109,7 @@ fn a_job_is_made_with_scripts_and_without() {
     let (_, counted) = running.get("/api/v2/jobs/count", "none");
     assert_eq!(counted["jobs"], "1");
 
-    // Without: what is typed is sent, and comes back.
+    // Without: the input is sent, and comes back.
     browser.run_scripts(false);
     browser.go("/new?kind=bisection");
     fill(&mut browser);

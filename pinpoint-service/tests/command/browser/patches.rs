@@ -9,7 +9,7 @@ use super::in_process::{BOTS, World};
 use super::visitor::Visitor;
 use crate::chromium::Chromium;
 
-/// Where `crrev` leads.
+/// The target of `crrev`.
 const HOST: &str = "chromium-review.googlesource.com";
 
 /// The service in this process, since the command asks Gerrit at its own address only.
@@ -50,7 +50,7 @@ async fn a_patch_is_looked_up_as_it_is_typed() {
             browser.shows(found, "12345/6 Faster");
             browser.shows(found, "Bo <bo@example.org>, tool");
         }
-        // What can't be found says why, and what is taken away leaves nothing.
+        // A failed look-up says why, and removed text leaves nothing.
         for (name, problem) in [
             ("http://example.org/1", "Enter a change as 12345"),
             ("https://example.org/c/1", "not one of the hosts"),

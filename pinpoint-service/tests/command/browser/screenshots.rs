@@ -25,7 +25,7 @@ const SCREENS: [(u32, &str); 4] = [
     (320, "dark"),
 ];
 
-/// The most of a page that is in its picture.
+/// The largest height of a picture.
 const HIGHEST: f64 = 6000.0;
 
 fn shoot(visitor: &mut Visitor, directory: &Path, name: &str) {

@@ -7,7 +7,7 @@ use super::accessible::{axe, problems};
 use super::team::Team;
 use super::visitor::Visitor;
 
-/// What is typed into the form.
+/// The input of the form.
 const TYPED: [(&str, &str); 6] = [
     ("name", "Since <Monday> & שלום 👩‍🔬"),
     ("bot", "lab"),
@@ -17,7 +17,7 @@ const TYPED: [(&str, &str); 6] = [
     ("bad", "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"),
 ];
 
-/// A word that is typed and never sent by anybody who may.
+/// A word in the input of users without rights.
 const UNSENT: &str = "unsent-and-unlogged";
 
 async fn end_session(team: &Team, visitor: &mut Visitor) {
@@ -80,7 +80,7 @@ async fn what_was_typed_survives_the_end_of_a_session() {
         visitor.shows("#facts", "fixed in <main>");
     }
 
-    // Somebody else signs in with the same browser.
+    // Another user signs in with the same browser.
     visitor.run_scripts(true);
     visitor.go("/account");
     visitor.fill(&[("name", UNSENT)]);
@@ -96,7 +96,7 @@ async fn what_was_typed_survives_the_end_of_a_session() {
     visitor.shows("main", "bo@example.org");
     assert_eq!(visitor.value("name"), "");
 
-    // Somebody without a role is told whom to ask.
+    // A user without a role sees whom to ask.
     visitor.call("Network.clearBrowserCookies", json!({}));
     visitor.go("/workers");
     visitor.click("main .primary");
@@ -142,7 +142,7 @@ async fn two_tabs_of_a_user_show_the_same() {
     visitor.click("#actions form[action$='/retry'] button");
     visitor.shows("h1", "Sign in");
     assert_eq!(problems(&mut visitor, &axe()), [] as [String; 0]);
-    // Signed in again in one, both go on.
+    // Signed in again in one, both continue.
     sign_in_again(&mut visitor, &path);
     visitor.click("#actions form[action$='/pause'] button");
     visitor.shows("#state", "Paused");

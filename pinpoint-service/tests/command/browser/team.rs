@@ -19,7 +19,7 @@ pub(super) const SECRET: &str = "a secret of the test: 2%+";
 pub(super) struct Provider {
     child: Child,
     pub(super) issuer: String,
-    /// Kept, so that it can go on writing.
+    /// Kept, so that it can continue to write.
     _said: BufReader<ChildStdout>,
 }
 
@@ -42,7 +42,7 @@ impl Provider {
             )
             .env("PINPOINT_TEST_CLIENT_SECRET", SECRET)
             .stdout(Stdio::piped())
-            // It warns of what a test does not need.
+            // It warns of matters that a test ignores.
             .stderr(Stdio::null())
             .spawn();
         let mut child = child.expect("Node.js 20 or later: `apt-get install nodejs`");
@@ -73,7 +73,7 @@ pub(super) struct Team {
 }
 
 impl Team {
-    /// One with more configuration.
+    /// A team with more configuration.
     pub(super) fn new(more: &str) -> Self {
         let port = free_port();
         let home = format!("https://localhost:{port}");

@@ -1,5 +1,5 @@
-//! What Chromium tells assistive technology of the list, of the form and of a job: names, roles,
-//! live regions, and tables that are tables.
+//! Chromium's accessibility tree of the list, of the form and of a job: names, roles, live regions,
+//! and tables that are tables.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ struct Node {
 
 /// All nodes of the page that are not ignored, in the order of the tree.
 fn tree(visitor: &mut Visitor) -> Vec<Node> {
-    // What is folded has its place, too.
+    // Folded parts have their place, too.
     visitor.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)");
     visitor.call("Accessibility.enable", json!({}));
     let tree = visitor.call("Accessibility.getFullAXTree", json!({}));
@@ -59,7 +59,7 @@ fn names<'a>(tree: &'a [Node], role: &str) -> Vec<&'a str> {
     nodes.map(|node| &*node.name).collect()
 }
 
-/// What holds for every page.
+/// Checks for every page.
 #[track_caller]
 fn is_sound(tree: &[Node], title: &str) {
     let document = names(tree, "RootWebArea");
@@ -76,7 +76,7 @@ fn is_sound(tree: &[Node], title: &str) {
             assert!(!name.is_empty());
             level = next;
         }
-        // Whatever can have the focus says what it is.
+        // Every focusable element has a name.
         let is_focusable = node.properties.get("focusable") == Some(&json!(true));
         if is_focusable && !["RootWebArea", "main"].contains(&&**role) {
             assert!(!name.is_empty(), "a {role} without a name");
@@ -133,7 +133,7 @@ async fn the_tree_says_what_each_part_is() {
             "{field}"
         );
     }
-    // A lost connection is told of in one, new jobs in the other.
+    // A lost connection is announced in one, new jobs in the other.
     assert_eq!(names(&list, "status").len(), 2);
 
     visitor.go("/new");
@@ -169,7 +169,7 @@ async fn the_tree_says_what_each_part_is() {
     assert!(pictures.next().is_some());
     assert!(names(&job, "columnheader").len() > 3);
     assert!(!names(&job, "rowheader").is_empty());
-    // A lost connection is told of in one, what the job does in the other.
+    // A lost connection is announced in one, changes of the job in the other.
     assert_eq!(names(&job, "status").len(), 2);
 
     visitor.go(&format!("/jobs/{}", prepared.comparison));
@@ -179,6 +179,6 @@ async fn the_tree_says_what_each_part_is() {
         .filter(|name| name.starts_with("run "));
     let runs: Vec<_> = runs.collect();
     assert!(runs.len() >= 12, "{runs:?}");
-    // Colour is not all that tells a failed run from the others.
+    // Color is not the only mark of a failed run.
     assert!(runs.iter().any(|name| name.contains("failed")), "{runs:?}");
 }

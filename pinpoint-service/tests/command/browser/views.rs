@@ -23,7 +23,7 @@ async fn a_copied_link_leads_to_the_same_view() {
     browser.click("form:has([name=find]) button");
     browser.click("#metrics thead a[href*='sort=metric']");
     browser.shows("#metrics", "10 of 200 metrics");
-    // What a script changes is in the link, too.
+    // Changes by a script are in the link, too.
     browser.evaluate(
         "const at = document.querySelector('#at');
          at.value = 7;
@@ -43,13 +43,13 @@ async fn a_copied_link_leads_to_the_same_view() {
     assert_eq!(browser.evaluate("location.href"), copied);
 }
 
-/// What paper has no use for, as far as it can be seen.
+/// Visible parts that are useless on paper.
 const SEEN_CONTROLS: &str = "[...document.querySelectorAll(
         'header.frame, nav, button, input, select, textarea, .skip, .filters, .columns')]
     .filter(it => it.getClientRects().length > 0).map(it => it.outerHTML.slice(0, 200))";
 
-/// Tables and charts of which a part is cut off, or beside the paper. Chromium prints a page that is
-/// too wide smaller, down to a half (`printing_maximum_shrink_factor`).
+/// Tables and charts of which a part is cut off, or outside the paper. Chromium prints a page that
+/// is too wide smaller, down to a half (`printing_maximum_shrink_factor`).
 const CUT_OFF: &str = "[...document.querySelectorAll('main table, main svg')]
     .filter(it => it.getClientRects().length > 0)
     .filter(it => {
@@ -90,7 +90,7 @@ async fn paper_shows_the_content_whole_and_nothing_to_press() {
             (SEEN_CONTROLS, &none),
             (CUT_OFF, &none),
             (seen, &charts),
-            // Black on white, whatever the screen has.
+            // Black on white, whatever the theme.
             (scheme, &json!("light")),
         ] {
             let found = browser.evaluate(asked);

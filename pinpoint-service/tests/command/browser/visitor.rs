@@ -1,5 +1,5 @@
-//! A browser that looks at a service. Its console and its network have to be clean at the end:
-//! no error but those that a test expects, and nothing from another host.
+//! A browser that looks at a service. Its console and its network have to be clean at the end: only
+//! expected errors, and nothing from another host.
 
 use std::ops::{Deref, DerefMut};
 use std::thread;
@@ -133,7 +133,7 @@ impl Visitor {
         self.call("Page.addScriptToEvaluateOnNewDocument", source);
     }
 
-    /// What was wrong so far, and was not expected.
+    /// The unexpected complaints so far.
     fn complaints(&mut self) -> Vec<String> {
         let said = self.browser.console();
         let said = said
@@ -163,7 +163,7 @@ impl Visitor {
         })
     }
 
-    /// What pages of others say, and what is neither an error nor a warning.
+    /// Returns true for messages of other sites' pages, and those below a warning.
     fn is_of_no_account(&self, said: &Value) -> bool {
         let entry = &said["params"]["entry"];
         let url = entry["url"].as_str().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! [grpcurl](https://github.com/fullstorydev/grpcurl), which knows the methods by reflection or
-//! from the `.proto` files. It takes 80 seconds of processor time to build, so that `.ci/run`
-//! tests with it where it was named.
+//! from the `.proto` files. It takes 80 seconds of processor time to build, so `.ci/run` tests with
+//! it only where it was named.
 
 use std::env;
 use std::process::{Command, Output};

@@ -1,5 +1,5 @@
-//! Real clients of the service: other programs call the command, with TLS and a token. They
-//! are installed by `.ci/run`, and each test says what it lacks:
+//! Real clients of the service: other programs call the command, with TLS and a token. `.ci/run`
+//! installs them, and each test says what it lacks:
 //!
 //! ```text
 //! cargo test -p pinpoint-service --test command clients:: -- --ignored
@@ -68,7 +68,7 @@ impl Service {
     }
 }
 
-/// What a program prints that succeeds. `needed` says how to get it.
+/// The output of a program that succeeds. `needed` says how to get it.
 #[track_caller]
 fn succeeded(needed: &str, command: &mut Command) -> String {
     let output = ran(needed, command);

@@ -116,7 +116,7 @@ impl Browser {
         self.cookies.get("__Host-pinpoint").map(String::as_str)
     }
 
-    /// The status of the answer to the question who one is.
+    /// The status of the answer to "who am I".
     async fn user(&mut self) -> u16 {
         self.get(USER).await.status().as_u16()
     }
@@ -197,7 +197,7 @@ async fn a_person_signs_in_and_out() {
         200
     );
     assert_eq!(browser.session(), None);
-    // The secret is of no use any more, anywhere.
+    // The secret is useless now, everywhere.
     assert_eq!((browser.user().await, other.user().await), (401, 401));
     browser.cookies.insert("__Host-pinpoint".into(), session);
     assert_eq!(browser.user().await, 401);
@@ -249,7 +249,7 @@ async fn a_callback_belongs_to_one_sign_in_of_one_browser() {
     let again = browser.begin("/").await;
     let replayed = [("code", code), ("state", &*again["state"])];
     assert_eq!(browser.call_back(&replayed).await, 401);
-    // Somebody else's code: PKCE's secret is not that of this sign-in.
+    // Another user's code: PKCE's secret is not that of this sign-in.
     let (one, two) = (browser.begin("/").await, browser.begin("/").await);
     let mixed = [("code", &*grant(&one)), ("state", &*two["state"])];
     assert_eq!(browser.call_back(&mixed).await, 401);
@@ -378,7 +378,7 @@ async fn what_an_id_token_does_not_say_the_provider_is_asked_for() {
     assert_eq!(browser.sign_in(&provider, "1", without).await, 401);
 }
 
-/// Two users of one browser, and what one of them has typed.
+/// Two users of one browser, and the input of one of them.
 #[tokio::test]
 async fn what_was_typed_comes_back_to_its_user_alone() {
     let provider = Provider::start().await;
@@ -391,7 +391,7 @@ async fn what_was_typed_comes_back_to_its_user_alone() {
         let post = Request::post("/sign-in")
             .header("content-type", "application/x-www-form-urlencoded")
             .header("sec-fetch-site", "same-origin");
-        // A session that goes on does not matter.
+        // An existing session does not matter.
         let begun = browser.send(post, form.finish()).await;
         assert_eq!(begun.status(), 200);
         assert_eq!(begun.headers()["cache-control"], "no-store");
@@ -454,7 +454,7 @@ async fn a_sign_in_leads_nowhere_else_and_a_session_ends_by_itself() {
     // Healthy for everybody, whatever they send.
     assert_eq!(browser.get("/healthz").await.status(), 200);
 
-    // One that is away says so, and is not asked at once again.
+    // A provider that is away causes an error, and is not asked again at once.
     provider.set(Mood::Away);
     let world = World::with(ways(&oidc(&provider))).await;
     let mut browser = Browser::new(world.router());
@@ -464,14 +464,14 @@ async fn a_sign_in_leads_nowhere_else_and_a_session_ends_by_itself() {
         assert_eq!(browser.get("/sign-in").await.status(), 503);
     }
     assert_eq!(provider.asked(discovery), asked + 1);
-    // Where nobody signs in by a browser, there is nothing.
+    // Without sign-in by a browser, the path is missing.
     let world = World::with(ways(&bearer(&provider))).await;
     let mut browser = Browser::new(world.router());
     assert_eq!(browser.get("/sign-in").await.status(), 404);
     assert_eq!(browser.get("/sign-in/callback?state=a").await.status(), 404);
 }
 
-/// One that wants its secret in the form, and says who answers.
+/// A provider that wants its secret in the form, and names itself.
 #[tokio::test]
 async fn a_provider_gets_what_its_metadata_asks_for() {
     let provider = Provider::start().await;

@@ -1,4 +1,4 @@
-//! Signing in, in every way but by tokens of the store.
+//! Signing in, in every way except by tokens of the store.
 
 mod browser;
 mod proxy;

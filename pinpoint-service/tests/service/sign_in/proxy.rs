@@ -42,7 +42,7 @@ async fn the_header_of_a_proxy_counts_from_the_proxy_alone() {
     for users in [&[""][..], &[" "], &[ADA, "bo@example.org"]] {
         assert_eq!(send(users, Some(proxy.clone())).await.0, 401, "{users:?}");
     }
-    // Without the header, the proxy itself is nobody.
+    // Without the header, the proxy itself has no user.
     assert_eq!(send(&[], Some(proxy)).await.0, 401);
     // A token does not make up for a header that is forged.
     let token = world.token(ADA, &["admin"]).await;

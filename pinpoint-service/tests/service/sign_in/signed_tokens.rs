@@ -82,7 +82,7 @@ async fn signed_tokens_count_only_if_all_of_them_is_right() {
     let token = format!("Bearer {}", provider.key.sign(&claims));
     let (_, body) = status(&world, "authorization", &token).await;
     assert!(!body.contains("kate@"), "{body}");
-    // An address that its issuer does not vouch for is enough from a proxy alone.
+    // An address that its issuer does not vouch for is accepted only from a proxy.
     let mut claims = provider.claims("api", ADA);
     claims["email_verified"] = false.into();
     let token = format!("Bearer {}", provider.key.sign(&claims));
@@ -110,7 +110,7 @@ async fn keys_rotate_and_strangers_can_not_make_us_ask_for_them() {
         assert_eq!(send(first).await, 200);
     }
     assert_eq!(provider.asked("/keys"), 1);
-    // A new one is found at once; one that is gone opens nothing.
+    // A new one is found at once; a removed one opens nothing.
     let second = Key::new("second");
     provider.show(&[&second]);
     assert_eq!(send(&second).await, 200);
@@ -125,7 +125,7 @@ async fn keys_rotate_and_strangers_can_not_make_us_ask_for_them() {
     let borrowed = format!("Bearer {}", first.sign_as(&borrowed, &claims));
     assert_eq!(status(&world, "authorization", &borrowed).await.0, 401);
 
-    // Nobody is refused because the provider is away.
+    // A provider that is away refuses nobody.
     provider.set(Mood::Away);
     assert_eq!(send(&second).await, 200);
     let world = World::with(ways(&bearer(&provider))).await;

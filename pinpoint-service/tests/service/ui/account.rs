@@ -53,7 +53,7 @@ async fn a_token_is_made_shown_once_used_and_revoked() {
     let days = (token.expires.unwrap() - token.created) / (24 * 60 * 60 * 1000 - 60_000);
     assert_eq!(days, 7);
 
-    // Sent once more by a reload, it makes no other one.
+    // A reload that sends it again makes no other one.
     let again = person.post("/account/tokens", &fields).await;
     assert_eq!(again.status, 400);
     assert!(
@@ -100,7 +100,7 @@ async fn a_token_has_no_more_rights_than_its_maker_and_no_later_end() {
     }
     let refusal = row(EDITOR, "tokens create", "permission_denied");
     assert_eq!(world.audited().await, vec![refusal; 3]);
-    // One that ends soon would make one that does not.
+    // A token that ends soon could make one that does not.
     let bearer = format!("Bearer {}", world.token(EDITOR, &["editor"]).await);
     let headers = [
         ("authorization", &*bearer),
@@ -211,7 +211,7 @@ async fn names_of_tokens_are_text() {
         .await
         .ok();
     assert!(text.contains("&lt;img") && !text.contains("<img"), "{text}");
-    // A field that does not show keeps the name as it is.
+    // An invisible field keeps the name as it is.
     let shown = text
         .split("<input")
         .map(|part| part.split_once('>').map_or(part, |it| it.1));

@@ -157,7 +157,7 @@ async fn the_noise_and_the_offset_of_machines_are_measured_from_past_runs() {
     let alone = shown().await;
     assert_eq!(alone[0][3..], ["not enough runs", "not enough runs"]);
     ended_with(&world, search(), second, &[], names()).await;
-    // Of another benchmark, on which nobody else was measured.
+    // Of another benchmark, which ran nowhere else.
     let other = NewJob {
         benchmark: "layout".into(),
         ..names()
@@ -201,7 +201,7 @@ async fn the_noise_and_the_offset_of_machines_are_measured_from_past_runs() {
         number(&stranger[2]) > 0.0 && stranger[4] == "not enough runs",
         "{stranger:?}"
     );
-    // What was read is not read again, and is the same.
+    // Known values are not read again, and are the same.
     assert_eq!(shown().await, measured);
 }
 

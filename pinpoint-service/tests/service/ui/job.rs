@@ -94,7 +94,7 @@ async fn the_posterior_of_each_moment_is_that_of_the_machine() {
         let Search::Bisection(search) = engine.machine().search() else {
             panic!("it is a bisection");
         };
-        // The culprit that was found has its own, and others are of a further change.
+        // The culprit that was found has its own probability; others belong to a further change.
         let found = match engine.machine().outcome() {
             Some(JobOutcome::Bisection(outcome)) => outcome.culprits.first(),
             _ => None,
@@ -165,7 +165,7 @@ async fn a_search_is_shown_with_its_answer_and_its_evidence() {
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    // Nothing is live any more.
+    // Nothing is live anymore.
     assert!(!page.contains("data-live") && !page.contains("Expected: "));
 }
 
@@ -295,7 +295,7 @@ async fn metrics_are_sorted_by_number_over_all_pages_and_searched() {
     let found = page(&world, &id, "?find=CHART+24&sort=metric").await;
     assert_eq!(rows(&found, "metrics").len(), 10);
     assert!(found.contains("10 of 250 metrics"), "{found}");
-    // What was chosen stays as the page is left for another.
+    // The choice stays when the page changes.
     assert!(
         found.contains("find=CHART+24&amp;sort=base#metrics"),
         "{found}"
@@ -442,7 +442,7 @@ async fn what_is_under_way_is_kept_as_it_is_and_nothing_else_is() {
         "{whole}"
     );
     assert!(whole.contains("17") && whole.contains(&format!("/new?from={id}")));
-    // The part that a script asks for is that of the page.
+    // The part that a script requests is that of the page.
     let part = get(&world, &format!("{path}?fragment=1")).await;
     assert_eq!(part.headers["cache-control"], "private, no-cache");
     let part = part.ok();
@@ -458,7 +458,7 @@ async fn what_is_under_way_is_kept_as_it_is_and_nothing_else_is() {
         !canceled.contains("data-live=") && canceled.contains("fixed in main"),
         "{canceled}"
     );
-    // Those who may only look are offered nothing else.
+    // Users who may only look get no buttons.
     let tokens = world.beside(SignIn::Tokens).await;
     let token = world.token("bo", &["viewer"]).await;
     let request = http::Request::get(&path)

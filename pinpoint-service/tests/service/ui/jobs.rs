@@ -1,4 +1,4 @@
-//! The list of jobs, and what its buttons do.
+//! The list of jobs, and its buttons.
 
 use pinpoint_backends::store::{JobId, NewJob};
 use pinpoint_core::JobState;
@@ -63,7 +63,7 @@ async fn what_was_not_made_by_a_request_can_not_be_made_again() {
         ..NewJob::default()
     };
     world.store.create(&of_command).await.unwrap();
-    // A name is no request.
+    // A name is not a request.
     let mut of_fields = of_command.clone();
     of_fields.name = "\"request\":{\"story\":\"small\"}".into();
     of_fields.config = json!({ "request": null, "name": of_fields.name });
@@ -121,7 +121,7 @@ async fn pages_lead_to_the_next_and_back_and_none_is_empty() {
     );
     assert!(first.contains("20 jobs"));
     assert_eq!(link(&first, "prev"), None);
-    // What is shown otherwise stays as it is.
+    // The rest stays as it is.
     let next = link(&first, "next").unwrap();
     assert!(
         next.starts_with("/?columns=name%2Ccreated&size=10&page="),
@@ -187,9 +187,9 @@ async fn columns_are_chosen_and_moved() {
     assert!(list.contains(r#"<a href="/?columns=name%2Cstatus&amp;size=25" aria-label="move Status to the right">"#), "{list}");
     assert!(list.contains(r#"<a href="/?columns=name&amp;size=25">hide</a>"#));
     assert!(list.contains(r#"<a href="/?columns=status%2Cname%2Cbot&amp;size=25">show</a>"#));
-    // What the form shows next, it shows in the same columns.
+    // The form keeps the columns.
     assert!(list.contains(r#"name="columns" value="status,name""#));
-    // The list that one begins with is kept in the account.
+    // The default list is kept in the account.
     let kept = [
         ("columns", "status,name"),
         ("size", "50"),
@@ -231,7 +231,7 @@ async fn a_job_is_canceled_with_a_reason_and_by_post_alone() {
         "{page}"
     );
     assert!(!page.contains(&path));
-    // Once is enough: another reason is not dropped without a word.
+    // Once is enough: another reason is not silently dropped.
     let again = post(&world, &path, &[("reason", "a <b>second</b> one")]).await;
     assert_eq!(again.status.as_u16(), 409);
     for part in ["has ended already", "a &lt;b&gt;second&lt;/b&gt; one"] {
@@ -240,7 +240,7 @@ async fn a_job_is_canceled_with_a_reason_and_by_post_alone() {
     let asked = get(&world, &path).await.ok();
     assert!(asked.contains("has ended already"), "{asked}");
     assert!(!asked.contains(r#"name="reason""#), "{asked}");
-    // The same again is what has been done.
+    // The same request again has been done already.
     let same = post(&world, &path, &[("reason", "fixed in main")]).await;
     assert_eq!(same.leads_to(), format!("/jobs/{id}"));
 }
@@ -363,14 +363,13 @@ async fn all_jobs_are_sorted_and_not_a_page_of_them() {
         last.contains(r#"href="/?sort=-name&amp;size=10""#),
         "{last}"
     );
-    // A cursor belongs to its order.
+    // A cursor fits only its order.
     let other = next.replace("sort=name", "sort=-name");
     assert_eq!(get(&world, &other).await.status.as_u16(), 400);
     assert_eq!(get(&world, "/?sort=other").await.status.as_u16(), 400);
 }
 
-/// Rows that change come over the stream of the list; jobs that are new are counted, and no row
-/// moves.
+/// Rows that change come over the stream of the list; new jobs are counted, and no row moves.
 #[tokio::test]
 async fn a_list_is_told_of_changes_and_new_jobs() {
     use futures_util::StreamExt;
@@ -473,7 +472,7 @@ async fn a_name_of_a_thousand_letters_of_any_script_is_taken_and_found() {
     }
 }
 
-/// The original leads to the result pages of another host, and spells the cancelled state in three
+/// The original leads to the result pages of another host, and spells the canceled state in three
 /// ways.
 #[tokio::test]
 async fn links_stay_on_this_host_and_a_state_has_one_name() {
@@ -499,7 +498,7 @@ async fn links_stay_on_this_host_and_a_state_has_one_name() {
         assert!(page.contains(">Canceled</span>"), "{path}: {page}");
         assert!(!page.to_lowercase().contains("cancelled"), "{path}: {page}");
     }
-    // Whose jobs there are is suggested.
+    // Users of existing jobs are suggested.
     let list = get(&world, "/?size=25").await.ok();
     assert!(
         list.contains(r#"<datalist id="users"><option value="ada"></datalist>"#),

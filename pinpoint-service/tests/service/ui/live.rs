@@ -1,5 +1,5 @@
-//! The page of a job as it changes: what is kept of a job between two looks, and what goes out to
-//! those who follow it.
+//! The page of a job as it changes: the state that is kept of a job between two looks, and the
+//! events for its followers.
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ async fn begun(world: &World, spec: impl Into<JobSpec>) -> (JobId, Lease, Vec<Re
     (id, lease, records)
 }
 
-/// A page without what differs each time: the keys of its forms, and ages.
+/// A page without parts that differ each time: the keys of its forms, and ages.
 fn steady(page: &str) -> String {
     let cut = |text: &str, from: &str, to: &str| {
         let mut parts = text.split(from);
@@ -98,7 +98,7 @@ async fn at_every_record_what_is_kept_shows_what_a_replay_of_the_whole_journal_s
         let mut rest = &records[..];
         let mut before = String::new();
         for group in (0..).map(|step| if step % 5 == 3 { 4 } else { 1 }) {
-            // More than one way to look at it.
+            // Several ways to look at it.
             for query in ["", "&chart=time&commits=1"] {
                 let kept = steady(&fragment(&world, &id, query).await);
                 let replayed = steady(&fragment(&world.other().await, &id, query).await);
@@ -115,7 +115,7 @@ async fn at_every_record_what_is_kept_shows_what_a_replay_of_the_whole_journal_s
             journal.append_all(next).await.unwrap();
             rest = after;
         }
-        // And each moment of it, with what is kept and without.
+        // And each moment of it, with kept state and without.
         for at in [0, 1, records.len() / 2, records.len()] {
             let query = format!("&at={at}");
             let kept = steady(&fragment(&world, &id, &query).await);
@@ -184,7 +184,7 @@ fn applied(page: &str, changes: &str) -> String {
     text
 }
 
-/// One who follows a page.
+/// A client that follows a page.
 struct Follower {
     events: BodyDataStream,
     rest: String,
@@ -225,7 +225,7 @@ fn live(page: &str) -> String {
     live.split('"').next().unwrap().replace("&amp;", "&")
 }
 
-/// What is in the element that changes.
+/// The content of the element that changes.
 fn inner(page: &str) -> String {
     let page = element(page, "job");
     let (_, inner) = page.split_once('>').unwrap();
@@ -258,7 +258,7 @@ async fn those_who_follow_a_page_come_to_what_the_page_shows() {
                 let (name, data) = follower.next().await.unwrap();
                 assert_eq!(name, "changes");
                 let html = data["html"].as_str().unwrap();
-                // The buttons stay as they are for the one who looks.
+                // The buttons stay as they are for the viewer.
                 assert!(html.contains("<i id=\"actions\" data-same></i>"), "{html}");
                 left_out += usize::from(html.contains("<section id=\"more\" data-same></section>"));
                 *shown = applied(shown, html);
@@ -266,10 +266,10 @@ async fn those_who_follow_a_page_come_to_what_the_page_shows() {
             }
         }
     }
-    // The first event may tell one of all, who comes when more is there.
+    // The first event may describe all, for a client that comes late.
     assert!(left_out >= 6, "{left_out}");
     let [(_, shown), _] = followers;
-    // One that was away goes on from where it was, and one that knows all is told nothing.
+    // A client that was away resumes from where it was, and an up-to-date one gets nothing.
     let mut back = Follower::at(&world, &path).await;
     let (name, data) = back.next().await.unwrap();
     assert_eq!(name, "changes");
@@ -280,7 +280,7 @@ async fn those_who_follow_a_page_come_to_what_the_page_shows() {
     let told = at_it.next().await.unwrap();
     assert_eq!(told, back.next().await.unwrap());
     assert!(told.1["html"].as_str().unwrap().contains("data-same"));
-    // What depends on who looks is asked for, and so is the end.
+    // Parts that depend on the viewer are requested, and so is the end.
     world.store.pause(&id, None).await.unwrap();
     let looked = async |follower: &mut Follower| {
         loop {

@@ -1,4 +1,4 @@
-//! The stream of the list: what happened between the page and the stream, and a newer service.
+//! The stream of the list: events between the page and the stream, and a newer service.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ async fn stream_of(world: &World, jobs: &str) -> String {
     format!("{}&jobs={jobs}", events.replace("&amp;", "&"))
 }
 
-/// What the stream says until it has this text.
+/// The text of the stream until it has this text.
 async fn told(world: &World, path: &str, text: &str) -> String {
     let request = Request::get(path).body(Body::empty()).unwrap();
     let response = world.send(request).await;
@@ -41,7 +41,7 @@ async fn what_happened_before_the_stream_began_is_told() {
     let world = World::new("ada").await;
     let id = made(&world, "Since Monday").await;
     let events = stream_of(&world, &id).await;
-    // The connection was lost meanwhile.
+    // The connection was lost in the meantime.
     let fields = [("reason", "not needed")];
     post(&world, &format!("/jobs/{id}/cancel"), &fields).await;
     let told = told(&world, &events, "event: row").await;

@@ -31,7 +31,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// The text of a page that is none of an error.
+    /// The text of a successful page.
     #[track_caller]
     pub(crate) fn ok(self) -> String {
         assert_eq!(self.status, StatusCode::OK, "{}", self.text);

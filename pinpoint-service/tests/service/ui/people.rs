@@ -15,7 +15,7 @@ pub(crate) struct Person<'a> {
 }
 
 impl<'a> Person<'a> {
-    /// Somebody who has signed in, at a service where people do that with a browser.
+    /// A user who has signed in, at a service for browsers.
     pub(crate) async fn new(world: &'a World, user: &str) -> Self {
         let length = Duration::from_secs(600);
         let session = world

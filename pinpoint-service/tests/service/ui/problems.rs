@@ -1,4 +1,4 @@
-//! Errors as pages: what to do, and the name of the request.
+//! Errors as pages: advice, and the name of the request.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ use crate::provider::Provider;
 use crate::sign_in::{oidc, ways};
 use crate::world::{BOTS, World};
 
-/// An error that says what to do, and names its request.
+/// Checks for an error with advice, and the name of its request.
 #[track_caller]
 fn is_problem(page: &Page, status: u16, title: &str, advice: &str) {
     assert_eq!(page.status.as_u16(), status, "{}", page.text);
@@ -60,7 +60,7 @@ async fn each_error_says_what_to_do() {
         "Temporarily unavailable",
         r#"<a class="button" href="/workers">Reload</a>"#,
     );
-    // Programs get what they always got.
+    // Programs get the same answers as before.
     world.get("/nowhere").await.fails(404, 5);
 }
 
@@ -80,7 +80,7 @@ async fn one_too_many_says_when_to_try_again() {
         "try again in 60 seconds.",
     );
     assert_eq!(refused.headers["retry-after"], "60");
-    // The page looks like the others: its style is nobody's request.
+    // The page looks like the others: its style belongs to no user's request.
     let style = refused.text.split(r#"rel="stylesheet" href=""#).nth(1);
     let style = style.unwrap().split('"').next().unwrap();
     assert_eq!(get(&world, style).await.status, 200);
@@ -163,7 +163,7 @@ async fn a_stranger_signs_in_and_comes_back() {
     let stranger = get(&world, "/workers?a=1&b=%22").await;
     leads_to(&stranger, "/workers?a=1&b=%22");
     assert!(!stranger.text.contains("typed"), "{}", stranger.text);
-    // A form into which nobody types leads to its page, wherever it says that it comes from.
+    // A form without input leads to its page, whatever its origin.
     for (form, page) in [
         ("/account/tokens", "/account"),
         ("/account/tokens/revoke", "/account"),
@@ -186,13 +186,13 @@ async fn a_stranger_signs_in_and_comes_back() {
             refused.text
         );
     }
-    // The end of no sign-in: no cache keeps it, and its address goes nowhere.
+    // A callback without a sign-in: no cache keeps it, and its address goes nowhere.
     let failed = get(&world, "/sign-in/callback?code=secret&state=forged").await;
     leads_to(&failed, "/");
     assert_eq!(failed.headers["cache-control"], "no-store");
     assert_eq!(failed.headers["referrer-policy"], "no-referrer");
     assert!(!failed.text.contains("secret"), "{}", failed.text);
-    // Where nobody signs in with a browser, there is no button.
+    // Without sign-in by a browser, there is no button.
     let tokens = World::with(SignIn::Tokens).await;
     let page = get(&tokens, "/").await;
     is_problem(&page, 401, "Sign in", "Ask the operator");

@@ -1,4 +1,4 @@
-//! What the page of a job shows of a search: its runs, and all that was compared.
+//! The page of a search: its runs, and all comparisons.
 
 use pinpoint_backends::store::NewJob;
 use pinpoint_core::{BisectionSpec, Range, RunReport, Strategy};
@@ -113,7 +113,7 @@ async fn comparisons_of_neighbours_are_shown_as_in_the_report_while_the_job_goes
     // In the same words and numbers; only the links of commits differ.
     let texts = |section: &str| -> Vec<String> {
         let body = section.split("<tbody>").nth(1).unwrap();
-        // The unit is known from the metric that a worker finds, and nobody worked here.
+        // The unit comes from the metric that a worker finds, and none worked here.
         let cells = body
             .split("</td>")
             .map(|cell| text_of(cell).replace(" ms", ""));
@@ -122,7 +122,7 @@ async fn comparisons_of_neighbours_are_shown_as_in_the_report_while_the_job_goes
             .collect()
     };
     assert_eq!(texts(shown), texts(section(&report, "comparisons")));
-    // The original shows no result of a search, and nothing of how it came about.
+    // The original shows no result of a search, and none of its history.
     let records = page
         .split("max=\"")
         .nth(1)

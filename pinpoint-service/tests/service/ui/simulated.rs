@@ -1,4 +1,4 @@
-//! Jobs that were carried out by nobody: their journals are those of a simulated machine.
+//! Jobs without workers: their journals are those of a simulated machine.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A session that ends in the middle of a form: what was typed comes back after the sign-in.
+//! A session that ends in the middle of a form: the input comes back after the sign-in.
 
 use std::convert::Infallible;
 
@@ -14,7 +14,7 @@ use crate::world::World;
 
 const EDITOR: &str = "editor@example.org";
 
-/// Sends a form without a session, as a browser does in which it has ended.
+/// Sends a form without a session, as a browser does after its end.
 async fn without_session(world: &World, path: &str, fields: &[(&str, &str)]) -> Page {
     let mut form = form_urlencoded::Serializer::new(String::new());
     form.append_pair("form_token", "of a session that has ended");
@@ -67,7 +67,7 @@ async fn what_was_typed_is_in_the_form_again() {
             "{}",
             refused.text
         );
-        // The values go in the body of a form: nobody logs that.
+        // The values go in the body of a form, which is not logged.
         assert!(
             refused
                 .text
@@ -106,7 +106,7 @@ async fn a_form_of_an_earlier_session_has_what_was_typed_too() {
         "{}",
         refused.text
     );
-    // Somebody else's.
+    // Another user's.
     let other = send("bo@example.org").await;
     assert_eq!(other.status, 403);
     assert!(!other.text.contains("name=typed"), "{}", other.text);
@@ -133,14 +133,14 @@ async fn what_is_too_long_is_not_kept_and_the_page_says_so() {
         );
         assert!(!refused.text.contains("is kept"), "{}", refused.text);
     }
-    // A page whose address is long is come back to as well.
+    // A page with a long address can be returned to as well.
     let long = format!("/new?name={}", "a".repeat(5000));
     let refused = get(&world, &long).await;
     assert_eq!(field(&refused.text, "return_to"), Some(&*long));
     assert_eq!(field(&refused.text, "form_user"), None);
 }
 
-/// A form that does not say how long it is, or is none, is passed on as it is.
+/// Other bodies, or forms without a length, are passed on as they are.
 #[tokio::test]
 async fn what_is_no_form_is_passed_on() {
     let provider = Provider::start().await;

@@ -103,7 +103,7 @@ async fn the_form_is_a_command_that_a_shell_reads_as_it_was_typed() {
     let shown = words(&page, "pinpoint");
     assert_eq!(shown[..6], expected);
     assert!(shown.contains(&"--early-stop".to_owned()));
-    // One that somebody else has written says nothing that was not checked.
+    // A form by another user says nothing unchecked.
     for (name, hostile) in [
         ("good", "--build=rm"),
         ("story", "--build=rm"),

@@ -22,7 +22,7 @@ async fn what_can_not_be_looked_up_says_why() {
         ),
         ("/new/builds?bot=lab", r#"<option value="HEAD">"#),
         ("/new/bots", r#"<option value="lab"></option>"#),
-        // Browsers suggest what has the text itself, in its label, too.
+        // Browsers suggest options that contain the text, in their labels, too.
         ("/new/bots?typed=la", r#"<option value="lab"></option>"#),
         (
             "/new/bots?typed=%22lb",
@@ -58,7 +58,7 @@ pub(crate) async fn commits_are_looked_up(world: &World, hashes: &[String]) {
     }
     let absent = part("/new/commit?bot=lab&name=999").await;
     assert!(absent.contains("has no commit main@{#999}"), "{absent}");
-    // Both that are absent, and what else is wrong.
+    // Both absent commits, and the other problems.
     let fields = [
         ("kind", "bisection"),
         ("bot", "lab"),
@@ -73,7 +73,7 @@ pub(crate) async fn commits_are_looked_up(world: &World, hashes: &[String]) {
         ("story", "no story"),
     ];
     refused(world, &fields, &wrong).await;
-    // Those that are there, while the bot is not.
+    // Existing commits, with an unknown bot.
     let fields = [
         ("kind", "bisection"),
         ("bot", "unheard"),
@@ -93,7 +93,7 @@ pub(crate) async fn commits_are_looked_up(world: &World, hashes: &[String]) {
         estimate.contains("6 commits between the ends"),
         "{estimate}"
     );
-    // Without scripts a button does all that.
+    // Without scripts, a button does all that.
     let fields = [
         ("kind", "try"),
         ("bot", "lab"),

@@ -128,7 +128,7 @@ async fn each_kind_has_its_fields() {
         }
         let attempts = if kind == "bisection" { "" } else { "30" };
         assert_eq!(value(&page, "attempts"), attempts);
-        // A browser sends no form that lacks these.
+        // A browser sends no form without these.
         let commit = if kind == "try" { "base" } else { "good" };
         for name in ["bot", "benchmark", commit] {
             let field = page
@@ -210,7 +210,7 @@ async fn a_bisection_is_made_as_it_was_typed() {
     });
     assert_eq!(shown, expected);
 
-    // Another one like it is asked for with the same form, filled in.
+    // Another one like it is requested with the same form, filled in.
     let id = made.leads_to().strip_prefix("/jobs/").unwrap();
     let again = get(&world, &format!("/new?from={id}")).await.ok();
     for (name, typed) in sent {
@@ -226,7 +226,7 @@ async fn a_bisection_is_made_as_it_was_typed() {
         };
         assert_eq!(value(&again, name), shown, "{name}");
     }
-    // What the address says outranks it.
+    // Fields in the address outrank it.
     let other = get(&world, &format!("/new?from={id}&name=other"))
         .await
         .ok();
@@ -274,7 +274,7 @@ async fn a_try_job_is_made_as_it_was_typed() {
     assert_eq!(sides["experiment"]["arguments"], json!(arguments));
     let none = sides["base"]["arguments"].as_array();
     assert!(none.is_none_or(Vec::is_empty));
-    // They are those of another one like it, too, and of its repetition.
+    // Another one like it has them, too, and so does its repetition.
     let again = get(&world, &format!("/new?from={id}")).await.ok();
     assert!(value(&again, "experiment_runner_args").contains("--repeat=2"));
     let retried = world
@@ -350,7 +350,7 @@ async fn every_problem_stands_at_its_field_and_what_was_typed_stays() {
         ("commits", "from 1 to 10000"),
     ];
     refused(&world, &bisection, &wrong).await;
-    // Problems that the workers' libraries find alone.
+    // Problems that only the workers' libraries find.
     let culprit = [
         ("kind", "culprit"),
         ("bot", "lab"),
@@ -400,7 +400,7 @@ async fn refused(world: &World, sent: &[(&str, &str)], wrong: &[(&str, &str)]) {
     assert!(!text.contains("<b>most") && !text.contains("<script>"));
 }
 
-/// The limits themselves are no problem.
+/// The limits themselves are allowed.
 #[tokio::test]
 async fn the_longest_name_and_the_most_attempts_are_taken() {
     let world = world().await;
@@ -507,7 +507,7 @@ async fn a_search_is_estimated_and_makes_no_job() {
         ("max_runs", "100"),
         ("commits", "3"),
     ];
-    // The ends are missing, which is no problem yet.
+    // The ends are missing, which is not a problem yet.
     let page = send(&world, "look", &sent).await.ok();
     assert!(page.contains("3 commits between the ends; noise between runs: 1.000 % (assumed"));
     assert!(page.contains("<th scope=\"row\">+20.00 %</th>"), "{page}");

@@ -62,7 +62,7 @@ async fn a_change_at_gerrit_is_applied_to_a_side_and_kept_with_the_job() {
         shown.contains("+ https://gerrit.example.org/c/tool/+/7/2"),
         "{shown}"
     );
-    // Another one like it is the same patch set, whatever came after it.
+    // Another one like it is the same patch set, even if there are newer ones.
     let form = get(&world, &format!("/new?from={id}")).await.ok();
     assert_eq!(
         value(&form, "experiment_patch"),
