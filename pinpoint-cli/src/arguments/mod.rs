@@ -122,7 +122,7 @@ Examples:
     },
 }
 
-/// How results are shown, and where jobs are kept.
+/// The format of results, and the place of jobs.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Display {
     /// The format of the result on standard output.

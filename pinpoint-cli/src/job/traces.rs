@@ -46,7 +46,7 @@ mod with {
 
     impl Drop for Export {
         fn drop(&mut self) {
-            // A collector that is away is no reason to fail.
+            // A collector that is away must not cause a failure.
             let _ = self.0.shutdown();
         }
     }

@@ -309,8 +309,8 @@ impl Session {
         Ok(opened.map_err(refused)?.of_bot(&self.job().bot))
     }
 
-    /// The document of a job without a result: it was interrupted, or it can't go on.
-    /// Unknown values are null.
+    /// The document of a job without a result: it was interrupted, or it can't continue. Unknown
+    /// values are null.
     async fn document(&self, error: &JobError) -> Value {
         let id = &self.job().id;
         let job = self.storage.jobs.get(id.as_str()).await.ok();

@@ -15,7 +15,7 @@ pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
 pub(crate) const FOUND: Style = AnsiColor::Yellow.on_default().bold();
 
-/// The escape sequences of the styles above, each in a piece of its own.
+/// The escape sequences of the styles above, each as a separate piece.
 const SEQUENCES: [&str; 6] = [
     "\u{1b}[0m",
     "\u{1b}[1m",
@@ -28,8 +28,8 @@ const SEQUENCES: [&str; 6] = [
 /// Text that may be printed as it is: the only escape sequences in it are those of
 /// our styles.
 ///
-/// Formatting hands over each argument as a piece of its own. A piece that is the
-/// sequence of a style is kept; any other loses its control characters.
+/// Formatting hands over each argument as a separate piece. A piece that is the sequence of a style
+/// is kept; any other loses its control characters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Text(String);
 

@@ -1,9 +1,8 @@
 //! Disturbances of a job at the worst time: a disk that is full, a clock that jumps,
 //! damaged files, other jobs.
 //!
-//! After each the job ends with the right answer or says why it has none; when
-//! what was wrong is mended, the right answer is found. `PINPOINT_ATTACKS=1000` goes
-//! on for longer, and `KILL_SEED` repeats a walk.
+//! After each the job ends with the right answer or says why it has none; once the fault is fixed,
+//! the right answer is found. `PINPOINT_ATTACKS=1000` runs longer, and `KILL_SEED` repeats a walk.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -45,8 +44,8 @@ fn found(world: &World, finished: &Finished) {
     );
 }
 
-/// The right culprit was found, or it is said why none was. Never is something
-/// else blamed, or nothing ("no regression"), and nothing panics.
+/// The right culprit was found, or the reason why none was. Another commit is never blamed, "no
+/// regression" is never found, and nothing panics.
 #[track_caller]
 fn found_or_explained(world: &World, finished: &Finished) {
     match finished.status.code() {
@@ -73,7 +72,7 @@ impl SmallDisk {
         fs::create_dir_all(at).unwrap();
         let script = "mount -t tmpfs -o size=$1k none \"$0\" && echo mounted || exit 1; \
                       while read -r options; do mount -o remount,$options \"$0\"; echo mounted; done";
-        // Root needs no user namespace, and others get none everywhere.
+        // Root needs no user namespace, and others can't always get one.
         for (namespaces, of_user) in [
             (&["--mount"][..], &[][..]),
             (
@@ -146,7 +145,7 @@ fn a_disk_that_is_full_at_any_moment_makes_no_wrong_answer() {
     let world = world();
     let mut ends = std::collections::BTreeMap::new();
     for _ in 0..attacks(12) {
-        // All that a job of this size leaves takes less.
+        // Everything that a job of this size leaves takes less.
         let size = 16 + dice.below(2000);
         let _ = fs::remove_dir_all(world.path("state"));
         let Some(mut disk) = SmallDisk::mount(&world, &world.path("state"), size) else {
@@ -193,7 +192,7 @@ fn a_state_directory_that_can_not_be_written_is_read() {
     disk.seen_by(world.pinpoint(&["jobs", "export"]))
         .ends_with(0)
         .says(id);
-    // What has to be written is refused.
+    // Necessary writes are refused.
     let anew = disk.seen_by(bisect(&world)).start().wait();
     assert_eq!(anew.status.code(), Some(1), "{anew}");
     assert!(anew.stderr.contains("read"), "{anew}");
@@ -269,7 +268,7 @@ fn a_clock_that_jumps_changes_no_answer_and_holds_up_no_job() {
                 found(&world, &finished);
             }
             jump();
-            // Of a finished job it says again what was found.
+            // A finished job repeats its result.
             running = clock.of(resume(&world, &job)).start();
         }
         found(&world, &running.wait());
@@ -278,7 +277,7 @@ fn a_clock_that_jumps_changes_no_answer_and_holds_up_no_job() {
     }
 }
 
-/// The files that Pinpoint itself keeps, without those that a benchmark reads.
+/// The files of Pinpoint itself, without those that a benchmark reads.
 fn kept_files(directory: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -353,7 +352,7 @@ fn a_damaged_state_directory_makes_no_wrong_answer() {
     }
 }
 
-/// Says what was done to the files if it does not hold.
+/// Prints the changes to the files if it does not hold.
 #[expect(clippy::print_stdout, reason = "seen when the test fails")]
 fn check(done: &[String], holds: impl FnOnce()) {
     println!("{done:?}");

@@ -1,5 +1,4 @@
-//! Reports in a real browser. Ignored by default, since not everybody has
-//! Chromium:
+//! Reports in a real browser. Ignored by default, since Chromium is not always installed:
 //!
 //!     cargo test -p pinpoint-cli --test cli browser:: -- --ignored
 //!

@@ -31,7 +31,7 @@ pub(crate) struct Chromium {
     answers: BufReader<File>,
     /// The tab in front.
     session: String,
-    /// Whether pages run their scripts.
+    /// True if pages run their scripts.
     has_scripts: bool,
     last: u64,
     events: VecDeque<Value>,
@@ -128,7 +128,7 @@ impl Chromium {
         before
     }
 
-    /// Whether pages of this tab run their scripts from now on.
+    /// Sets whether pages of this tab run their scripts.
     #[track_caller]
     pub(crate) fn run_scripts(&mut self, is: bool) {
         self.has_scripts = is;
@@ -178,8 +178,8 @@ impl Chromium {
                 events: libc::POLLIN,
                 revents: 0,
             };
-            // SAFETY: there is one, as is said.
-            let ready = unsafe { libc::poll(&raw mut waiting, 1, HANG_TIMEOUT_MS) };
+            // SAFETY: there is one, as the argument says.
+            let ready = unsafe { libc::poll(&raw mut waiting, 1, PATIENCE) };
             assert_eq!(ready, 1, "the browser does not answer");
         }
         let mut message = Vec::new();
@@ -203,7 +203,7 @@ impl Chromium {
         self.wait_until_loaded();
     }
 
-    /// Does what leads to another page, and waits until that is loaded and drawn.
+    /// Runs a statement that leads to another page, and waits until that is loaded and drawn.
     #[track_caller]
     pub(crate) fn follow(&mut self, statement: &str) {
         self.events.retain(|event| !is_loaded(event));
@@ -237,7 +237,7 @@ impl Chromium {
         asked.filter_map(|event| event["params"]["request"]["url"].as_str())
     }
 
-    /// The value of an expression in the page; of a promise, what it promises.
+    /// The value of an expression in the page; for a promise, its result.
     #[track_caller]
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         let parameters = json!({
@@ -309,7 +309,7 @@ impl Chromium {
         heard.map(|event| &event["params"])
     }
 
-    /// What pages have said in the console: errors above all.
+    /// The console messages of pages: errors above all.
     pub(crate) fn console(&mut self) -> Vec<Value> {
         // Messages on their way arrive before the answer.
         self.evaluate("1");

@@ -1,4 +1,4 @@
-//! A collector of traces: takes what is sent by OTLP over HTTP, as JSON.
+//! A collector of traces: takes spans sent by OTLP over HTTP, as JSON.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -45,7 +45,7 @@ impl Collector {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let taken = Arc::clone(&taken);
-                // A client that dies amid a request is none of ours.
+                // A client that dies amid a request is not ours.
                 thread::spawn(move || while take(&stream, &taken).is_some() {});
             }
         });

@@ -1,4 +1,4 @@
-//! `pinpoint compare`: two files, or many, and what is said of them.
+//! `pinpoint compare`: two files, or many, and the verdicts on them.
 
 use std::fmt::Write;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What disturbs measurements on a machine.
+//! Sources of noise on a machine.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -231,7 +231,7 @@ fn exports_go_where_they_can_be_read() {
     export("folded", &["--output", "json"], 2).tells("leave out one of them");
     export("cpuprofile", &[], 2).tells("one side as speedscope (--side base or --side experiment)");
     export("speedscope", &["--side", "base"], 0).says("\"profiles\"");
-    // The difference is no profile of a run.
+    // The difference is not a profile of a run.
     let difference = world.path("difference.folded");
     fs::write(&difference, export("folded", &[], 0).stdout).unwrap();
     let path = difference.to_str().unwrap();

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::world::{Finished, Pinpoint, World};
 
-/// A program that says itself how long it took, so that a search needs few runs.
+/// A program that prints its own time, so that a search needs few runs.
 const PROGRAM: &str = r#"#include <stdio.h>
 
 __attribute__((noinline)) unsigned hash(unsigned word) {
@@ -84,9 +84,9 @@ fn document(world: &World, job: &str, options: &[&str]) -> Value {
     command.and(options).start().wait().document()
 }
 
-/// The functions that are certain, and what happened to them, the greatest difference first.
-/// Profilers that sample the time that passes see other functions wait on a busy machine: it
-/// takes the statistics of some pairs to tell these from what a commit changes.
+/// The functions that are certain, and their changes, the greatest difference first. Profilers that
+/// sample the time that passes see other functions wait on a busy machine: it takes the statistics
+/// of some pairs to tell these from the effect of a commit.
 fn certain(document: &Value) -> Vec<(&str, &str)> {
     let functions = document["functions"].as_array().unwrap().iter();
     functions
@@ -146,7 +146,7 @@ fn a_culprit_is_explained_at_once_and_later() {
     }
     assert!(reports.path().join("why.explanation.html").is_file());
 
-    // It is a job like others.
+    // It is a normal job.
     let id = job["job_id"].as_str().unwrap();
     let shown = world.pinpoint(&["jobs", "show", id]).ends_with(0);
     shown.says("of it in hash").says("in the diff");
@@ -174,7 +174,7 @@ fn a_culprit_is_explained_at_once_and_later() {
     let search = found["job_id"].as_str().unwrap();
     has_answer(search, None);
     has_answer(id, None);
-    // Without its profiles, the answer is as it was made, and says so.
+    // Without its profiles, the kept answer is shown, with a note.
     world.pinpoint(&["clean"]).ends_with(0);
     has_answer(search, Some("this is the answer as it was made"));
     let shown = world.pinpoint(&["jobs", "show", id]).ends_with(0);
@@ -289,7 +289,7 @@ fn perf_finds_the_function_or_says_why_it_may_not() {
         let command = world.pinpoint(&["explain", &job, "--profiler", profiler]);
         let options = ["--pairs", "1", "--output", "json"];
         let finished = command.and(&options).start().wait();
-        // It has to be installed, and its user may still not be allowed to use it.
+        // It has to be installed, and its user may still lack the permission.
         if finished
             .stderr
             .contains("sysctl kernel.perf_event_paranoid")
@@ -433,7 +433,7 @@ hashWords(4e6);
 /// A comparison of two commits with a script, in the second of which `hash` does eight times as
 /// much.
 fn of_script(world: &World, command: &[&str]) -> String {
-    // What it measures is not what is tested here.
+    // Its measured values are not tested here.
     let measured = ["--format", "lines", "--chart", "v"];
     let script = format!("echo v: 1 ms; {}", command.join(" "));
     pairwise(world, &measured, &["sh", "-c", &script])
@@ -475,8 +475,8 @@ fn garbage_is_the_collectors_or_that_of_the_function_that_makes_it() {
     assert_eq!(both, expected, "{answer:#}");
 }
 
-/// A program with a crate of its own, whose function is slower than before, while another
-/// function is inlined.
+/// A program with a local crate, whose function is slower than before, while another function is
+/// inlined.
 #[test]
 fn a_rust_dependency_is_found_beside_what_is_inlined() {
     let words = "use std::hint::black_box;

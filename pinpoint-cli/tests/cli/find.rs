@@ -1,4 +1,4 @@
-//! The findings, and how they are reported.
+//! The findings, and their reports.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -103,7 +103,7 @@ fn the_adaptive_strategy_says_how_certain_it_is() {
     assert_eq!(document["comparisons"], Value::Array(Vec::new()));
     assert!(document["runs"].as_u64().unwrap() < 40, "{finished}");
     assert!(document["builds"].as_u64().unwrap() < 16, "{finished}");
-    // A culprit's own span has nothing left; what is left adds up to 1.
+    // A culprit's own span has nothing left; the remaining ones add up to 1.
     let posterior = &document["posterior"];
     let spans = posterior["spans"].as_array().unwrap();
     let sum: f64 = (spans.iter())
@@ -600,7 +600,7 @@ fn values_come_in_every_form() {
         if !chart.is_empty() {
             assert_eq!(outcome["chart"], chart, "{options:?}");
         }
-        // Every value of a run is kept, whatever is made of them.
+        // Every value of a run is kept, whatever the aggregate.
         let (_, records) = world.stored(&job);
         let run = records.iter().find_map(|record| match record {
             Record::Reported {

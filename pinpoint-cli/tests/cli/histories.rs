@@ -1,5 +1,5 @@
-//! Culprits in histories that are no line: updated branches, histories that were brought in,
-//! release branches.
+//! Culprits in nonlinear histories: updated branches, histories that were brought in, release
+//! branches.
 
 use std::fmt::Write as _;
 

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::world::{Dice, Finished, Run, Running, World, attacks, processes_of};
 
-/// The longest that it is let live, in milliseconds.
-const MAX_LIFE_MS: u64 = 500;
+/// The longest that it lives, in milliseconds.
+const LONGEST: u64 = 500;
 
 /// The scene of a test, with the places where the benchmark reports itself.
 struct Scene {
@@ -42,7 +42,7 @@ fn executions(world: &World, job: &str) -> Vec<Run> {
     of_job.skip(1).collect()
 }
 
-/// A document without what is never the same twice.
+/// A document without its variable parts.
 fn comparable(finished: &Finished) -> Value {
     let mut document = finished.document();
     let fields = document.as_object_mut().unwrap();
@@ -53,7 +53,7 @@ fn comparable(finished: &Finished) -> Value {
 }
 
 impl Scene {
-    /// A job that is new in all: nothing was built for it before.
+    /// An entirely new job: nothing was built for it before.
     fn begin(&self) -> Running {
         self.world.pinpoint(&["clean"]).ends_with(0);
         // A small step in noise that depends on commit and run alone, so that

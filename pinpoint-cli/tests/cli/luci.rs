@@ -166,7 +166,7 @@ fn a_commit_of_a_rolled_dependency_is_found_by_positions() {
     assert_eq!(job["bot"], "linux-perf");
     assert_eq!(job["repository"], fake_luci::MAIN);
     assert_eq!(job["benchmark"], "speedometer3.crossbench");
-    // Looking at it needs no services.
+    // Showing it needs no services.
     let id = job["id"].as_str().unwrap();
     scene.world.pinpoint(&["jobs", "show", id]).ends_with(0);
     let report = scene.world.path("report.html");
@@ -281,7 +281,7 @@ fn a_job_whose_process_is_killed_is_resumed() {
         running.signal(signal);
         let stopped = running.wait();
         assert!(stopped.was_stopped(), "{stopped}");
-        // What is under way goes on without it.
+        // Work under way continues without it.
         running = scene
             .pinpoint(&["jobs", "resume", &job, "--output", "json"])
             .start();
@@ -318,7 +318,7 @@ fn cancel_ends_what_goes_on_in_luci() {
     }
 }
 
-/// Its addresses may be anybody's.
+/// Its addresses may belong to anyone.
 #[test]
 fn the_services_of_an_imported_job_hear_nothing_until_it_is_resumed() {
     let scene = Scene::new(&IN_MAIN, 200);
@@ -524,7 +524,7 @@ fn a_user_who_waits_for_a_service_is_told_which_and_why() {
         .job("bisect", &named)
         .ends_with(2)
         .tells("intervals.builds is 0");
-    // An option that would say nothing is refused; a variable is not.
+    // An option without effect is refused; a variable is not.
     let alone = ["bisect", "--luci-config", "x.toml", "a", "b", "--", "true"];
     scene.pinpoint(&alone).ends_with(2).tells("--executor luci");
 }

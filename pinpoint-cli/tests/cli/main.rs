@@ -6,8 +6,7 @@
 //! own, so that tests wait neither for one another nor for other measurements on
 //! this machine.
 
-// Clippy's exception for tests knows functions marked as tests only, not what
-// they share.
+// Clippy's exception for tests covers only functions marked as tests.
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
 #![expect(

@@ -1,11 +1,11 @@
-//! Benchmarks whose output is not read, and what is measured instead.
+//! Benchmarks whose output is not read, and the measures used instead.
 
 use serde_json::Value;
 
 use crate::world::World;
 
 /// Counts down in the shell, from ten for each unit of the commit's value, and starts no other
-/// program: callgrind takes a second for each. What it prints looks like a value, and is none.
+/// program: callgrind takes a second for each. Its output looks like a value, but is not.
 const WORK: &str =
     "read -r i <value; i=${i}0; while [ $i != 0 ]; do i=$((i - 1)); done; echo v: 1 ms";
 
@@ -60,7 +60,7 @@ fn user_time_finds_a_culprit() {
 #[test]
 fn memory_finds_a_culprit() {
     let world = World::with_values([1, 1, 1, 200, 200]);
-    // What `tail` keeps is one line.
+    // `tail` keeps one line.
     let script = "head -c $(cat value)000000 /dev/zero | tail -n 1 >/dev/null";
     let document = bisected(&world, "memory", script, 3);
     assert_eq!(document["chart"], "peak_memory");
@@ -98,7 +98,7 @@ fn one_measure_is_compared_where_one_is_named() {
         .and(&[world.good(), world.bad(), "--", "sh", "-c", WORK])
         .start()
         .wait();
-    // Both need as much, but for a little that may look like a difference.
+    // Both need as much, apart from a little that may look like a difference.
     assert!(matches!(finished.status.code(), Some(0 | 3)), "{finished}");
     let charts = finished.document()["charts"].as_array().unwrap().clone();
     assert_eq!(charts.len(), 1, "{finished}");

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::world::{BENCHMARK, Finished, Pinpoint, World, git, until};
 
-/// Prints what the commit's value says, with a little noise that depends on the
-/// commit and the run alone, and what it was given itself.
+/// Prints the commit's value, with a little noise that depends only on the commit and the run, and
+/// its own arguments.
 const SCRIPT: &str = "n=$(cat value); r=${PINPOINT_RUN:-0}; s=${EXTRA:-0}; \
                       for a in \"$@\"; do s=$((s + a)); done; \
                       echo \"latency: $((n * 1000 + s + (n * 31 + r * 37) % 41)) ms\"; \
@@ -113,7 +113,7 @@ fn a_patch_on_top_of_the_base_is_tried() {
     assert!(document["experiment"]["commit"]["patch"]["file"]["sha256"].is_string());
     assert_eq!(document["moved"], 1, "{finished}");
 
-    // One that does not apply is the experiment's failure.
+    // A patch that does not apply is the experiment's failure.
     fs::write(&path, "--- a/none\n+++ b/none\n@@ -1 +1 @@\n-a\n+b\n").unwrap();
     pairwise(&world, &options[..2], &["main"], SCRIPT)
         .ends_with(1)
@@ -375,7 +375,7 @@ fn a_culprit_is_verified_found_and_verified() {
     assert_eq!(world.only_job()["runs"], runs);
     assert_eq!(runs_of(&world.journal(job)) as u64, runs);
 
-    // The command to look at the two again is one that can be given.
+    // The command that compares the two again can be pasted.
     let again = culprits[0]["reproduce"].as_str().unwrap();
     assert!(again.contains("culprit"), "{again}");
     let again = world.paste(again).ends_with(0).document();
@@ -393,7 +393,7 @@ fn without_a_regression_nothing_is_searched_for() {
     assert_eq!(world.only_job()["runs"], 12);
 }
 
-/// A document without what is never the same twice.
+/// A document without its variable parts.
 fn comparable(finished: &Finished) -> Value {
     let mut document = finished.document();
     let fields = document.as_object_mut().unwrap();
@@ -524,7 +524,7 @@ fn both_are_interrupted_canceled_and_resumed() {
             status == "different" || status == "culprit_found",
             "{finished}"
         );
-        // A finished job shows what it found again.
+        // A finished job shows its result again.
         let again = world.pinpoint(&["jobs", "resume", &job, "--output", "json"]);
         assert_eq!(again.ends_with(0).document(), finished.document());
     }
@@ -542,7 +542,7 @@ fn a_job_of_a_kind_that_is_not_known_is_refused_with_a_reason() {
     for command in ["resume", "cancel"] {
         let refused = world.pinpoint(&["jobs", command, &job]).ends_with(2);
         refused.tells("\"seance\" is not a kind of job that this version of pinpoint knows");
-        // There is nothing to report on what was not done.
+        // Without a result there is nothing to report.
         assert!(!refused.stderr.contains("report"), "{refused}");
     }
 }

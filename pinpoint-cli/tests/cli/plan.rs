@@ -350,7 +350,7 @@ fn what_can_not_be_planned_is_refused_with_what_to_do() {
         "1",
     ];
     world.pinpoint(&certain).ends_with(0).says("+1.000");
-    // As a bisection ends that finds no value at its good end.
+    // Like a bisection that finds no value at its good end.
     let failing = world
         .pinpoint(&["plan", world.good(), world.bad(), "--"])
         .and(&["sh", "-c", "exit 3"])

@@ -1,4 +1,4 @@
-//! "Machines" that share a store: each has a state directory and machine locks of its own.
+//! "Machines" that share a store: each has a separate state directory and machine locks.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -91,8 +91,8 @@ impl Pool {
         show.ends_with(0).document()
     }
 
-    /// Stalls a worker, but not while it writes to the store: a process that stalls then
-    /// holds up all others until it goes on, as SQLite has one lock for all that is written.
+    /// Stalls a worker, but not while it writes to the store: a process that stalls then holds up
+    /// all others until it wakes, as SQLite has one lock for all writes.
     pub(crate) fn stall(&self, worker: &Running) {
         until("a moment at which nothing is written", || {
             worker.signal(SIGSTOP);
@@ -149,8 +149,7 @@ impl Pool {
         })
     }
 
-    /// The number of runs whose outputs a machine gets that makes a report, and did nothing
-    /// else.
+    /// The number of runs whose outputs a machine gets that only makes a report.
     pub(crate) fn outputs(&self, job: &str) -> usize {
         let report = self.world.path("report.html");
         let make = ["jobs", "report", job, report.to_str().unwrap()];

@@ -1,4 +1,4 @@
-//! The workflows of Chromium's Pinpoint, asked for by another SDK: that of Python.
+//! The workflows of Chromium's Pinpoint, requested by another SDK: that of Python.
 //!
 //! `PINPOINT_TEST_TEMPORAL_BIN` is Temporal's command in a virtual environment that has
 //! `temporalio`, too; both are looked for on the path otherwise.
@@ -34,7 +34,7 @@ command = ["sh", "-c", '''
 format = "lines"
 "#;
 
-/// A namespace of a server, and what a worker there needs.
+/// A namespace of a server, with the requirements of a worker there.
 struct Scene {
     world: World,
     namespace: String,
@@ -102,7 +102,7 @@ impl Scene {
         until("the job to run", || self.is("running"));
     }
 
-    /// Is the only job in this state?
+    /// Returns true if the only job is in this state.
     fn is(&self, state: &str) -> bool {
         (self.jobs().first()).is_some_and(|job| job["state"] == state)
     }
@@ -280,7 +280,7 @@ fn a_worker_of_another_store_does_not_follow_a_published_job() {
     let scene = Scene::new(World::with_step(3, 2));
     let worker = scene.worker();
     scene.begin_slow("theirs");
-    // It hands on what it follows.
+    // It hands on the job that it follows.
     worker.signal(libc::SIGTERM);
     worker.wait();
     let other_state = scene.world.path("other");

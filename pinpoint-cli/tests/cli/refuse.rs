@@ -22,7 +22,7 @@ fn refused(world: &World, command: Pinpoint, words: &[&str]) -> Finished {
     finished
 }
 
-/// Found out at the good end: the job is kept, with what is wrong.
+/// Found out at the good end: the job is kept, with the problem.
 #[track_caller]
 fn fails(world: &World, command: Pinpoint, code: i32, words: &[&str]) -> Finished {
     let before = world.snapshot();
@@ -472,7 +472,7 @@ fn a_clone_of_a_dependency_that_is_none() {
 #[cfg(feature = "temporal")]
 fn a_temporal_server_that_is_not_there() {
     let world = World::with_step(4, 2);
-    // Nobody listens there any more.
+    // The port is closed again.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     drop(listener);

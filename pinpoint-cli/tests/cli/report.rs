@@ -1,5 +1,5 @@
-//! `--report` and `pinpoint jobs report`: what is in the file, whatever became of
-//! the job. What a browser makes of it is in `browser.rs`.
+//! `--report` and `pinpoint jobs report`: the contents of the file, whatever the result of the job.
+//! `browser.rs` opens it in a browser.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -108,7 +108,7 @@ fn a_bisection_is_reported_whatever_its_commits_say() {
     let again = finished.command("bisect");
     assert!(!again.contains("--report"), "{again}");
 
-    // The strategy `pinpoint` has verdicts between neighbours.
+    // The strategy `pinpoint` has verdicts between neighbors.
     let report = format!("--report={}", file.display());
     let options = [&report, "--strategy", "pinpoint"];
     let finished = world.bisect(&options, BENCHMARK).ends_with(0);
@@ -208,7 +208,7 @@ fn a_report_is_written_when_a_job_is_interrupted_and_again_when_it_is_resumed() 
     let job = running.job();
     until("some runs", || world.journal(&job).len() > 15);
 
-    // While it runs, too, in a place of one's own choice.
+    // While it runs, too, in another place.
     let now = world.path("now.html");
     world
         .pinpoint(&["jobs", "report", &job, now.to_str().unwrap()])
@@ -302,7 +302,7 @@ fn what_is_gone_by_then_is_said_and_the_rest_is_shown() {
     let world = World::with_step(4, 2);
     world.bisect(&[], BENCHMARK).ends_with(0);
     let job = world.only_job()["id"].as_str().unwrap().to_owned();
-    // What a report needs of it is in the store, too.
+    // The inputs of a report are in the store, too.
     let job_dir = world.state_dir().join("jobs").join(&job);
     fs::remove_dir_all(&job_dir).unwrap();
     let elsewhere = world.path("elsewhere");

@@ -1,4 +1,4 @@
-//! Jobs on machines that have no clone of their creator's: a state directory each.
+//! Jobs on machines without a clone of their creator's repository: a state directory each.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -227,7 +227,7 @@ fn a_clone_that_is_interrupted_killed_or_canceled_is_made_again() {
         .says(&job.culprit());
 }
 
-/// Does a process live, by its directory in `/proc`?
+/// Returns true if a process is alive, by its directory in `/proc`.
 fn lives(process: &Path) -> bool {
     let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
     stat.rsplit_once(") ")

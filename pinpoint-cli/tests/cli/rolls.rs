@@ -15,8 +15,7 @@ enum Entry {
     Link(String),
 }
 
-/// Makes a repository with these commits, one on top of the other, and says
-/// their hashes.
+/// Makes a repository with these commits, one on top of the other, and returns their hashes.
 fn line(directory: &Path, commits: &[Vec<(&str, Entry)>]) -> Vec<String> {
     fs::create_dir_all(directory).unwrap();
     git(directory, &["init", "-q", "-b", "main"]);
@@ -272,7 +271,7 @@ fn midpoint_shows_what_lies_between() {
     assert_eq!(document["changes"][0]["path"], "middle");
     assert_eq!(document["changes"][0]["followed"], "forward");
 
-    // Everything that it shows can be given on its command line.
+    // Every displayed state can be given on its command line.
     let lower = format!("{lower},middle@{}", &nested.middle[2][..12]);
     let higher = format!("{},middle@{}", &nested.outer[4], &nested.middle[3]);
     let finished = ask(&[&lower, &higher, "--all"]).ends_with(0);
@@ -498,8 +497,8 @@ fn a_dependency_that_is_set_back_is_blamed_for_the_commit_that_it_lost() {
     assert_eq!(found["undone"], true, "{document:#}");
 }
 
-/// The good end is on a branch that was merged later; the culprit is the first
-/// commit that the main branch has besides:
+/// The good end is on a branch that was merged later; the culprit is the first commit that only the
+/// main branch has:
 ///
 /// ```text
 /// fork ─ first ─ second ─ merge

@@ -137,7 +137,7 @@ fn commits_that_change_nothing_that_is_read_are_not_built() {
     assert_eq!(document["builds"], made.len() as u64);
     assert!(made.len() as u64 <= plain.document()["builds"].as_u64().unwrap());
 
-    // The culprit is outside of everything that was excluded.
+    // The culprit is outside of everything excluded.
     let excluded = document["unchanged"].as_array().unwrap();
     assert!(!excluded.is_empty());
     for span in excluded {
@@ -260,7 +260,7 @@ fn pairs_of_builds_that_are_the_same_are_not_run() {
             .and(&[base, experiment, "--", "./bench"])
     };
     let json = ["--output", "json"];
-    // A comment, and what is built but does nothing.
+    // A comment, and code that is built but does nothing.
     for (sides, pairs) in [([0, 10], 0), ([16, 17], 6), ([3, 3], 6)] {
         let code = if sides == [16, 17] { 0 } else { 3 };
         let document = pairwise(sides, &json).ends_with(code).document();

@@ -1,4 +1,4 @@
-//! The screen: full disks, closed pipes, hostile text, and values that are not shown.
+//! The screen: full disks, closed pipes, hostile text, and hidden values.
 
 use std::fs::{self, File};
 
@@ -43,7 +43,7 @@ fn standard_output_on_a_full_disk_is_a_failure_that_is_said() {
     for command in commands {
         let finished = world.pinpoint(command).start_into(full_disk()).ends_with(1);
         finished.tells("No space left on device");
-        // With nothing to be said anywhere.
+        // Without any place for a message.
         let both = world.pinpoint(command).start_onto(full_disk(), full_disk());
         both.ends_with(1);
     }
@@ -118,7 +118,7 @@ fn names_of_any_length_are_compared() {
     list.ends_with(0).says("xxx").says("this machine");
 }
 
-/// A title of the window, a cleared screen in C0 and C1, a colour, a turned text.
+/// A title of the window, a cleared screen in C0 and C1, a color, a turned text.
 const HOSTILE: &str = "a\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{1b}[31mb\u{202e}c";
 
 /// Nothing but our styles commands the terminal.
@@ -154,7 +154,7 @@ fn foreign_text_commands_no_terminal() {
     };
     both(&|color| run(color, &["--strategy", "pinpoint"]), 0);
     both(&|color| run(color, &["--output", "json"]), 0);
-    // In messages of errors, and in what is said about the job then.
+    // In messages of errors, and in later displays of the job.
     let absent = format!("not {HOSTILE}");
     both(&|color| run(color, &["--chart", &absent]), 2);
     both(

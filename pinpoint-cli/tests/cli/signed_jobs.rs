@@ -60,7 +60,7 @@ fn a_worker_that_trusts_a_key_takes_what_is_signed_with_it() {
         assert_eq!(pool.show(job)["state"], "pending");
     }
 
-    // Somebody who is trusted answers for it after all.
+    // A trusted user answers for it after all.
     let resume = |job: &str| pool.on("desk", &["jobs", "resume", job, "--detach"]);
     let ask = resume(&unsigned).and(&["--sign-with", &ada]).ends_with(2);
     ask.tells("It runs on workers:")
@@ -69,7 +69,7 @@ fn a_worker_that_trusts_a_key_takes_what_is_signed_with_it() {
     let yes = resume(&unsigned).and(&["--yes"]);
     yes.env("PINPOINT_SIGNING_KEY", &ada).ends_with(0);
     pool.wait(&unsigned).ends_with(0).says(&culprit);
-    // It is signed, so there is nothing to ask.
+    // It is signed, so no question is necessary.
     pool.alter(&format!(
         "UPDATE jobs SET state = 'failed' WHERE id = '{unsigned}'"
     ));
@@ -127,12 +127,12 @@ fn keys_that_are_none_are_refused() {
     assert_eq!(pool.world.jobs(), [] as [Value; 0]);
 }
 
-/// Nobody who can write to the store has a commit built that the signed job does not lead
-/// to.
+/// An attacker who can write to the store can't have a commit built that the signed job does not
+/// lead to.
 #[test]
 fn the_journal_of_a_signed_job_leads_nowhere_else() {
     let world = World::with_step(16, 9);
-    // A commit that was proposed, and is on no branch that anybody asked about.
+    // A commit that was proposed, and is on no requested branch.
     let git = |arguments: &[&str]| git(&world.repository, arguments);
     git(&["checkout", "-q", "-b", "proposed", &world.commits[8]]);
     fs::write(world.repository.join("evil"), "").unwrap();

@@ -58,8 +58,8 @@ fn longest_away() -> u64 {
     seconds * 1_000
 }
 
-/// How long something is away: a second to the longest, each magnitude as likely as the others,
-/// so that what is right after two seconds and wrong after two hundred shows either way.
+/// The time of an absence: a second to the longest, each magnitude as likely as the others, so that
+/// code that is right after two seconds and wrong after two hundred shows either way.
 fn absence(dice: &mut Dice) -> Duration {
     let share = dice.below(1_000_001) as f64 / 1e6;
     let seconds = (longest_away() as f64 / 1e3).powf(share);
@@ -113,7 +113,7 @@ fn every_job_ends_right(kinds: &[Away]) {
     }
     let mut waiting = waiting.start();
 
-    // What was away while a job was carried out, and while it was not ended.
+    // The parts that were away while a job was carried out, and while it was not ended.
     let mut seen: BTreeMap<&str, [BTreeSet<Away>; 2]> = BTreeMap::new();
     let mut counts: BTreeMap<Away, (u32, Duration)> = BTreeMap::new();
     let mut next: Vec<Away> = Vec::new();

@@ -319,7 +319,7 @@ fn nobody_takes_a_job_that_is_worked_on() {
 }
 
 impl Held {
-    /// Lets a job go on that is held up.
+    /// Lets a held-up job continue.
     fn open_and_finish(&self, running: Running) {
         let process: i32 = fs::read_to_string(&self.pid)
             .unwrap()
@@ -365,7 +365,7 @@ fn jobs_are_listed_and_shown() {
         shown["outcome"]["culprits"][0]["commit"]["main"]["git_hash"],
         world.commits[2]
     );
-    // One that runs, and one that follows without a pause.
+    // A run under way, and another that follows without a pause.
     assert_eq!(shown["spec"]["limits"]["runs"], 2);
     // Finished work is reported again, and not done again.
     let again = world.pinpoint(&["jobs", "resume", job]).ends_with(0);

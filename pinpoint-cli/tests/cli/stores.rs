@@ -136,7 +136,7 @@ fn jobs_are_listed_by_what_they_are() {
         assert_eq!(page(&["--limit", "3"]), (3, json!(false)));
         let show = stored.pinpoint(&["jobs", "show", id(2)]).ends_with(0);
         show.says("benchmark sort").says(&format!("bot {bot}"));
-        // A job that is finished releases what was held.
+        // A finished job releases its lease.
         let again = stored.pinpoint(&["jobs", "resume", id(2)]).ends_with(0);
         again.says("culprit");
     });
@@ -275,7 +275,7 @@ fn an_export_is_private_and_replaces_nothing_unasked() {
     export(&["--force", file]).ends_with(0).says("2 jobs in");
     export(&["--job", job, "--job", job]).ends_with(0).says(job);
 
-    // An id is no name of a file, nor is the beginning of one.
+    // An id is not a name of a file, nor is its beginning.
     for name in [job, &job[..20]] {
         let refused = export(&[name]).ends_with(2);
         refused.says_nothing().tells(&format!("--job {name}"));
@@ -383,7 +383,7 @@ fn an_imported_job_runs_only_when_that_is_confirmed() {
             .tells("It runs on this machine")
             .tells("touch ")
             .tells("--yes");
-        // Ending it for now is not confirming it.
+        // To end it for now does not confirm it.
         stored.pinpoint(&["jobs", "cancel", job]).ends_with(0);
         stored.pinpoint(&["jobs", "resume", job]).ends_with(2);
         assert!(!stored.world.path("ran").exists(), "it has run");
@@ -423,7 +423,7 @@ fn what_can_not_be_resumed_is_not_imported() {
                 with("config", json!({ "command_line": 7 })),
                 "the configuration of job",
             ),
-            // What is shown and confirmed would not be what is carried out.
+            // The shown and confirmed commands would differ from the executed ones.
             (
                 exported.replacen(r#""config":{"#, r#""config":{"luci":{},"#, 1),
                 "by one of the two",

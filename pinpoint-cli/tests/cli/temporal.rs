@@ -1,5 +1,5 @@
-//! Jobs on Temporal: a real server, and workers on two "machines", as in `workers.rs`. What
-//! fails beside workers and servers is in `temporal_faults.rs`.
+//! Jobs on Temporal: a real server, and workers on two "machines", as in `workers.rs`. Failures
+//! outside of workers and servers are in `temporal_faults.rs`.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -49,7 +49,7 @@ impl<'a> Scene<'a> {
         (worker, job, gate)
     }
 
-    /// What Temporal's own program says.
+    /// The output of Temporal's own program.
     #[track_caller]
     pub(crate) fn temporal(&self, arguments: &[&str]) -> Value {
         let namespace = ["--namespace", &self.namespace, "--output", "json"];
@@ -75,7 +75,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Other workers go on soon after one has died.
+/// Other workers continue soon after one has died.
 pub(crate) fn worker_on(pool: &Pool, server: &Server, namespace: &str, machine: &str) -> Pinpoint {
     let quick = ["--lease", "6s", "--heartbeat-limit", "5s"];
     let server = [
@@ -106,7 +106,7 @@ pub(crate) fn finds_its_culprit(pool: &Pool, job: &str) {
     has_ended_cleanly(pool, job);
 }
 
-/// Who has a job, and the seconds until that ends.
+/// The holder of a job, and the seconds until that ends.
 pub(crate) fn lease_of(pool: &Pool, job: &str) -> Option<(String, i64)> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
@@ -127,7 +127,7 @@ pub(crate) fn lease_of(pool: &Pool, job: &str) -> Option<(String, i64)> {
     })
 }
 
-/// The lease of a job that somebody has is renewed.
+/// The lease of a held job is renewed.
 pub(crate) fn is_renewed_twice(pool: &Pool, job: &str) {
     let seconds_left = || lease_of(pool, job).unwrap().1;
     let mut last = seconds_left();
@@ -198,8 +198,8 @@ fn jobs_on_temporal_find_what_one_process_finds() {
 /// Workers, the server, or both.
 #[test]
 fn workers_and_servers_that_are_killed_at_any_moment_change_nothing() {
-    // The longest that all of them are let live, in milliseconds.
-    const MAX_LIFE_MS: u64 = 3000;
+    // The longest that all of them live, in milliseconds.
+    const LONGEST: u64 = 3000;
     let mut dice = Dice::new();
     let pool = Pool::new(Noise::world(12, 7));
     let file = pool.world.path("temporal.db");
@@ -235,7 +235,7 @@ fn workers_and_servers_that_are_killed_at_any_moment_change_nothing() {
                 }
             }
             for (machine, running) in &mut workers {
-                // It ends by itself when there is no server at its beginning.
+                // It ends when there is no server at its beginning.
                 if running.has_ended() {
                     server.answers();
                     *running = worker(&server, machine);
@@ -293,7 +293,7 @@ fn a_job_is_ended(end: impl FnOnce(&Scene<'_>, &str)) -> Value {
     assert_eq!(ended.document()["runs"], json!(runs), "{ended}");
     let shown = pool.show(&job);
     assert_eq!(shown["state"], "canceled");
-    // The worker has no part of it any more.
+    // The worker no longer has any part of it.
     let next = pool.detach(&[], BENCHMARK);
     pool.wait(&next).ends_with(0);
     stop(worker);
@@ -481,7 +481,7 @@ fn a_job_goes_on_without_temporal_when_its_workers_there_are_gone() {
     stop(worker);
 }
 
-/// The workflow that is there knows another journal, and may never do anything again.
+/// The existing workflow knows another journal, and may never do anything again.
 #[test]
 fn a_job_that_was_ended_and_resumed_elsewhere_gets_a_workflow_of_its_own() {
     let pool = Pool::new(World::with_step(16, 9));
@@ -528,7 +528,7 @@ fn a_bad_job_on_temporal_is_left_failed_and_holds_up_no_other() {
 fn a_worker_without_a_server_or_a_namespace_says_so() {
     let pool = Pool::new(World::with_step(4, 2));
     let closed = Server {
-        // Nobody listens there.
+        // The port is closed.
         address: "127.0.0.1:9".into(),
         process: None,
     };

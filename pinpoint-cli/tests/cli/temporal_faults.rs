@@ -1,7 +1,7 @@
 //! Jobs on Temporal when something fails: the network, the database, a disk, a key, a
 //! repository, another process of the machine.
 //!
-//! `PINPOINT_ATTACKS=20` goes on for longer, and `KILL_SEED` repeats a walk.
+//! `PINPOINT_ATTACKS=20` runs longer, and `KILL_SEED` repeats a walk.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -75,7 +75,7 @@ fn a_network_before_the_server_that_fails_changes_nothing() {
     });
 }
 
-/// Does something at its end, however that comes.
+/// Runs a function at its end, however that comes.
 struct AtEnd<F: Fn()>(F);
 
 impl<F: Fn()> Drop for AtEnd<F> {
@@ -84,7 +84,7 @@ impl<F: Fn()> Drop for AtEnd<F> {
     }
 }
 
-/// The lease is renewed though the server does not say what became of the job.
+/// The lease is renewed even if the server does not say what became of the job.
 #[test]
 fn a_job_belongs_to_temporal_while_the_server_says_nothing() {
     let proxy = Proxy::before_address(&SHARED.address);
@@ -97,7 +97,7 @@ fn a_job_belongs_to_temporal_while_the_server_says_nothing() {
     let (worker, job, gate) = scene.in_a_run();
     proxy.silence(true);
     is_renewed_twice(&pool, &job);
-    // So nobody has given up waiting for an answer yet.
+    // So no wait for an answer has been given up yet.
     assert!(!worker.stderr().contains("error:"), "{}", worker.stderr());
     proxy.silence(false);
     gate.open();
@@ -164,7 +164,7 @@ fn workers_that_share_a_state_directory_hold_up_no_other_job() {
     let culprit = format!("culprit {}", pool.world.commits[2]);
     pool.wait(&other).ends_with(0).says(&culprit);
     gate.open();
-    // Goes on quickly with one.
+    // Continues quickly with one.
     let [first, second] = workers;
     stop(first);
     pool.wait(&held).ends_with(0).says(&culprit);
@@ -233,7 +233,7 @@ fn a_worker_with_another_key_says_so_and_leaves_the_jobs_alone() {
     assert_eq!(pool.world.recorded_runs(&job), before);
     gate.open();
     finds_its_culprit(&pool, &job);
-    // Nothing is there now that it can't read, and then there is, for one of the two.
+    // At first it can read everything, and then one of the two can't.
     let other = with("rack-2", &key_2).start();
     until("the worker", || other.stderr().contains("carries out"));
     pool.detach(&[], BENCHMARK);

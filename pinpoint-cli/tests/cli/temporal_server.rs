@@ -1,9 +1,8 @@
 //! Temporal's server.
 //!
-//! The first test that needs a server starts one for all, with a namespace for each; a test
-//! that ends its server has one of its own. `PINPOINT_TEST_TEMPORAL=HOST:PORT` names a
-//! running one for the others. The program is the one that `PINPOINT_TEST_TEMPORAL_BIN`
-//! names, or `temporal`.
+//! The first test that needs a server starts one for all, with a namespace for each; a test that
+//! ends its server has a private one. `PINPOINT_TEST_TEMPORAL=HOST:PORT` names a running one for
+//! the others. The program is the one that `PINPOINT_TEST_TEMPORAL_BIN` names, or `temporal`.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -29,7 +28,7 @@ pub(crate) static SHARED: LazyLock<Server> =
         Err(_) => Server::start(None),
     });
 
-/// The namespace of a test with a server of its own: there is no other.
+/// The only namespace of a private server.
 pub(crate) const OWN: &str = "default";
 
 static NAMESPACES: AtomicU32 = AtomicU32::new(0);
@@ -61,7 +60,7 @@ pub(crate) fn free_port() -> u16 {
 }
 
 impl Server {
-    /// A server of its own, which keeps all it knows in this file or forgets it.
+    /// A private server, which keeps its state in this file or forgets it.
     pub(crate) fn start(file: Option<&Path>) -> Self {
         let mut server = Self {
             address: format!("127.0.0.1:{}", free_port()),

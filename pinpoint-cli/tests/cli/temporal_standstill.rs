@@ -13,7 +13,7 @@ use crate::temporal::{
 use crate::temporal_server::{OWN, SHARED, Server};
 use crate::world::{BENCHMARK, Pinpoint, World, until};
 
-/// What a job waits for, in words; empty where it goes on.
+/// The reason why a job waits, in words; empty if it does not.
 fn waits_for(pool: &Pool, job: &str) -> String {
     let shown = pool.show(job);
     shown["waits_for"].as_str().unwrap_or_default().to_owned()
@@ -52,7 +52,7 @@ fn a_paused_workflow_and_missing_workers_are_told() {
     finds_its_culprit(&pool, &job);
     assert_eq!(pool.show(&job)["error"], serde_json::Value::Null);
     let stderr = stop(worker).stderr;
-    // How the job has ended.
+    // The outcome of the job.
     assert!(stderr.contains(&format!("job {job}: culprit")), "{stderr}");
 }
 
@@ -69,7 +69,7 @@ fn a_server_that_is_away_is_told_in_plain_words() {
     server.kill();
     until("the worker to say so", || worker.stderr().contains(&away));
     waits_until_told(&pool, &job, &away);
-    // One that is made meanwhile, too.
+    // A job made in the meantime, too.
     let next = pool.detach(&[], BENCHMARK);
     waits_until_told(&pool, &next, &away);
     server.begin(Some(&file));
@@ -177,7 +177,7 @@ fn a_job_that_is_paused_in_the_store_is_let_go_after_the_run_under_way() {
     });
     has_ended_cleanly(&pool, &job);
     waits_until_told(&pool, &job, "it is paused");
-    // What was under way counts.
+    // Completed work counts.
     assert!(pool.world.recorded_runs(&job).is_superset(&before));
     assert!(pool.world.recorded_runs(&job).len() > before.len());
     let resume = ["jobs", "resume", &job, "--detach"];

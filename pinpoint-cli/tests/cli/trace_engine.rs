@@ -1,5 +1,5 @@
-//! Timelines and trees, beside those of DevTools' own engine, on what real programs wrote.
-//! Ignored by default, since not everybody has Chromium, Node.js and the engine:
+//! Timelines and trees, compared with those of DevTools' own engine, on output of real programs.
+//! Ignored by default, since Chromium, Node.js and the engine are not always installed:
 //!
 //!     npm install --prefix target/trace-engine @paulirish/trace_engine@0.0.65
 //!     cargo test -p pinpoint-cli --test cli trace_engine:: -- --ignored
@@ -242,7 +242,7 @@ fn node(folder: &Path, options: &[&str]) {
     assert!(status.success());
 }
 
-/// A report on a trace, beside itself.
+/// A report on a trace, compared with itself.
 fn page_on(file: &Path) -> PathBuf {
     let page = file.with_extension("html");
     let output = Command::new(env!("CARGO_BIN_EXE_pinpoint"))
@@ -259,7 +259,7 @@ fn page_on(file: &Path) -> PathBuf {
     page
 }
 
-/// The counts of what was compared, all of it equal.
+/// The counts of compared items, all of them equal.
 fn compare(file: &Path) -> BTreeMap<String, u64> {
     compare_with(file, None)
 }
@@ -297,7 +297,7 @@ fn engine() -> PathBuf {
     folder
 }
 
-/// That the comparison had something to compare.
+/// Checks that the comparison was not empty.
 #[track_caller]
 fn at_least(compared: &BTreeMap<String, u64>, expected: &[(&str, u64)]) {
     for (what, least) in expected {

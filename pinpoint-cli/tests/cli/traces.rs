@@ -104,7 +104,7 @@ fn a_job_that_is_asked_for_in_a_trace_is_a_part_of_it() {
     let shown = world.pinpoint(&show).ends_with(0).document();
     assert_eq!(shown["trace_id"], trace);
 
-    // One that was not chosen to be recorded is not.
+    // A trace that was not chosen to be recorded is not.
     let collector = Collector::start();
     collector
         .of(world.pinpoint(&pairwise).and(&script))

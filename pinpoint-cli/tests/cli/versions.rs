@@ -62,7 +62,7 @@ fn without_preparation(world: &World, job: &str) -> (Metric, JobSpec, Vec<Row>) 
     };
     let mut built = None;
     for record in records {
-        // The end that was built meanwhile is built when the search asks for it.
+        // The end that was built early is built when the search asks for it.
         let end = (engine.outstanding().into_iter()).find(is_build_of_end);
         if let (Some(action), Some(report)) = (end, built.take_if(|_| true)) {
             let action = action.number;
@@ -158,10 +158,9 @@ fn without_duration(mut document: Value) -> Value {
     document
 }
 
-/// A bisection of version 1 knows no memory of the noise: what it is sure of, the sizes of
-/// changes, and the runs that it takes are a little different. Nor did it record how the
-/// direction was chosen, and how the values of a run became one; and its pairs are compared
-/// as they were then.
+/// A bisection of version 1 knows no memory of the noise: its certainty, the sizes of changes, and
+/// the number of runs differ a little. Nor did it record how the direction was chosen, and how the
+/// values of a run were combined; and its pairs are compared as they were then.
 fn without_estimates(document: &mut Value) {
     if let Some(object) = document.as_object_mut() {
         object.remove("posterior");
@@ -218,7 +217,7 @@ fn a_job_that_version_1_began_is_reported_and_comes_to_the_same_end() {
         });
         assert_eq!(found, wanted, "{resumed}");
         world.recorded_runs(job);
-        // And what is finished is shown.
+        // And the finished job is shown.
         let show = world.pinpoint(&["jobs", "show", job, "--output", "json"]);
         let shown = show.ends_with(0).document();
         assert_eq!(shown["outcome"]["status"], outcome);

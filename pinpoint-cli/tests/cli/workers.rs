@@ -1,5 +1,5 @@
-//! Jobs that are left to workers, on two "machines": each has a state directory and machine
-//! locks of its own, and they share a store.
+//! Jobs that are left to workers, on two "machines": each has a separate state directory and
+//! machine locks, and they share a store.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -263,7 +263,7 @@ fn a_bad_job_is_left_failed_and_holds_up_no_other() {
     bad_jobs_are_left_failed(&pool, |machine| pool.quick_worker(machine), ": began");
 }
 
-/// Workers tell with `took` that they took a job.
+/// Workers report with `took` that they took a job.
 pub(crate) fn bad_jobs_are_left_failed(
     pool: &Pool,
     worker_on: impl Fn(&str) -> Pinpoint,
@@ -410,7 +410,7 @@ fn workers_of_one_machine_run_one_benchmark_at_a_time_and_none_beside_a_build() 
     let jobs: Vec<_> = (0..4)
         .map(|_| pool.detach(&["--build", &build], &script))
         .collect();
-    // State directories of their own, and the locks of one machine.
+    // Separate state directories, and the locks of one machine.
     let runtime = pool.world.path("rack-1/runtime");
     let workers: Vec<_> = ["rack-1", "beside", "above"]
         .map(|place| {
@@ -442,7 +442,7 @@ fn a_dead_worker_that_holds_its_job_is_named() {
     worker.signal(SIGKILL);
     assert!(worker.wait().was_killed());
     gate.open();
-    // As if a minute had gone by.
+    // As if a minute had passed.
     pool.alter("UPDATE workers SET seen = seen - 60000, expires = 5");
     let told = "worker rack-1 has it, and was last seen 1 min ago; in ";
     let shown = pool.on("desk", &["jobs", "show", &job]).ends_with(0);
@@ -531,8 +531,8 @@ pub(crate) fn outputs_go_with_the_job(pool: &Pool, worker: Running) {
 
 #[test]
 fn workers_that_are_killed_at_any_moment_find_what_one_process_finds() {
-    // The longest that a worker is let live, in milliseconds.
-    const MAX_LIFE_MS: u64 = 3000;
+    // The longest that a worker lives, in milliseconds.
+    const LONGEST: u64 = 3000;
     let mut dice = Dice::new();
     // Any way to the answer leads to the same commit: which machine makes which run depends
     // on the kills.

@@ -18,9 +18,8 @@ use serde_json::Value;
 /// A run of the benchmark: its commit and its index.
 pub(crate) type Run = (String, u32);
 
-/// Longer than anything takes on a busy machine: what has not ended by then
-/// never will.
-const HANG_TIMEOUT: Duration = Duration::from_secs(600);
+/// Longer than anything takes on a busy machine: a process that has not ended by then never will.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Prints the value of the commit, with a little noise that is the same
 /// whenever the same run is made again.
@@ -37,7 +36,7 @@ pub(crate) fn attacks(usually: usize) -> usize {
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// A seed of its own for each run, printed to repeat it with.
+    /// A new seed for each run, printed to repeat it with.
     #[expect(clippy::print_stdout, reason = "seen when the test fails")]
     pub(crate) fn new() -> Self {
         let seed = std::env::var("KILL_SEED").ok().map_or_else(
@@ -152,7 +151,7 @@ impl World {
         self.commit_all("main", commits);
     }
 
-    /// A line of history of its own.
+    /// An unrelated line of history.
     pub(crate) fn add_orphan(&mut self, branch: &str, files: &BTreeMap<&str, String>) {
         let before = self.commits.clone();
         self.commit_all(branch, std::slice::from_ref(files));
@@ -234,7 +233,7 @@ impl World {
         self.pinpoint(&words)
     }
 
-    /// The one job there is.
+    /// The only job.
     pub(crate) fn only_job(&self) -> Value {
         let jobs = self.jobs();
         assert_eq!(jobs.len(), 1, "{jobs:?}");
@@ -437,8 +436,7 @@ impl Pinpoint {
         self
     }
 
-    /// Has another program start it, which is given the command as its last
-    /// arguments.
+    /// Has another program start it, which gets the command as its last arguments.
     pub(crate) fn started_by(mut self, starter: &[String]) -> Self {
         let mut command = Command::new(&starter[0]);
         command
@@ -618,14 +616,14 @@ impl Finished {
         }
     }
 
-    /// On standard output.
+    /// Checks standard output.
     #[track_caller]
     pub(crate) fn says(&self, words: &str) -> &Self {
         assert!(self.stdout.contains(words), "no {words:?}\n{self}");
         self
     }
 
-    /// On standard error.
+    /// Checks standard error.
     #[track_caller]
     pub(crate) fn tells(&self, words: &str) -> &Self {
         assert!(self.stderr.contains(words), "no {words:?}\n{self}");

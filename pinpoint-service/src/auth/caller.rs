@@ -77,14 +77,14 @@ impl Context {
         let Err(refused) = self.allow(access) else {
             return Ok(());
         };
-        // Strangers can't fill the log.
+        // Anonymous clients can't fill the log.
         if self.caller.is_some() {
             service.log_refusal(self.entry(refused.code())).await?;
         }
         Err(refused)
     }
 
-    /// The user, or the address of a stranger.
+    /// The user, or the address of an anonymous client.
     pub(crate) fn name(&self) -> Cow<'_, str> {
         match (&self.caller, self.from) {
             (Some(caller), _) => caller.user.as_str().into(),

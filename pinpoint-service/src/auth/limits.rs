@@ -282,7 +282,7 @@ pub(crate) fn answers_reached() -> Status {
     reached("answers_mib", "all", message, Duration::from_secs(1))
 }
 
-/// A request for which there is no room, or that took too long for others to have any.
+/// A request without room, or one that took too long for others to have any.
 pub(crate) fn requests_reached() -> Status {
     let message = "too many requests are arriving, and this one took too long, or came last; send \
                    it again in a second";

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 use super::{ConfigError, NO_TIME};
 use crate::auth::users::user_name;
 
-/// The most of something; [`Most::NONE`] is no limit.
+/// A limit; [`Most::NONE`] is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Most(Option<NonZeroU32>);
 

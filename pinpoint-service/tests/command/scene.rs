@@ -1,4 +1,4 @@
-//! The service's command, with a configuration of its own.
+//! The service's command, with a separate configuration.
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};

@@ -150,7 +150,7 @@ async fn a_view_that_is_too_long_is_refused_and_keeps_nobody_out() {
         let answer = world.post_as("/view", kind, form).await;
         assert_eq!(answer.status.as_u16(), 400, "{length}");
     }
-    // One that an earlier version has kept.
+    // A view that an earlier version has kept.
     let kept = format!("text={}", "x".repeat(5_000));
     let preferences = json!({ "jobs": kept });
     let preferences = preferences.as_object().unwrap();

@@ -93,7 +93,7 @@ pub(crate) enum Mood {
     Sound,
     /// Its metadata differs from the defaults.
     Particular,
-    /// With errors of its own.
+    /// With errors.
     Away,
     /// With an answer too long to be read.
     Endless,

@@ -1,4 +1,4 @@
-//! A service with a store of its own, and requests to it.
+//! A service with a separate store, and requests to it.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -52,7 +52,7 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
             }));
         }
         let simulated = Simulated::begin(&display);
-        // All cores work on it, and signals must be handled meanwhile.
+        // All cores work on it, and signals must be handled in the meantime.
         let estimated = tokio::task::spawn_blocking(move || {
             let estimates = (question.plan).estimate_while(&scatter, magnitude, || {
                 simulated.one_more();

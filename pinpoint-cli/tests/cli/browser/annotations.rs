@@ -162,7 +162,7 @@ fn choose(browser: &mut Chromium, side: usize, file: &Path) {
     );
 }
 
-/// Annotations have to be said to be saved before the file is looked for.
+/// Annotations have to be shown as saved before the file is looked for.
 fn saved(browser: &mut Chromium, file: &Path) -> String {
     browser.wait_for("document.querySelector('.annotate [role=status]').textContent.includes('is the same trace')");
     // The browser writes it under another name first.
@@ -231,7 +231,7 @@ fn annotations_are_saved_into_traces_and_shown_again() {
     assert_eq!(browser.evaluate(items), 3);
     click(&mut browser, "#timeline", "Go into this window");
 
-    // Another run is refused; the right one is the same but for what was noted.
+    // Another run is refused; the right one is the same except for the annotations.
     let drawn = text(&mut browser, ".annotate .files label bdi");
     let (right, wrong): (Vec<_>, Vec<_>) = base.iter().partition(|file| file.ends_with(&drawn));
     choose(
@@ -284,7 +284,7 @@ fn annotations_are_saved_into_traces_and_shown_again() {
     );
     assert_eq!(browser.console(), [] as [Value; 0]);
 
-    // Opened again, both show what was noted.
+    // Opened again, both show the annotations.
     let place = |all: &[PathBuf], it: &Path| all.iter().position(|file| file == it).unwrap();
     let (in_base, in_experiment) = (place(&base, right[0]), place(&experiment, &after));
     base[in_base] = PathBuf::from(file);

@@ -1,5 +1,5 @@
-//! The report on an explanation: its tables, its pictures on canvases, and what the keyboard
-//! and the mouse do to them.
+//! The report on an explanation: its tables, its pictures on canvases, and their reactions to the
+//! keyboard and the mouse.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -113,8 +113,8 @@ pub(super) fn drag(browser: &mut Chromium, selector: &str, from: (f64, f64), to:
     }
 }
 
-/// Whether the canvas has more than one colour. A copy of it is looked at: Chromium warns of a canvas
-/// that is read often, which depends on how long one has to wait.
+/// Checks that the canvas has more than one color. A copy of it is examined: Chromium warns of a
+/// canvas that is read often, which depends on the waiting time.
 pub(super) fn is_drawn(browser: &mut Chromium, selector: &str) {
     browser.wait_for(&format!(
         "(canvas => {{ const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext('2d', {{ willReadFrequently: true }}); \
@@ -265,10 +265,10 @@ fn a_path_says_how_sure_its_difference_is() {
     assert!(sure.contains(", certain; by itself +0 ns"), "{said}");
     let label = browser.evaluate("document.querySelector('#flame-graph canvas').ariaLabel ?? document.querySelector('#flame-graph canvas').getAttribute('aria-label')");
     assert!(label.as_str().unwrap().ends_with(&said), "{label}");
-    // The table says the same, of what is called.
+    // The table says the same, of the callees.
     let called = text(&mut browser, "#flame-graph .called tbody");
     assert!(called.contains(&format!("[+{interval}]")), "{called}");
-    // What is not certain goes: `print`, beside `parse`.
+    // Uncertain rows disappear: `print`, next to `parse`.
     browser.evaluate("document.querySelector('#flame-graph input[value=after]').click()");
     browser.press("Escape");
     let called = text(&mut browser, "#flame-graph .called tbody");
@@ -283,7 +283,7 @@ fn a_path_says_how_sure_its_difference_is() {
         "{called}"
     );
 
-    // In the call tree, rows are opened by the keyboard, and have what their path has.
+    // In the call tree, rows are opened by the keyboard, and have the data of their path.
     browser.evaluate("document.querySelector('.trees').open = true");
     for name in ["main", "parse"] {
         browser.wait_for(&format!(
@@ -309,7 +309,7 @@ fn a_path_says_how_sure_its_difference_is() {
         .wait_for("!document.querySelector('#timeline .tree tbody').textContent.includes('total')");
     assert_eq!(row(&mut browser, "Lexer::next"), "–");
 
-    // From the bottom up, a caller has what the function costs by itself when it calls it.
+    // From the bottom up, a caller has the function's own cost in calls from it.
     type_into(&mut browser, "#timeline input[type=number]", "0");
     browser.evaluate("document.querySelector('#timeline input[value=bottom-up]').click()");
     let find = |name: &str, callers: usize| {
@@ -351,13 +351,13 @@ fn an_explanation_fits_a_phone_and_does_without_scripts() {
     browser.open(&file);
     assert!(text(&mut browser, "noscript").contains("whole without them"));
     let rows = browser.evaluate("document.querySelectorAll('#functions tbody tr').length");
-    // All but `main`, which does nothing itself.
+    // All except `main`, which does nothing itself.
     assert_eq!(rows, 4);
     let hidden = browser.evaluate("document.querySelector('#flame-graph').hidden");
     assert_eq!(hidden, true);
 }
 
-/// What axe-core finds, a line each.
+/// The findings of axe-core, a line each.
 const FOUND: &str = "axe.run(document, { resultTypes: ['violations'] }).then(found =>
     found.violations.flatMap(rule => rule.nodes.map(node =>
         `${rule.id}: ${node.html}: ${node.failureSummary}`)))";

@@ -10,7 +10,7 @@ use super::explanation::{click, is_drawn, text};
 use crate::chromium::Chromium;
 use crate::world::World;
 
-/// What a compositor says of so many frames, 20 ms each.
+/// The events of a compositor for so many frames, 20 ms each.
 fn frames(count: u32) -> Vec<Value> {
     let event = |name: &str, ts: u32, args: Value| {
         json!({ "name": name, "cat": "disabled-by-default-devtools.timeline.frame", "ph": "I",
@@ -84,7 +84,7 @@ fn a_frame_has_a_label_and_trees_are_of_the_same_track_on_both_sides() {
     is_drawn(&mut browser, "#timeline .chart canvas");
     browser.evaluate("document.querySelectorAll('details').forEach(it => it.open = true)");
 
-    // The label of a frame is found, one of a frame that there is not is named.
+    // The label of a frame is found, one of an absent frame is named.
     let notes = text(&mut browser, ".annotate");
     assert!(notes.contains("label before: a late frame"), "{notes}");
     assert!(notes.contains("l-99") && !notes.contains("l-3"), "{notes}");
@@ -112,7 +112,7 @@ fn a_frame_has_a_label_and_trees_are_of_the_same_track_on_both_sides() {
     let focused = browser.evaluate("document.activeElement.textContent");
     assert_eq!(focused, "Busy");
 
-    // What is hidden on one side stays so, whatever is done on the other.
+    // Tracks hidden on one side stay hidden, whatever happens on the other.
     let hidden = "document.querySelector('[aria-label=\"shown: Frames\"]')";
     browser.evaluate(&format!("{hidden}.click()"));
     browser.evaluate(
@@ -148,7 +148,7 @@ fn trees_say_what_is_certain_in_all_runs_and_leave_categories_out() {
         let row = rows.iter().find(|row| row.contains(name));
         row.unwrap_or_else(|| panic!("{name}: {rows:?}")).clone()
     };
-    // A function, and what is known of all its runs.
+    // A function, and the statistics of all its runs.
     let next = of(&tree(&mut browser), "next|");
     let cells: Vec<&str> = next.split('|').collect();
     assert!(cells[7].contains('[') && cells[8] != "–", "{next}");
@@ -157,7 +157,7 @@ fn trees_say_what_is_certain_in_all_runs_and_leave_categories_out() {
     let group = of(&tree(&mut browser), "example.com|");
     let cells: Vec<&str> = group.split('|').collect();
     assert!(cells[7].contains('[') && cells[8] != "–", "{group}");
-    // Of what a filter shows, the functions alone.
+    // Filtered, the functions alone.
     let filter = |browser: &mut Chromium, text: &str| {
         let input = "document.querySelector('.tree-tools input[type=search]')";
         browser.evaluate(&format!(
@@ -192,7 +192,7 @@ fn trees_say_what_is_certain_in_all_runs_and_leave_categories_out() {
         rows.contains("RunTask") && !rows.contains("FunctionCall"),
         "{rows}"
     );
-    // By themselves, tasks now have what scripts took.
+    // The own times of tasks now contain the scripts.
     assert!(!rows.contains('['), "{rows}");
     assert_eq!(browser.complaints(&page), [] as [Value; 0]);
 }

@@ -1,5 +1,5 @@
-//! What the tools of callgrind and perf say of the profiles that they have just written.
-//! Ignored by default: `pinpoint-core/tests/library/profile.rs` holds the same of files.
+//! The output of callgrind's and perf's own tools for the profiles that they have just written.
+//! Ignored by default: `pinpoint-core/tests/library/profile.rs` tests the same with files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::Command;
 use super::PROGRAM;
 use crate::world::World;
 
-/// What is spent in a function, and with all that it calls.
+/// The own cost of a function, and the cost with all callees.
 type Costs = BTreeMap<String, (f64, f64)>;
 
 /// The standard output of a command in a directory.

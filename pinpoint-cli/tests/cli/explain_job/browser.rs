@@ -1,5 +1,5 @@
-//! Pages in a real browser, which traces itself. Ignored by default, since not everybody
-//! has Chromium.
+//! Pages in a real browser, which traces itself. Ignored by default, since Chromium is not always
+//! installed.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Go's profiler, and what Go's own tool says of the same profiles. Ignored by default,
-//! since not everybody has Go.
+//! Go's profiler, compared with Go's own tool on the same profiles. Ignored by default, since Go is
+//! not always installed.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -46,7 +46,7 @@ func BenchmarkWords(b *testing.B) {
 /// The functions of Go's collector, which are one in an answer.
 const COLLECTOR: &str = r"^gcWriteBarrier$|^runtime\.(\(\*(activeSweep|gcCPU|gcController|gcWork|sweep)|\(\*mheap\)\.reclaim|\(\*mspan\)\.ensureSwept|\(\*pageAlloc\)\.scavenge|bgscavenge|bgsweep|bulkBarrier|deductSweepCredit|gc[A-Z]|gcmarknewobject|greyobject|markroot|scan(Conservative|Object|Span|block|object|stack)|sweepone|typeBitsBulkBarrier|wbBufFlush)";
 
-/// What is spent in a function, and with all that it calls, in nanoseconds.
+/// The own cost of a function, and the cost with all callees, in nanoseconds.
 type Costs = BTreeMap<String, (f64, f64)>;
 
 /// The functions that `go tool pprof` lists for these files.
@@ -74,7 +74,7 @@ fn listed(options: &[&str]) -> Costs {
     costs
 }
 
-/// Where Go keeps what it has built: the home of the tests is empty.
+/// The cache of Go's builds: the home of the tests is empty.
 fn cache() -> String {
     let output = Command::new("go")
         .args(["env", "GOCACHE"])
@@ -95,8 +95,8 @@ fn found(document: &Value, part: &str) -> Costs {
         .collect()
 }
 
-/// All of ours are among theirs; of theirs, ours are without what is less than 0.1 %. `files`
-/// are Go's options.
+/// All of ours are among theirs; of theirs, only those below 0.1 % are missing in ours. `files` are
+/// Go's options.
 fn assert_equal(ours: &Costs, files: &[&str]) {
     let [focus, ignore] = ["focus", "ignore"].map(|kind| format!("-{kind}={COLLECTOR}"));
     let with = |option: &str| listed(&[&[option][..], files].concat());
@@ -112,7 +112,7 @@ fn assert_equal(ours: &Costs, files: &[&str]) {
             continue;
         }
         is_equal(name, *own, others.get(name).copied().unwrap_or_default().0);
-        // What the collector calls others call, too: but it calls none of these.
+        // Others share callees of the collector: but it calls none of these.
         if name.starts_with("example.com/") || name.starts_with("testing.") {
             is_equal(name, *total, all.get(name).copied().unwrap_or_default().1);
         }
@@ -154,7 +154,7 @@ fn profiles_and_their_difference_are_as_gos_tool_says() {
     let against = format!("-diff_base={base}");
     let difference = [&against, experiment];
     assert_equal(&found(&answer, "difference"), &difference);
-    // Go's tool finds in what is exported what it finds in the files: each of its functions.
+    // Go's tool finds the same functions in the export as in the files.
     let id = answer["job"]["job_id"].as_str().unwrap();
     for (side, files) in [
         ("base", &[base][..]),

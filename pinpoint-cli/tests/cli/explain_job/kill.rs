@@ -9,11 +9,11 @@ use crate::world::{Dice, until};
 
 const OPTIONS: [&str; 4] = ["--profiler", "callgrind", "--pairs", "2"];
 
-/// The longest that it goes on after the line of the journal at which it is to be killed, in
+/// The longest that it runs on after the line of the journal at which it is to be killed, in
 /// milliseconds: about as long as a run.
 const MAX_LIFE_MS: u64 = 300;
 
-/// A document without what is never the same twice: the job, and where it keeps its profiles.
+/// A document without its variable parts: the job, and the place of its profiles.
 fn comparable(mut document: Value) -> Value {
     let job = document["job"].as_object_mut().unwrap();
     let id = job.remove("job_id").unwrap();
@@ -41,7 +41,7 @@ fn an_explanation_that_is_killed_gives_an_equal_answer() {
     let mut running = world.pinpoint(&["explain", &job]).and(&OPTIONS).start();
     let id = running.job();
     let mut kills = 0;
-    // Each line twice: at once, and in the middle of what follows.
+    // Each line twice: at once, and during the step after it.
     for moment in 0..2 * lines {
         until("a line of the journal", || {
             running.has_ended() || world.journal(&id).len() >= moment / 2

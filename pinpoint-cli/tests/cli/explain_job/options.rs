@@ -1,5 +1,5 @@
-//! Options of explanations that do not fit, runs whose profiles can't be read, and what is said
-//! of both.
+//! Options of explanations that do not fit, runs whose profiles can't be read, and the messages
+//! about both.
 
 use libc::SIGINT;
 use serde_json::Value;
@@ -47,7 +47,7 @@ fn options_that_do_not_fit_cost_no_second_run() {
         let fit = world.paste(&format!("{command} --same parse=parse"));
         let fit = fit.ends_with(4);
         assert_eq!(fit.stderr.contains(reason), option[0] == "--window");
-        // Nothing is given: the answer goes without those of the job, and stays.
+        // Without new options, the answer leaves out those of the job, and stays.
         let first = world.pinpoint(&["jobs", "show", &id]).ends_with(0);
         first.says("parse");
         let warned = [
@@ -58,7 +58,7 @@ fn options_that_do_not_fit_cost_no_second_run() {
         let second = world.paste(command).ends_with(4);
         second.says("parse");
         assert!(!second.stderr.contains(reason), "{second}");
-        // What is given must fit.
+        // New options must fit.
         let again = world.paste(command).and(&option).ends_with(2);
         assert!(again.stderr.contains(&advice), "{again}");
     }
@@ -218,7 +218,7 @@ fn values_that_say_nothing_are_refused() {
     assert_eq!(world.jobs().len(), 1);
 }
 
-/// What a job with this unit measured, as the explanation has it, and whether it is in the
+/// The change measured by a job with this unit, as the explanation has it, and whether it is in the
 /// profiles. The second commit measures twice as much as the first.
 fn measured(unit: &str) -> (Option<f64>, Option<bool>) {
     let world = world("value", &["10".into(), "20".into()]);

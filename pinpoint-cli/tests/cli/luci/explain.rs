@@ -90,7 +90,7 @@ fn a_culprit_is_explained_at_once_by_traces_of_crossbench() {
     assert_eq!(answer["job"]["profiler"], "chrome");
     scene.nothing_is_left();
 
-    // It is a job like others.
+    // It is a normal job.
     let id = id_of(answer);
     // One task shows that there are traces.
     assert_eq!(scene.tasks_of(id), 33);
@@ -157,7 +157,7 @@ fn a_benchmark_without_traces_costs_one_task() {
 fn a_trace_that_is_cut_or_missing_leaves_its_pair_out() {
     let scene = Scene::new(&IN_MAIN, FAST);
     let job = scene.compared("speedometer3.crossbench");
-    // That of the task that shows that there are any, and that of a pair.
+    // That of the task that checks for traces, and that of a pair.
     scene.luci.cut_traces(2);
     let named = [
         "--profiler",
@@ -180,7 +180,7 @@ fn a_trace_that_is_cut_or_missing_leaves_its_pair_out() {
     let shown = scene.world.pinpoint(&["jobs", "show", id_of(&answer)]);
     shown.ends_with(0).says("without profiles: 1 pair");
 
-    // With none that is whole there is nothing to compare.
+    // Without a complete one there is nothing to compare.
     scene.luci.cut_traces(usize::MAX);
     let cut = scene.explain(&job, &[], 1);
     assert!(cut.stderr.contains("the profile is cut short"), "{cut}");

@@ -1,4 +1,4 @@
-//! How an issue and a table hear of the result of a job.
+//! Reports of the result of a job to an issue and a table.
 
 use std::fs;
 use std::net::TcpListener;
@@ -56,7 +56,7 @@ fn the_issue_and_the_table_hear_of_the_result_once() {
 #[test]
 fn a_result_is_there_before_others_are_told_of_it() {
     let scene = Scene::new(&IN_MAIN, FAST);
-    // The system accepts connections to it, and nobody answers.
+    // The system accepts connections to it, but no server answers.
     let tracker = TcpListener::bind("127.0.0.1:0").unwrap();
     tracker.set_nonblocking(true).unwrap();
     let silent = format!("http://{}", tracker.local_addr().unwrap());

@@ -18,7 +18,7 @@ use crate::state::Service;
 /// The media type of a report.
 pub(crate) const HTML: &str = "text/html; charset=utf-8";
 
-/// Sends the report as a file. Its text is sent as it was made: gRPC would copy it three times.
+/// Sends the report as a file, unchanged: gRPC would copy its text three times.
 pub(super) async fn answer(
     call: &Call,
     service: &Service,

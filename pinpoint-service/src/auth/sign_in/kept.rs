@@ -115,7 +115,7 @@ impl<T: Send + Sync + 'static> Kept<T> {
         let fetched = asked.await.map_err(|_| away())?;
         match fetched {
             Ok(document) => Ok(document),
-            // One that is not too old may do.
+            // A document that is not too old may do.
             Err(error) => self.settled(&lacks).unwrap_or(Err(error)),
         }
     }

@@ -48,7 +48,7 @@ fn pinpoint() -> Command {
     Command::new(path)
 }
 
-/// A worker in a process of its own. It is killed when dropped.
+/// A worker in a separate process. It is killed when dropped.
 struct Killable(Child);
 
 impl Killable {

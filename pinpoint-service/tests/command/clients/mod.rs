@@ -30,7 +30,7 @@ const BOTS: &str = r#"
     allow_extra_args = ["--repeat=*"]
 "#;
 
-/// A service with a certificate of its own, and the token of an editor.
+/// A service with a certificate, and the token of an editor.
 struct Service {
     directory: TempDir,
     /// HOST:PORT, with the name that the certificate has.

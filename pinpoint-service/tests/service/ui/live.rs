@@ -149,7 +149,7 @@ async fn records_that_are_withdrawn_are_not_kept() {
     assert!(resumed.contains("max=\"9\"") && before.contains("max=\"9\""));
 }
 
-/// The elements of a page that have ids, by a way of its own.
+/// The elements of a page that have ids, found independently.
 fn element<'a>(page: &'a str, id: &str) -> &'a str {
     let at = page.find(&format!(" id=\"{id}\"")).unwrap();
     let start = page[..at].rfind('<').unwrap();

@@ -38,7 +38,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// When there is no such change, when it belongs to another repository than the bot's, and when
+    /// When the change is unknown, when it belongs to another repository than the bot's, and when
     /// the sides name two.
     pub(super) async fn patch_file(
         &self,

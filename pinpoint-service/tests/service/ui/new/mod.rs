@@ -441,7 +441,7 @@ async fn a_double_click_makes_one_job() {
     let (first, second) = tokio::join!(post(&world, "/new", &sent), post(&world, "/new", &sent));
     assert_eq!(first.leads_to(), second.leads_to());
     assert!(get(&world, "/?size=25").await.ok().contains("1 job<"));
-    // Sent again with something else, from the page before: the form stays, with a key of its own.
+    // Sent again with other values, from the page before: the form stays, with a new key.
     let other = post(&world, "/new", &[&sent[..], &[("name", "other")]].concat()).await;
     assert_eq!(other.status.as_u16(), 409);
     assert_eq!(value(&other.text, "name"), "other");
