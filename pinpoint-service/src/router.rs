@@ -63,8 +63,8 @@ pub async fn router(service: Service) -> Router {
     .layer(from_fn(requests::watch))
 }
 
-/// All routes: each with its method, its path, and the right that it needs; nothing where
-/// everybody may ask.
+/// All routes: each with its method, its path, and the right that it needs; no right for public
+/// ones.
 pub fn operations() -> impl Iterator<Item = (&'static str, &'static str, Option<Right>)> {
     let rest = operations::OPERATIONS.iter().flat_map(|operation| {
         let routes = operation.routes.iter();
@@ -75,8 +75,8 @@ pub fn operations() -> impl Iterator<Item = (&'static str, &'static str, Option<
     all.map(|(method, path, access)| (method.as_str(), path, access.right()))
 }
 
-/// Finds out who calls, and keeps it with the request. One that nobody is known to send is
-/// passed on: it may ask for what everybody may.
+/// Identifies the caller, and keeps it with the request. Anonymous requests are passed on, for
+/// public operations.
 async fn identify(State(service): State<Service>, request: Request, next: Next) -> Response {
     let is_grpc = is_grpc(&request);
     let Some(Arrival { id, from, trace }) = request.extensions().get().cloned() else {
@@ -147,8 +147,8 @@ async fn identify(State(service): State<Service>, request: Request, next: Next) 
     }
 }
 
-/// Whether the answer is the same for everybody. Then nobody looks up who asks, so that it comes
-/// at once while the store or an identity provider is away.
+/// Returns true if the answer is the same for everybody. Then the caller is not looked up, so that
+/// it comes at once while the store or an identity provider is away.
 fn is_for_all(parts: &Parts) -> bool {
     let route = parts.extensions.get::<MatchedPath>();
     let path = route.map_or(parts.uri.path(), MatchedPath::as_str);

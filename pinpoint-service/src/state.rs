@@ -1,4 +1,4 @@
-//! What requests are answered from: the store, the configuration, and what was read of the store.
+//! The state that all requests share: the store, the configuration and the caches.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,13 +26,13 @@ pub struct Service {
     pub bots: Arc<Bots>,
     /// The directory in which jobs that no worker has are ended.
     pub state_dir: PathBuf,
-    /// The owner of their leases meanwhile (see [`pinpoint_backends::owner`]).
+    /// The owner of their leases until then (see [`pinpoint_backends::owner`]).
     pub owner: String,
     /// The ways in which callers say who they are.
     pub sign_in: Arc<SignIn>,
-    /// The limits of callers, and how much of them is used.
+    /// The limits of callers, and their use.
     pub limits: Arc<Limits>,
-    /// How far the service is on its way to its end. Without a sender it serves for good.
+    /// The phase of the service. Without a sender it serves for good.
     pub phase: watch::Receiver<Phase>,
     /// The mirrors in which commits are looked up that requests name by less than a full hash.
     pub commits: Option<Arc<Commits>>,
@@ -40,7 +40,7 @@ pub struct Service {
     pub gerrit: Option<Arc<Gerrit>>,
     /// Arguments that the form of a new job can begin with.
     pub presets: Arc<[Preset]>,
-    /// What was read of the store.
+    /// The caches of this process.
     pub caches: Arc<Caches>,
 }
 
@@ -59,13 +59,13 @@ pub enum Phase {
     /// It answers.
     #[default]
     Serving,
-    /// It answers, and says that it is not ready: others should send it nothing more.
+    /// It answers, and says that it is not ready: clients should send nothing more.
     Leaving,
     /// It answers what is under way. Streams end.
     Ending,
 }
 
-/// What a process has read of the store and needs again: another one does as well without.
+/// Per-process caches. Losing them costs only time.
 #[derive(Debug, Default)]
 pub struct Caches {
     pub(crate) cursor_key: CursorKey,

@@ -20,7 +20,7 @@ use crate::Failure;
 use crate::serve::named;
 
 /// The time between two looks at the files.
-const LOOK: Duration = Duration::from_secs(10);
+const FILE_POLL_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The files of TLS.
 pub(crate) struct Files {

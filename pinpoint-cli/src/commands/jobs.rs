@@ -38,7 +38,7 @@ use crate::show::worker_list;
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(75);
 
 /// The time after which a user is told why `jobs cancel` waits in LUCI.
-const SOON: Duration = Duration::from_secs(2);
+const SAY_WAITING_AFTER: Duration = Duration::from_secs(2);
 
 pub(crate) async fn run(command: Jobs, display: Display) -> Result<u8, CliError> {
     if let Jobs::Wait { jobs, timeout } = command {

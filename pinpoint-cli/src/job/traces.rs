@@ -66,7 +66,7 @@ mod with {
                 let tracer = provider.tracer("pinpoint");
                 let registry = tracing_subscriber::registry().with(layers(tracer));
                 #[cfg(feature = "luci")]
-                let registry = registry.with(crate::notices::notices(&arguments.display));
+                let registry = registry.with(crate::show::notices::notices(&arguments.display));
                 // This is the program, so there is no other.
                 let _ = tracing::subscriber::set_global_default(registry);
                 Some(Export(provider))

@@ -179,7 +179,7 @@ impl Chromium {
                 revents: 0,
             };
             // SAFETY: there is one, as the argument says.
-            let ready = unsafe { libc::poll(&raw mut waiting, 1, PATIENCE) };
+            let ready = unsafe { libc::poll(&raw mut waiting, 1, HANG_TIMEOUT_MS) };
             assert_eq!(ready, 1, "the browser does not answer");
         }
         let mut message = Vec::new();

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::world::{Dice, Finished, Run, Running, World, attacks, processes_of};
 
 /// The longest that it lives, in milliseconds.
-const LONGEST: u64 = 500;
+const MAX_LIFE_MS: u64 = 500;
 
 /// The scene of a test, with the places where the benchmark reports itself.
 struct Scene {

@@ -199,7 +199,7 @@ fn jobs_on_temporal_find_what_one_process_finds() {
 #[test]
 fn workers_and_servers_that_are_killed_at_any_moment_change_nothing() {
     // The longest that all of them live, in milliseconds.
-    const LONGEST: u64 = 3000;
+    const MAX_LIFE_MS: u64 = 3000;
     let mut dice = Dice::new();
     let pool = Pool::new(Noise::world(12, 7));
     let file = pool.world.path("temporal.db");

@@ -532,7 +532,7 @@ pub(crate) fn outputs_go_with_the_job(pool: &Pool, worker: Running) {
 #[test]
 fn workers_that_are_killed_at_any_moment_find_what_one_process_finds() {
     // The longest that a worker lives, in milliseconds.
-    const LONGEST: u64 = 3000;
+    const MAX_LIFE_MS: u64 = 3000;
     let mut dice = Dice::new();
     // Any way to the answer leads to the same commit: which machine makes which run depends
     // on the kills.

@@ -19,7 +19,7 @@ use serde_json::Value;
 pub(crate) type Run = (String, u32);
 
 /// Longer than anything takes on a busy machine: a process that has not ended by then never will.
-const PATIENCE: Duration = Duration::from_secs(600);
+const HANG_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Prints the value of the commit, with a little noise that is the same
 /// whenever the same run is made again.

@@ -35,7 +35,7 @@ use crate::auth::browsers::is_loopback;
 use crate::state::Service;
 
 /// The longest that the form waits for look-ups of commits in its address.
-const SOON: Duration = Duration::from_secs(1);
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// GET `/new`: the form, filled in by the address, by a preset or by another job.
 pub(super) async fn page(
@@ -60,7 +60,7 @@ pub(super) async fn page(
     let typed = read(typed, &mut query)?;
     let builds = look_up::builds(&service, typed.get("bot")).await?;
     // A script looks up the rest.
-    let found = tokio::time::timeout(SOON, found(&service, &view, &typed)).await;
+    let found = tokio::time::timeout(LOOKUP_TIMEOUT, found(&service, &view, &typed)).await;
     let told = Told {
         problems: &[],
         problem: None,
