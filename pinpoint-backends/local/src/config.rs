@@ -15,23 +15,22 @@ use crate::run::instructions::InstructionCounter;
 use crate::run::measures::MeasureChoice;
 use crate::run::profiler::Profiling;
 
-/// How a job builds and runs its commits. It is stored with the job, so that
+/// The configuration by which a job builds and runs its commits. It is stored with the job, so that
 /// resuming needs nothing else.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LocalConfig {
     /// The user's repository: any directory in it.
     pub repository: PathBuf,
-    /// The states are builds made beforehand: directories, each of which takes its
-    /// commit's place with an empty hash. Nothing is built, and no repository is needed;
-    /// [`repository`](Self::repository) is not looked at.
+    /// The states are builds made beforehand: directories, each of which takes its commit's place
+    /// with an empty hash. Nothing is built, and no repository is needed;
+    /// [`repository`](Self::repository) is ignored.
     #[serde(default)]
     pub made: bool,
     /// Local clones of other repositories, by their URLs: of dependencies.
     #[serde(default)]
     pub repositories: BTreeMap<String, PathBuf>,
-    /// The URLs from which machines without these clones fetch the repositories, by the
-    /// names that those have in the job; that of the main one is the path above. Absent in
-    /// jobs of earlier versions.
+    /// The URLs from which machines without these clones fetch the repositories, by their names in
+    /// the job; that of the main one is the path above. Absent in jobs of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub urls: BTreeMap<String, String>,
     /// The good end, where the metric is found.
@@ -63,15 +62,15 @@ pub struct LocalConfig {
     /// True when no chart decides alone: every chart there is gets compared.
     #[serde(default)]
     pub every_chart: bool,
-    /// How the measure that decides is chosen, where it is.
+    /// The way to choose the measure that decides, if it is chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure_choice: Option<MeasureChoice>,
-    /// The counter of instructions, which are a chart of [`Format::Time`] then. Under
-    /// callgrind they are the only one.
+    /// The counter of instructions, which are a chart of [`Format::Time`] then. Under callgrind
+    /// they are the only chart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<InstructionCounter>,
-    /// Present in jobs of earlier versions, whose journals have one value for each chart
-    /// of a run, made in this way. Runs of later ones report all values.
+    /// Present in jobs of earlier versions, whose journals have one value for each chart of a run,
+    /// aggregated in this way. Runs of later ones report all values.
     #[serde(
         default,
         rename = "aggregate",
@@ -143,19 +142,19 @@ pub struct Location {
     pub machine_dir: PathBuf,
 }
 
-/// What a machine has for the jobs of others.
+/// A machine's provisions for jobs created elsewhere.
 #[derive(Debug, Clone, Default)]
 pub struct Provisions {
     /// The repositories of jobs that were created elsewhere, by their URLs. Absent where
     /// jobs use the clones that they name.
     pub mirrors: Option<Mirrors>,
-    /// The builds that machines make for each other.
+    /// The builds that machines share.
     pub build_store: Option<BuildStore>,
 }
 
-/// The most requests that a [`LocalExecutor`](super::LocalExecutor) should get at once.
-/// It runs one benchmark at a time: a second one is enough to follow without a pause, and
-/// waiting work is not started when something can't be carried out.
+/// The most requests that a [`LocalExecutor`](super::LocalExecutor) should get at once. It runs one
+/// benchmark at a time: a second one is enough to follow without a pause, and waiting work is not
+/// started after a failure.
 pub fn limits(build_jobs: u32) -> Limits {
     Limits {
         builds: build_jobs.max(1),

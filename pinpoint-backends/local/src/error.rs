@@ -27,7 +27,7 @@ pub enum LocalError {
     Io {
         /// The action that failed.
         action: &'static str,
-        /// On what.
+        /// The path concerned.
         path: PathBuf,
         /// The cause.
         source: io::Error,
@@ -57,16 +57,16 @@ pub enum LocalError {
     /// Trouble with the user's repository, or with `git`.
     #[error(transparent)]
     Repository(#[from] RepositoryError),
-    /// The range between two commits can't be found out.
+    /// The range between two commits can't be determined.
     #[error(transparent)]
     Midpoint(#[from] pinpoint_midpoint::MidpointError),
-    /// A repository can't be had from its URL.
+    /// A repository is not available from its URL.
     #[error(transparent)]
     Mirror(#[from] MirrorError),
     /// The directory of the machine's locks belongs to another user.
     #[error("{path} belongs to another user, so its locks can't be trusted; have it removed, or set XDG_RUNTIME_DIR", path = path.display())]
     ForeignMachineDir {
-        /// That directory.
+        /// The directory.
         path: PathBuf,
     },
     /// The directory of the machine's locks can't be used.
@@ -75,12 +75,12 @@ pub enum LocalError {
         .path.display()
     )]
     MachineDir {
-        /// That directory, or what is in it.
+        /// The directory, or a file in it.
         path: PathBuf,
         /// The cause.
         source: io::Error,
     },
-    /// What commands read can't be traced.
+    /// Reads of commands can't be traced.
     #[error(
         "what a build and the benchmark read can't be traced: {reason}; install strace, and where a container forbids it, allow it to trace (SYS_PTRACE)"
     )]
@@ -103,7 +103,7 @@ pub enum LocalError {
         hint.as_deref().unwrap_or("correct its path (one with a `/` is looked up in the work tree), or have the build make it")
     )]
     CommandMissing {
-        /// What is known of a file of this name.
+        /// A hint about files of this name.
         hint: Option<String>,
         /// The program.
         program: String,
@@ -145,7 +145,7 @@ pub enum LocalError {
         "values are read from the benchmark's output, or its runs are measured, but not both; leave out the format and the file of results, or the measure"
     )]
     MeasureOfOutput,
-    /// Nothing counts instructions here.
+    /// Instructions can't be counted here.
     #[error(
         "instructions can't be counted: {}, and valgrind is not installed; {}install valgrind",
         why_uncounted(source),
@@ -190,7 +190,7 @@ pub enum LocalError {
         attempts: u32,
         /// The reason for the last failure, in one line.
         reason: String,
-        /// What is known of a file that the command names and that is not there.
+        /// A hint about a missing file that the command names.
         hint: Option<String>,
         /// The first and the last lines of its standard error.
         tail: String,
@@ -203,10 +203,10 @@ pub enum LocalError {
         /// The problem.
         reason: String,
     },
-    /// The charts at the good end are not those asked for.
+    /// The good end lacks the requested charts.
     #[error(transparent)]
     Charts(#[from] NoMetric),
-    /// It is not clear what the benchmark's metric is.
+    /// The benchmark's metric is ambiguous.
     #[error(transparent)]
     Doubt(#[from] MetricDoubt),
     /// A dependency has to be held at a revision of a repository that is not available
@@ -239,7 +239,7 @@ pub enum LocalError {
         "the range of {count} commits has none at offset {offset}; the repository's history changed since the range was listed: start a new job"
     )]
     NoSuchOffset {
-        /// The offset asked for.
+        /// The requested offset.
         offset: u64,
         /// The number of commits.
         count: u64,
@@ -302,8 +302,8 @@ impl LocalError {
         }
     }
 
-    /// Whether this machine is in trouble, or the network: another machine may carry the same
-    /// request out, or this one when its disk has room again.
+    /// Returns true if this machine or the network is in trouble: another machine may carry out the
+    /// same request, or this one when its disk has space again.
     #[doc(hidden)]
     pub fn is_of_machine(&self) -> bool {
         match self {
@@ -328,7 +328,7 @@ impl LocalError {
         }
     }
 
-    /// May the same request succeed a little later, without intervention?
+    /// Returns true if the same request may succeed a little later, without intervention.
     fn may_pass(&self) -> bool {
         match self {
             Self::Cancelled

@@ -34,11 +34,10 @@ use crate::run::settle::SettleWait;
 
 /// Lists, builds and runs the commits of one job on this machine.
 ///
-/// Builds run side by side, up to [`LocalConfig::build_jobs`]. Benchmarks run one at a
-/// time on the whole machine, and never beside a build of any job: in the order in
-/// which the futures of [`run`](InProcess::run) and [`run_pair`](InProcess::run_pair)
-/// are first polled, the two of a pair with nothing between. It must be used within a
-/// `tokio` runtime that has its clock enabled.
+/// Builds run side by side, up to [`LocalConfig::build_jobs`]. Benchmarks run one at a time on the
+/// whole machine, and never alongside a build of any job: in the order in which the futures of
+/// [`run`](InProcess::run) and [`run_pair`](InProcess::run_pair) are first polled, with nothing
+/// between the two of a pair. It must be used within a `tokio` runtime that has its clock enabled.
 pub struct LocalExecutor {
     /// Absent where the builds existed before the job.
     sources: Option<Sources>,
@@ -69,8 +68,8 @@ impl LocalExecutor {
         Self::assemble(config, location, job.into(), sources, None)
     }
 
-    /// As [`open`](Self::open), with what this machine has for jobs that were created
-    /// elsewhere. Their repository is fetched now, if it has to be.
+    /// As [`open`](Self::open), with this machine's provisions for jobs created elsewhere. Their
+    /// repository is fetched now, if necessary.
     ///
     /// # Errors
     ///
@@ -86,7 +85,7 @@ impl LocalExecutor {
             _ if config.made => None,
             None => {
                 let (config, state_dir) = (config.clone(), location.state_dir.clone());
-                // It looks at the repository, which may be far away.
+                // It reads the repository, which may be far away.
                 Some(blocking((), move || Sources::open(&config, &state_dir)).await?)
             }
             Some(mirrors) => Some(Sources::elsewhere(&config, mirrors, &location.state_dir).await?),
@@ -138,40 +137,40 @@ impl LocalExecutor {
         })
     }
 
-    /// The same, with the bot that the spans of its builds and runs name.
+    /// Names the bot in the spans of its builds and runs.
     #[must_use]
     pub fn of_bot(self, bot: &str) -> Self {
         let bot = Some(bot.into());
         Self { bot, ..self }
     }
 
-    /// The same, with the name of this machine, which its runs say that they were made on.
+    /// Sets the name of the machine, which its runs report.
     #[must_use]
     pub fn on_machine(mut self, name: &str) -> Self {
         self.runner.machine_name = Some(name.to_owned());
         self
     }
 
-    /// The metric of a job that found it before that was journaled.
+    /// The metric of a job that found it before metrics were journaled.
     pub fn metric_of_old_job(&self) -> Option<Metric> {
         self.runner.old_metric.clone()
     }
 
-    /// The wait of a run for a quiet machine, while one goes on.
+    /// The current wait of a run for a quiet machine.
     pub fn waiting(&self) -> watch::Receiver<Option<SettleWait>> {
         self.runner.waiting.subscribe()
     }
 
-    /// The number of runs and builds that wait for the end of what another process measures or
-    /// builds on this machine.
+    /// The number of runs and builds that wait for another process to measure or build on this
+    /// machine.
     pub fn waiting_for_machine(&self) -> watch::Receiver<u32> {
         self.runner.machine.waiting()
     }
 
-    /// Ends all work under way, and returns when no process of it is left.
+    /// Ends all work in progress, and returns when all of its processes are gone.
     ///
-    /// When a future is dropped, its process is asked to end; if it does not it is killed
-    /// after a grace period, which this process has to live to see.
+    /// When a future is dropped, its process is asked to end; if it does not it is killed after a
+    /// grace period, for which this process has to stay alive.
     pub async fn end(&self) {
         let works: Vec<_> = std::mem::take(&mut *locked(&self.works))
             .into_values()
@@ -184,8 +183,8 @@ impl LocalExecutor {
         }
     }
 
-    /// Lets no run and no build begin any more, and returns when those under way have
-    /// ended and are about to be reported. The others wait until they are dropped.
+    /// Prevents new runs and builds, and returns when those in progress have ended and are about to
+    /// be reported. The others wait until they are dropped.
     pub async fn drain(&self) {
         self.runner.machine.drain().await;
     }
@@ -238,7 +237,7 @@ impl LocalExecutor {
         Ok(self.described(commit.into()).await?.main)
     }
 
-    /// The repository that a commit is of, if it is available locally.
+    /// The repository of a commit, if it is available locally.
     pub fn repository_of(&self, commit: &Commit) -> Option<Repository> {
         let repositories = &self.sources.as_ref()?.repositories;
         repositories.located(&commit.repository)
@@ -269,7 +268,7 @@ impl LocalExecutor {
 
     /// # Errors
     ///
-    /// When the job has builds instead: there is nothing between them.
+    /// When the job has builds instead: no states lie between them.
     pub(super) fn sources(&self) -> Result<&Sources, LocalError> {
         self.sources.as_ref().ok_or(LocalError::NoHistory)
     }
@@ -282,8 +281,8 @@ impl LocalExecutor {
         CancelGuard(processes)
     }
 
-    /// Identifies the sources of a build: those of commits that hold the same files are
-    /// the same, as where one of them reverts another.
+    /// Identifies the sources of a build: commits with the same files have the same sources, as
+    /// where one reverts another.
     async fn source_digest(&self, commit: &CombinedCommit) -> Result<Option<String>, LocalError> {
         let Some(sources) = &self.sources else {
             return Ok(None);
@@ -316,7 +315,7 @@ impl LocalExecutor {
         processes: &Arc<Processes>,
     ) -> Result<BuildReport, LocalError> {
         let commit = self.name(located).await?;
-        // Git takes its time to describe a commit, and the build does not need it.
+        // Describing a commit takes git a while, and the build does not need it.
         let (made, described) = tokio::try_join!(
             self.builds.get(&commit, processes),
             self.described(commit.clone())
@@ -391,7 +390,7 @@ impl InProcess for LocalExecutor {
     }
 }
 
-/// Is the configuration one that can be carried out?
+/// Checks that the configuration can be carried out.
 fn check(config: &LocalConfig) -> Result<(), LocalError> {
     if config.command.first().is_none_or(String::is_empty) {
         return Err(LocalError::NoCommand);
@@ -409,7 +408,7 @@ fn check(config: &LocalConfig) -> Result<(), LocalError> {
     Ok(())
 }
 
-/// Does the path, by its words, name something below the directory it is looked up in?
+/// Checks that the path, by its components, names something below its base directory.
 fn is_inside(path: &Path) -> bool {
     let mut parts = path.components().peekable();
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))

@@ -1,35 +1,34 @@
 //! Commits, builds and runs on this machine, with `git` and processes.
 //!
-//! [`Repository`] finds and orders commits; [`LocalExecutor`] builds and runs
-//! them. [`LocalConfig`] holds what a job needs besides its requests, and [`Location`]
-//! where things are kept. [`LocalHistory`] finds the commits between two others, and
-//! [`LocalRepositories`] finds the repositories of dependencies.
+//! [`Repository`] finds and orders commits; [`LocalExecutor`] builds and runs them. [`LocalConfig`]
+//! is the configuration of a job, and [`Location`] its directories. [`LocalHistory`] finds the
+//! commits between two others, and [`LocalRepositories`] finds the repositories of dependencies.
 //!
 //! # Files
 //!
-//! The user's repository is read but never written: not its files, index,
-//! branches or stash, nor anything in `.git`. Work trees belong to a bare
-//! repository of our own that borrows the user's objects.
+//! The user's repository is read but never written: not its files, index, branches or stash, nor
+//! anything in `.git`. Work trees belong to a bare repository of our own that borrows the user's
+//! objects.
 //!
 //! | path | holds |
 //! | --- | --- |
 //! | `STATE/repositories/<hash>` | our bare repository for one of the user's |
 //! | `STATE/mirrors/<hash>` | a mirror of a repository that was fetched by its URL |
-//! | `STATE/builds/<key>` | one build: its work tree, checkouts of modules beside it, an index with the tracked files as they were built, and a marker written last, which names what is in them |
+//! | `STATE/builds/<key>` | one build: its work tree, checkouts of modules next to it, an index with the tracked files as built, and a marker written last, which names the contents |
 //! | `STATE/locks/<key>` | held shared by the users of that build, alone by its maker |
-//! | `STATE/locks/making` | held shared by all who make builds, alone by a process that removes repositories |
+//! | `STATE/locks/making` | held shared by all makers of builds, alone by a process that removes repositories |
 //! | `JOB/builds/<key>.log` | the output of a build |
-//! | `JOB/builds/<key>.traced.json` | what a build that was traced read, and its commit |
-//! | `JOB/builds/<key>.same.json` | the commit whose build takes the place of one that is not made |
+//! | `JOB/builds/<key>.traced.json` | the inputs of a traced build, and its commit |
+//! | `JOB/builds/<key>.same.json` | the commit whose build replaces this one |
 //! | `JOB/last_run.json` | the report of the last run |
 //! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed, its beginning and end when it is long; of a pair, `<action>-first` and `<action>-second` |
 //! | `JOB/runs/callgrind-…` | the counts of a run's instructions, while it runs under callgrind |
-//! | `JOB/runs/profile-…` | what a profiler writes, while it runs |
+//! | `JOB/runs/profile-…` | the output of a profiler, while it runs |
 //! | `JOB/profiles/<action>-first/`, `…-second/` | the profiles of a run, of a job that explains another |
-//! | `JOB/runs/tails.jsonl` | how the output of each run ended, and what it left running |
+//! | `JOB/runs/tails.jsonl` | the end of each run's output, and the processes that it left running |
 //! | `JOB/sessions.jsonl` | the processes that worked on the job, with machine and time |
-//! | `JOB/waits.json` | how long runs waited for a quiet machine |
-//! | `JOB/memory_floor.json` | the memory of pinpoint, when a run did not need more |
+//! | `JOB/waits.json` | the times that runs waited for a quiet machine |
+//! | `JOB/memory_floor.json` | the memory of this process, when a run did not need more |
 //! | `JOB/remarks.jsonl` | remarks on the job for its user, one of a kind |
 //! | `JOB/metric.json` | the metric of a job of an earlier version; others have it in their journal |
 //! | `JOB/patch` | the patch, where another machine made the job |
@@ -37,32 +36,31 @@
 //!
 //! # Locks
 //!
-//! A build holds the machine together with other builds; a run holds it alone.
-//! Every lock is an advisory lock on an open file, so the kernel releases it however its
-//! holder dies. The only holder of one may remove its file, so the next one looks whether
-//! the file is still there. The supervising process then ends what the holder had
-//! started. The supervisor and the process group are on record beside the lock: the next
-//! holder waits for it, and ends the group if it was killed, too (on Linux; elsewhere a
-//! process can't be distinguished from a later one of the same number without
-//! privileges).
+//! A build holds the machine together with other builds; a run holds it alone. Every lock is an
+//! advisory lock on an open file, so the kernel releases it however its holder dies. Its only
+//! holder may remove its file, so the next one checks that the file still exists. The supervising
+//! process then ends all that the holder had started. The supervisor and the process group are
+//! recorded next to the lock: the next holder waits for it, and ends the group if it was killed,
+//! too (on Linux; elsewhere a process can't be distinguished from a later one of the same number
+//! without privileges).
 //!
 //! # Processes that runs leave running
 //!
-//! Each build step and each run has a supervising process: `supervisor`. Processes still
-//! running when the command has ended are ended before anything else starts, including
-//! those that left its session. Each run writes to files of its own that have no name, so
-//! a process that escapes nevertheless can't write to another run's output.
+//! Each build step and each run has a supervising process: `supervisor`. Processes still running
+//! when the command has ended are ended before anything else starts, including those that left its
+//! session. Each run writes to its own unnamed files, so a process that escapes nevertheless can't
+//! write to another run's output.
 //!
 //! # Limits
 //!
-//! Nothing is fetched but the repositories that a job names by URL, and those only where
-//! there are [`Mirrors`]: neither other dependencies without a local clone nor files kept
-//! by Git LFS. The build command can do that. `git` in a work tree sees the user's tags, as
-//! they are when something is built, and no branches. The builds of one repository share
-//! what git keeps beside their commits: a benchmark that makes tags, branches or stashes makes
-//! them for the others, too. Commands get no variable whose name begins with `GIT_`. Outside
-//! of Linux a process that leaves its process group is not ended, and it is not seen whether
-//! runs open files of the user's checkout.
+//! Only the repositories that a job names by URL are fetched, and those only with [`Mirrors`]:
+//! neither other dependencies without a local clone nor files kept by Git LFS. The build command
+//! can do that. `git` in a work tree sees the user's tags, as they are when something is built, and
+//! no branches. The builds of one repository share git's other data: a benchmark that makes tags,
+//! branches or stashes makes them for the others, too. Commands get no variable whose name begins
+//! with `GIT_`. Outside of Linux a process that leaves its process group is not ended, and reads of
+//! the user's checkout are not detected.
+mod benchmark;
 mod build;
 mod config;
 pub mod doctor;

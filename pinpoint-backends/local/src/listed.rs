@@ -1,6 +1,6 @@
 //! Names in messages.
 
-/// Names for a message, in backquotes: not all of thousands.
+/// Lists names for a message, in backquotes; shortens long lists.
 #[doc(hidden)]
 pub fn listed(names: &[String]) -> String {
     const MAX_NAMES: usize = 20;

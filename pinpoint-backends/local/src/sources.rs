@@ -48,7 +48,7 @@ impl Sources {
         Ok(Self::of(config, repository, repositories))
     }
 
-    /// Those of a job that was created elsewhere.
+    /// The sources of a job that was created elsewhere.
     pub(super) async fn elsewhere(
         config: &LocalConfig,
         mirrors: Mirrors,
@@ -134,8 +134,8 @@ impl Sources {
         if hashes.count() > 0 {
             return Ok(Found::Paths(hashes));
         }
-        // Nothing touches the paths between the two, so that whatever is opened there begins
-        // where the higher one leaves the line.
+        // Nothing touches the paths between the two, so any search inside starts where the higher
+        // one leaves the line.
         let mut from = lower.clone();
         from.main.git_hash = if is_plain(higher) {
             let history = self.repositories.open(&higher.main.repository).await;
@@ -171,7 +171,7 @@ impl Sources {
     }
 }
 
-/// Is it a commit of the main repository's own history, and nothing else?
+/// Checks whether it is a commit of the main repository's own history, and nothing else.
 fn is_plain(commit: &CombinedCommit) -> bool {
     commit.modified_deps.is_empty() && commit.main.merged.is_empty()
 }

@@ -5,25 +5,26 @@ use std::io;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The file that marks a directory as ours, where the jobs' own file is not in it, and
-/// distinguishes it from those of machines with the same name.
+/// The file that marks a directory as ours, if it lacks a job database, and distinguishes it from
+/// those of machines with the same name.
 pub const STATE_MARK: &str = ".pinpoint-state";
 
-/// Makes a state directory that no other user can read: it holds the output and the
-/// environment of benchmarks, patches and work trees.
+/// Creates a state directory that no other user can read: it holds the output and the environment
+/// of benchmarks, patches and work trees.
 ///
-/// One that an earlier version left open to others is closed. A directory that
-/// holds something else stays as it is, and so does one with the set-group-ID or
-/// the sticky bit, which is shared on purpose.
+/// One that an earlier version left open to others is closed. A directory that holds something else
+/// stays unchanged, and so does one with the set-group-ID or the sticky bit, which is shared on
+/// purpose.
 ///
 /// # Errors
 ///
-/// When it can't be made.
+/// When it can't be created.
 pub fn create_state_dir(path: &Path) -> io::Result<()> {
     imp::create(path)
 }
 
-/// Where a job keeps what is not in its store; `lock` is held while it is worked on.
+/// The directory for a job's files outside of the store; `lock` is held while a process works on
+/// the job.
 pub fn job_dir(state_dir: &Path, job: &str) -> PathBuf {
     state_dir.join("jobs").join(job)
 }
@@ -39,7 +40,7 @@ pub fn owner(state_dir: &Path, host: &str) -> io::Result<String> {
     Ok(format!("{host}:{} ({mark})", state_dir.display()))
 }
 
-/// The mark of a state directory, made when there is none.
+/// The mark of a state directory, created if missing.
 fn mark(state_dir: &Path) -> io::Result<String> {
     let path = state_dir.join(STATE_MARK);
     if let Ok(mark) = fs::read_to_string(&path) {
@@ -50,7 +51,7 @@ fn mark(state_dir: &Path) -> io::Result<String> {
         .prefix("")
         .rand_bytes(12)
         .tempfile_in(state_dir)?;
-    // The random part of its name is as good as any.
+    // The random part of its name serves as the mark.
     let name = new.path().file_name().unwrap_or_default().to_owned();
     new.write_all(name.as_encoded_bytes())?;
     // Of two processes one is first, and both read its mark.
@@ -71,7 +72,7 @@ mod tests {
         assert_eq!(marked.len(), 12);
         assert_eq!(mark(one.path()).unwrap(), marked);
         assert_ne!(mark(other.path()).unwrap(), marked);
-        // Nothing else is left there.
+        // Nothing else is left in the directory.
         assert_eq!(fs::read_dir(one.path()).unwrap().count(), 1);
     }
 }
@@ -84,7 +85,7 @@ mod imp {
     use std::path::Path;
 
     const OWNER_ONLY: u32 = 0o700;
-    /// The entries that only a state directory has.
+    /// The files that only a state directory has.
     const OURS: [&str; 3] = ["pinpoint.db", super::STATE_MARK, "locks/making"];
 
     pub(super) fn create(path: &Path) -> io::Result<()> {
@@ -97,7 +98,7 @@ mod imp {
             return Ok(());
         }
         match fs::set_permissions(path, Permissions::from_mode(mode & OWNER_ONLY)) {
-            // Another user's, who decides; or nothing can be changed there.
+            // Another user owns it and decides, or it is read-only.
             Err(error)
                 if matches!(
                     error.kind(),

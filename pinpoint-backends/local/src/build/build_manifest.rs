@@ -1,10 +1,9 @@
-//! The list of a build's files, as it is in a store of builds.
+//! The list of a build's files in a store of builds.
 //!
-//! It is JSON after a line with its SHA-256 and the bytes of the files, so that damage
-//! shows. Machines share the
-//! store, and not all may be trusted alike: nothing in a list that was read leads out of
-//! the directory of a build or into git's own files, and its entries are in an order in
-//! which they can be made, each after the directory that holds it.
+//! It is JSON after a line with its SHA-256 and the bytes of the files, so that damage shows.
+//! Machines share the store, and not all may be trusted alike: nothing in a list that was read
+//! leads out of the directory of a build or into git's own files, and its entries are in an order
+//! in which they can be made, each after the directory that holds it.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -28,10 +27,10 @@ const LONGEST_NAME: usize = 255;
 pub struct BuildManifest {
     version: u32,
     /// The key under which it is stored.
-    pub(crate) key: String,
-    /// The directory of the build, if files name it: the build is of use nowhere else.
-    pub(crate) directory: Option<String>,
-    pub(crate) entries: BTreeMap<String, Entry>,
+    pub(super) key: String,
+    /// The directory of the build, if files name it: the build can be used only there.
+    pub(super) directory: Option<String>,
+    pub(super) entries: BTreeMap<String, Entry>,
 }
 
 /// A file, a directory or a link of a build.
@@ -46,7 +45,7 @@ pub(crate) enum Entry {
         size: u64,
         /// When it was modified: seconds since 1970, and nanoseconds.
         modified: (u64, u32),
-        /// Absent for one that is as the checkout has it.
+        /// Absent for one that is the same in the checkout.
         sha256: Option<String>,
     },
     Link {
@@ -63,13 +62,13 @@ pub enum BuildManifestError {
     /// It is not JSON of this format.
     #[error("{0}")]
     Json(#[from] serde_json::Error),
-    /// It is of another version.
+    /// It has another version.
     #[error("it has version {0}")]
     Version(u32),
-    /// It is that of another build.
+    /// It belongs to another build.
     #[error("it is that of another build")]
     Key,
-    /// An entry could be made nowhere, or leads elsewhere.
+    /// An entry can't be created, or leads elsewhere.
     #[error("its entry {0:?} is not valid")]
     Entry(String),
     /// It has no work tree.
@@ -87,8 +86,8 @@ impl BuildManifest {
         }
     }
 
-    /// As it is stored.
-    pub(crate) fn write(&self) -> Result<Vec<u8>, BuildManifestError> {
+    /// The stored form.
+    pub(super) fn write(&self) -> Result<Vec<u8>, BuildManifestError> {
         let json = serde_json::to_vec(self)?;
         let mut bytes = self.first_line(&json).into_bytes();
         bytes.extend(json);
@@ -132,8 +131,8 @@ impl BuildManifest {
         Ok(manifest)
     }
 
-    /// Can the build be made of the entries, without harm?
-    pub(crate) fn check(&self) -> Result<(), BuildManifestError> {
+    /// Checks that the build can be made of the entries, without harm.
+    pub(super) fn check(&self) -> Result<(), BuildManifestError> {
         for (path, entry) in &self.entries {
             if !is_sound_path(path) || !is_sound(entry) || !self.has_place_for(path, entry) {
                 return Err(BuildManifestError::Entry(path.clone()));
@@ -169,7 +168,8 @@ impl BuildManifest {
         sizes.fold(0, u64::saturating_add)
     }
 
-    /// Is what holds the entry a directory of the list? Those at the top are directories.
+    /// Checks that the parent of the entry is a directory of the list. Those at the top are
+    /// directories.
     fn has_place_for(&self, path: &str, entry: &Entry) -> bool {
         let holder = match path.rsplit_once('/') {
             None => Some(entry),
@@ -179,7 +179,7 @@ impl BuildManifest {
     }
 }
 
-/// Does the path name something below the directory of a build, and nothing of git's?
+/// Checks that the path names something below the directory of a build, and nothing of git's.
 fn is_sound_path(path: &str) -> bool {
     let is_sound = |part: Component<'_>| match part {
         Component::Normal(name) => name.len() <= LONGEST_NAME && !name.eq_ignore_ascii_case(".git"),
@@ -198,7 +198,7 @@ fn is_sound_path(path: &str) -> bool {
 
 fn is_sound(entry: &Entry) -> bool {
     const PERMISSIONS: u32 = 0o777;
-    /// Its owner can list and enter it: a build with another can't be used.
+    /// Lets its owner list and enter it: a build without these permissions can't be used.
     const USABLE: u32 = 0o500;
     match entry {
         Entry::Directory { mode } => *mode <= PERMISSIONS && mode & USABLE == USABLE,
@@ -219,8 +219,8 @@ fn is_sound(entry: &Entry) -> bool {
     }
 }
 
-/// Is it a SHA-256 in hexadecimal digits?
-pub(crate) fn is_digest(text: &str) -> bool {
+/// Checks whether it is a SHA-256 in hexadecimal digits.
+pub(super) fn is_digest(text: &str) -> bool {
     text.len() == 64
         && text
             .bytes()
@@ -306,7 +306,7 @@ mod tests {
             let error = read(&manifest).unwrap_err();
             assert!(matches!(error, BuildManifestError::Entry(_)), "{path:?}");
         }
-        // What is below a link or a file would be written wherever that leads.
+        // Anything below a link or a file would be written wherever that leads.
         for above in [Some(link("/etc")), Some(file()), None] {
             let above = above.map(|entry| ("tree/a", entry));
             let entries = [("tree", directory()), ("tree/a/b", file())];

@@ -84,7 +84,7 @@ impl BuildSteps<'_> {
         let (borrowed, listed) = self.workspace.borrow_objects(repository).await?;
         let (ours, users) = (borrowed.clone(), repository.clone());
         let listed = blocking((), move || ours.take_tags(&users).map(|()| listed)).await?;
-        // Held to the end of the process, whatever becomes of this future.
+        // Held to the end of the process, even if this future is dropped.
         let ended = self
             .step_holding(listed, borrowed.add_tree(tree, hash), None)
             .await?;
@@ -110,8 +110,8 @@ impl BuildSteps<'_> {
         self.step_holding((), command, timeout).await
     }
 
-    /// The same; what is held is held until the command has ended.
-    pub(crate) async fn step_holding<H: Send + 'static>(
+    /// As [`step`](Self::step), with holds kept until the command has ended.
+    pub(super) async fn step_holding<H: Send + 'static>(
         &self,
         hold: H,
         command: Command,
@@ -148,7 +148,7 @@ impl BuildSteps<'_> {
             .await
             .map_err(|error| match error {
                 NotRun::Failed(error) => error,
-                // No program starts in a directory that is gone.
+                // No program can start in a missing directory.
                 NotRun::Spawn(_) if !self.dir.path.is_dir() => LocalError::BuildDamaged {
                     path: self.dir.path.clone(),
                     missing: "tree".into(),
@@ -185,9 +185,9 @@ impl BuildSteps<'_> {
     }
 }
 
-/// The hash by which a commit is checked out, in our own repository for a clone: for a
-/// merge that no branch holds, one that is made here.
-pub(crate) async fn hash_of(
+/// The hash by which a commit is checked out, in our own repository for a clone: for a merge on no
+/// branch, one that is made here.
+pub(super) async fn hash_of(
     workspace: &Workspace,
     clone: &Repository,
     commit: &Commit,
@@ -197,7 +197,7 @@ pub(crate) async fn hash_of(
         HistoryError::UnknownRevision { .. } => Trouble::Build(error.to_string()),
         other => MidpointError::from(other).into(),
     };
-    // Fetched here, and not by the history: it does not know what is held by a build.
+    // Fetched here, and not by the history, which does not know what a build holds.
     if let Some(mirror) = clone.mirror() {
         for revision in [&commit.git_hash].into_iter().chain(&commit.merged) {
             match mirror.bring(revision, build).await {
@@ -214,7 +214,7 @@ pub(crate) async fn hash_of(
         LocalHistory::open(&clone, &state_dir).map_err(|error| MidpointError::from(error).into())
     })
     .await?;
-    // A branch moves, and does not say what was built then.
+    // A branch moves, and its present commit may not be the one built.
     let revision = &commit.git_hash;
     let is_hash = revision.bytes().all(|byte| byte.is_ascii_hexdigit());
     let name = if is_hash || revision.starts_with("refs/tags/") {
@@ -244,8 +244,8 @@ pub(crate) fn note(log: &Path, what: impl Display) -> Result<(), LocalError> {
         .map_err(LocalError::io("write", log))
 }
 
-/// The line of a log that tells why its last step failed.
-pub(crate) fn failure_line(path: &Path) -> Result<String, LocalError> {
+/// The line of a log that explains the failure of its last step.
+pub(super) fn failure_line(path: &Path) -> Result<String, LocalError> {
     File::open(path)
         .and_then(|file| error_line::of_run(&file))
         .map_err(LocalError::io("read", path))

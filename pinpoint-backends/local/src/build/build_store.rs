@@ -4,20 +4,19 @@
 //! | --- | --- |
 //! | `builds/<key>` | the list of a build's files: [`BuildManifest`] |
 //! | `blobs/<2 digits>/<sha256>` | a file |
-//! | `unfinished/` | what is being written |
-//! | `swept` | nothing; it is as old as the last search for what no list has |
+//! | `unfinished/` | files being written |
+//! | `swept` | nothing; its age is that of the last search for files in no list |
 //!
-//! The key is made of all that decides a build and of the system (see `build.rs`). Of a
-//! build, the files are stored that the build command made or changed; those of the
-//! checkout are the same everywhere. Git's own files are left out.
+//! The key is made of all that decides a build and of the system (see `build.rs`). Of a build, the
+//! files are stored that the build command made or changed; those of the checkout are the same
+//! everywhere. Git's own files are left out.
 //!
-//! Everything is written under another name and moved in place, so half of it is never
-//! seen, and no lock is needed: it works on network file systems, too. Files are checked
-//! when they arrive, before one of them is put in place. A build that is damaged is made
-//! again, and stored again.
+//! Everything is written under another name and moved in place, so half of it is never seen, and no
+//! lock is needed: it works on network file systems, too. Files are checked when they arrive,
+//! before one of them is put in place. A build that is damaged is made again, and stored again.
 //!
-//! A build whose files name its directory is of use only where it gets the same one: to
-//! machines with the same state directory.
+//! A build whose files name its directory can be used only in that directory: by machines with the
+//! same state directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, Permissions};
@@ -37,18 +36,16 @@ use crate::error::LocalError;
 use crate::process::files;
 use crate::trace::Before;
 
-/// A longer list is not read: that of a build with some 500,000 files.
+/// Lists longer than that of a build with some 500,000 files are not read.
 const LARGEST_MANIFEST: u64 = 128 << 20;
 
 /// Bytes that are read at once.
 const PIECE: usize = 1 << 20;
 
-/// What is not in any list stays for this long: another machine may be about to finish
-/// its own.
+/// The time that files in no list stay: another machine may be about to finish its list.
 const GRACE: Duration = Duration::from_hours(1);
 
-/// Machines that store builds look this often for what is not in any list: it takes
-/// reading all lists.
+/// The time between searches for files in no list: each reads all lists.
 const BETWEEN_SWEEPS: Duration = Duration::from_hours(1);
 
 /// A directory in which machines keep builds for each other.
@@ -58,28 +55,27 @@ pub struct BuildStore {
     most: u64,
 }
 
-/// What became of looking for a build.
+/// The outcome of looking for a build.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
     /// The build is in its place.
     Whole,
-    /// There is none that could be used here.
+    /// No build could be used here.
     Nothing,
-    /// There is one, which can't be used for this reason, and was dropped. Part of it may
-    /// be in place.
+    /// A build was found damaged, for this reason, and dropped. Part of it may be in place.
     Damaged(String),
-    /// There is one, which can't be read now for this reason.
+    /// A build exists, but can't be read now for this reason.
     Unreadable(String),
 }
 
-/// The reason why a build of the store can't be had.
+/// The reason why a build of the store can't be used.
 enum Unfit {
     Damaged(String),
     Unreadable(String),
 }
 
 impl Unfit {
-    /// That of a file of the build.
+    /// Names the file of the build that has the problem.
     fn of(self, file: &str) -> Self {
         match self {
             Self::Damaged(reason) => Self::Damaged(format!("{file}: {reason}")),
@@ -91,7 +87,7 @@ impl Unfit {
 impl From<io::Error> for Unfit {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            // A file that is gone, or something else in its place.
+            // A missing file, or something else in its place.
             io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => {
                 Self::Damaged(error.to_string())
             }
@@ -100,7 +96,7 @@ impl From<io::Error> for Unfit {
     }
 }
 
-/// What kept a build from being stored; it is none the worse.
+/// The reason why a build was not stored; the build itself is fine.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotStored {
     #[error("`{0}` is neither a file, a directory nor a link, or has a name that is not UTF-8")]
@@ -125,12 +121,12 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> NotStored {
 }
 
 impl BuildStore {
-    /// The store in a directory, made if it is not there. Builds in it may have `most`
-    /// bytes together; the ones that were not used for the longest time are removed.
+    /// The store in a directory, created if missing. Builds in it may have `most` bytes together;
+    /// the ones that were not used for the longest time are removed.
     ///
     /// # Errors
     ///
-    /// When it can't be made.
+    /// When it can't be created.
     pub fn open(root: &Path, most: u64) -> Result<Self, LocalError> {
         for name in ["builds", "blobs", "unfinished"] {
             files::create_dir(&root.join(name))?;
@@ -147,8 +143,8 @@ impl BuildStore {
         self.root.join("blobs").join(&sha256[..2]).join(sha256)
     }
 
-    /// Puts a build in its place, the directory of a build that holds the checkout.
-    pub(crate) fn take(&self, key: &str, directory: &Path) -> Result<Taken, LocalError> {
+    /// Puts a build in its place, the build directory that holds the checkout.
+    pub(super) fn take(&self, key: &str, directory: &Path) -> Result<Taken, LocalError> {
         let path = self.manifest(key);
         let manifest = match read_manifest(&path, key) {
             Ok(Some(manifest)) => manifest,
@@ -187,7 +183,7 @@ impl BuildStore {
         Ok(taken)
     }
 
-    /// Copies a file, or says what is wrong with it.
+    /// Copies a file, or returns the reason why it can't be used.
     fn fetch(&self, sha256: &str, size: u64, to: &Path) -> Result<Result<(), Unfit>, LocalError> {
         let path = self.blob(sha256);
         let read = || {
@@ -316,7 +312,7 @@ impl BuildStore {
         written().map_err(at(&path))
     }
 
-    /// Stores a file; without an error of the system, it was not what it was.
+    /// Stores a file; `Err(None)` when its contents have changed.
     fn store(&self, path: &Path, size: u64, sha256: &str) -> Result<(), Option<NotStored>> {
         let blob = self.blob(sha256);
         let copy = || {
@@ -356,7 +352,7 @@ impl BuildStore {
         }
     }
 
-    /// A file that other users may read, as the umask has it.
+    /// A file that other users may read, as far as the umask permits.
     fn unfinished(&self) -> io::Result<NamedTempFile> {
         tempfile::Builder::new()
             .permissions(Permissions::from_mode(0o666))
@@ -375,9 +371,9 @@ impl BuildStore {
         Ok(report)
     }
 
-    /// As [`shrink`](Self::shrink), but files that no build has are looked for only if
-    /// that was not done lately.
-    pub(crate) fn shrink_after_put(&self) -> Result<CleanReport, LocalError> {
+    /// As [`shrink`](Self::shrink), but looks for files that no build has only if that was not done
+    /// recently.
+    pub(super) fn shrink_after_put(&self) -> Result<CleanReport, LocalError> {
         let mut report = self.make_room()?;
         let swept = fs::metadata(self.swept()).and_then(|metadata| metadata.modified());
         let age = swept.ok().and_then(|it| it.elapsed().ok());
@@ -391,7 +387,7 @@ impl BuildStore {
         self.root.join("swept")
     }
 
-    /// Removes the builds for which there is no room.
+    /// Removes builds until the rest fit.
     fn make_room(&self) -> Result<CleanReport, LocalError> {
         let mut report = CleanReport::default();
         let mut builds = Vec::new();
@@ -418,12 +414,12 @@ impl BuildStore {
         Ok(report)
     }
 
-    /// Removes files that no build has, and what was never finished.
+    /// Removes files that no build has, and unfinished ones.
     ///
     /// Cost: reading all lists and directories.
     fn sweep(&self, report: &mut CleanReport) -> Result<(), LocalError> {
-        // First, so that other machines don't do the same meanwhile. A new file, since this
-        // one may be another user's.
+        // First, so that other machines don't do the same work. A new file, since this one may be
+        // another user's.
         let swept = self.swept();
         let renewed = { self.unfinished() }.and_then(|file| Ok(file.persist(&swept)?));
         renewed.map_err(LocalError::io("write", &swept))?;
@@ -475,11 +471,10 @@ impl BuildStore {
     }
 }
 
-/// The files of a build before the build command runs, once a change of any of them
-/// shows; absent where that can't be waited for.
+/// The files of a build before the build command runs, once any change to them is visible; absent
+/// where that wait is not possible.
 ///
-/// File systems count time in ticks: within the same one, a file could be changed without
-/// a trace.
+/// File systems count time in ticks: within the same one, a file could be changed without a trace.
 #[expect(
     clippy::disallowed_methods,
     reason = "on a thread that may block, for a few milliseconds"
@@ -500,7 +495,7 @@ pub(crate) fn files_before(directory: &Path) -> Result<Option<Before>, LocalErro
     Ok(None)
 }
 
-/// The list of a build, if there is one; else what is wrong with it.
+/// The list of a build, if it exists, or the reason why it can't be used.
 fn read_manifest(path: &Path, key: &str) -> Result<Option<BuildManifest>, Unfit> {
     let bytes = match read_list(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -535,7 +530,7 @@ fn drop_if_damaged(list: &Path, unfit: Unfit) -> Taken {
     }
 }
 
-/// Is it the machine that lacks room?
+/// Checks whether the machine lacks space.
 fn is_full(error: &LocalError) -> bool {
     use io::ErrorKind::{QuotaExceeded, StorageFull};
     matches!(error, LocalError::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
@@ -553,12 +548,12 @@ fn reason_of(error: &LocalError) -> String {
     }
 }
 
-/// Does it belong to git? It is not stored.
+/// Checks whether the path belongs to git, and so is not stored.
 fn is_gits(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == ".git")
 }
 
-/// Is each file there that the build has from its checkout?
+/// Checks that every file that the build has from its checkout exists.
 fn has_checkout(directory: &Path, manifest: &BuildManifest) -> bool {
     manifest.entries.iter().all(|(place, entry)| match entry {
         Entry::File {
@@ -571,8 +566,8 @@ fn has_checkout(directory: &Path, manifest: &BuildManifest) -> bool {
     })
 }
 
-/// Makes the directory of a build what the list says. The list was checked: each entry is
-/// after the directory that holds it, and none is below a link.
+/// Makes the directory of a build match its list. The list was checked: each entry is after the
+/// directory that holds it, and none is below a link.
 fn put_in_place(
     directory: &Path,
     manifest: &BuildManifest,
@@ -588,7 +583,7 @@ fn put_in_place(
                 if fs::read_link(&path).is_ok_and(|found| found == Path::new(target)) {
                     return Ok(());
                 }
-                // It is a link to something else, or nothing.
+                // It is a link elsewhere, or missing.
                 match fs::remove_file(&path) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                     _ => {}
@@ -610,7 +605,7 @@ fn put_in_place(
         };
         written().map_err(LocalError::io("write", &path))?;
     }
-    // Those that may not be written come last.
+    // Those that are write-protected come last.
     for (place, entry) in manifest.entries.iter().rev() {
         if let Entry::Directory { mode } = entry {
             let path = directory.join(place);
@@ -621,7 +616,7 @@ fn put_in_place(
     Ok(())
 }
 
-/// Removes what the list does not have, or has as something else; nothing of git's.
+/// Removes everything that differs from the list, except git's files.
 fn remove_others(directory: &Path, manifest: &BuildManifest) -> Result<(), LocalError> {
     let mut open = vec!["modules".to_owned(), "tree".to_owned()];
     while let Some(place) = open.pop() {
@@ -655,7 +650,7 @@ fn remove_others(directory: &Path, manifest: &BuildManifest) -> Result<(), Local
     Ok(())
 }
 
-/// The SHA-256 of a file, and whether a name is in it.
+/// The SHA-256 of a file, and true if it contains a name.
 fn look_at(path: &Path, name: &memmem::Finder<'_>) -> io::Result<(String, bool)> {
     let mut file = files::open_regular(path)?;
     let mut digest = Sha256::new();
@@ -688,7 +683,7 @@ mod tests {
 
     use super::*;
 
-    /// Makes this thread that of a user who owns nothing here, where that is allowed.
+    /// Makes this thread run as a user who owns nothing here, where permitted.
     #[expect(unsafe_code, reason = "the standard library has no such call")]
     fn becomes_another_user() -> bool {
         const NOBODY: libc::uid_t = 65_534;
@@ -697,7 +692,7 @@ mod tests {
             unsafe { libc::setfsuid(NOBODY) }
         };
         change();
-        // It returns the user until now, whether it succeeds or not.
+        // It returns the previous user, whether it succeeds or not.
         u32::try_from(change()) == Ok(NOBODY)
     }
 

@@ -34,8 +34,8 @@ impl Builds {
         }
     }
 
-    /// After a run that failed: was the build complete? `run` names it; without
-    /// a name only the work tree as a whole matters.
+    /// Checks, after a failed run, that the build was complete. `run` names it; without a name only
+    /// the work tree as a whole matters.
     ///
     /// # Errors
     ///
@@ -55,8 +55,8 @@ impl Builds {
         }
     }
 
-    /// The hash of a commit; absent for a build of which no commit is known.
-    pub(crate) fn hash<'a>(&self, commit: &'a CombinedCommit) -> Option<&'a str> {
+    /// The hash of a commit; absent for a build of an unknown commit.
+    pub(super) fn hash<'a>(&self, commit: &'a CombinedCommit) -> Option<&'a str> {
         match self {
             Self::OfCommits(_) => Some(&commit.main.git_hash),
             Self::Prebuilt => None,

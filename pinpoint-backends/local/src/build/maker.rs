@@ -1,4 +1,4 @@
-//! Making a build, or finding it.
+//! Making or finding a build.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -38,13 +38,13 @@ use crate::run::benchmark;
 use crate::run::results;
 use crate::trace::{self, Before, Reads, Traced, Tracer};
 
-/// Further places for a build whose own can't be used.
+/// Further places for a build whose first place can't be used.
 const MOST_PLACES: u32 = 16;
 
 /// The end of the names of files with the commits of traced builds, and what they read.
 const TRACED: &str = ".traced.json";
 
-/// The end of the names of files with what was wrong with stored builds.
+/// The end of the names of files that describe damage to stored builds.
 const DAMAGED: &str = ".damaged.json";
 
 /// The state of a build in this job.
@@ -65,8 +65,8 @@ pub(crate) struct Build {
     pub(crate) duration: u64,
     /// Absent for one that is not ours.
     ours: Option<Ours>,
-    /// What it and the benchmark read, if that was traced.
-    pub(crate) traced: Option<Traced>,
+    /// The reads of the build and the benchmark, if traced.
+    pub(super) traced: Option<Traced>,
     /// The commit that was built; absent for one that is not ours.
     pub(crate) commit: Option<CombinedCommit>,
 }
@@ -89,8 +89,8 @@ pub(crate) struct RestoredBuild {
 }
 
 impl Build {
-    /// One that existed before the job.
-    pub(crate) fn prebuilt(tree: PathBuf) -> Self {
+    /// A build that existed before the job.
+    pub(super) fn prebuilt(tree: PathBuf) -> Self {
         Self {
             key: tree.display().to_string(),
             tree,
@@ -104,8 +104,8 @@ impl Build {
 
     /// Restores the tracked files that have changed since it was made, or since the last call.
     ///
-    /// Only for the holder of the machine: another job may run in the same build. A build
-    /// that can't be restored is made again by who needs it next.
+    /// Only for the holder of the machine: another job may run in the same build. The next user of
+    /// a build that can't be restored makes it again.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl Build {
             }),
         };
         restored.or_else(|error| {
-            // Removed meanwhile, or git's data of it is damaged.
+            // It was removed in the meantime, or git's data of it is damaged.
             if let LocalError::Io { .. } = error {
                 return Err(error);
             }
@@ -149,16 +149,16 @@ impl Build {
         })
     }
 
-    /// Leaves its tracked files as they will be: something else is built in it.
-    pub(crate) fn forget_tracked(&self) -> Result<(), LocalError> {
+    /// Accepts its tracked files as they are from now on: something else is built in it.
+    pub(super) fn forget_tracked(&self) -> Result<(), LocalError> {
         match &self.ours {
             Some(ours) => TrackedFiles::forget(&ours.dir),
             None => Ok(()),
         }
     }
 
-    /// Is it still there?
-    pub(crate) fn check_tree(&self) -> Result<(), LocalError> {
+    /// Checks that its work tree still exists.
+    pub(super) fn check_tree(&self) -> Result<(), LocalError> {
         if self.tree.is_dir() {
             return Ok(());
         }
@@ -243,7 +243,7 @@ impl Builder {
 
     /// The store, and the name of a build in it; absent for one that is not stored.
     fn stored_key(&self, commit: &CombinedCommit, made: &LaidOut) -> Option<(BuildStore, String)> {
-        // What was left to the build command is not known.
+        // The contents of what was left to the build command are unknown.
         if !made.left_out.is_empty() {
             return None;
         }
@@ -301,11 +301,11 @@ impl Builder {
         });
     }
 
-    /// After a run that failed: was the build complete?
+    /// Checks, after a failed run, that the build was complete.
     ///
-    /// It is not the commit's fault that part of a build was removed, so the run is made
-    /// again in a new one; but if it fails so twice it removes the part itself, and
-    /// counts. `run` names the run; without a name only the work tree as a whole matters.
+    /// It is not the commit's fault that part of a build was removed, so the run is made again in a
+    /// new one; but if it fails so twice it removes the part itself, and counts. `run` names the
+    /// run; without a name only the work tree as a whole matters.
     ///
     /// # Errors
     ///
@@ -408,7 +408,7 @@ impl Builder {
                 }
                 continue;
             };
-            // Another process may have made it meanwhile.
+            // Another process may have made it in the meantime.
             let found = dir.look(whole)?;
             if self.usable(&found).await?.is_some() {
                 continue;
@@ -449,8 +449,7 @@ impl Builder {
         }
     }
 
-    /// The marker of a build that is complete, without anything left out that is
-    /// available now.
+    /// The marker of a complete build from which nothing was left out that is available now.
     async fn usable<'a>(&self, found: &'a Found) -> Result<Option<&'a Marker>, LocalError> {
         let Found::Whole(marker) = found else {
             return Ok(None);
@@ -627,7 +626,7 @@ impl Builder {
                 Ok((put, store.shrink_after_put()))
             };
             let (put, shrunk) = blocking(Arc::clone(&steps.holds), put).await?;
-            // The build is none the worse.
+            // The build is fine without the store.
             if let Err(reason) = put {
                 note(steps.log, format!("the build is not stored: {reason}"))?;
             }
@@ -657,7 +656,7 @@ impl Builder {
         Ok(made)
     }
 
-    /// Records the tracked files as the build command left them, and looks what is missing.
+    /// Records the tracked files as the build command left them, and finds what is missing.
     async fn examined(
         &self,
         steps: &BuildSteps<'_>,
@@ -685,7 +684,7 @@ impl Builder {
         .await
     }
 
-    /// Keeps what was wrong with a stored build.
+    /// Records the damage of a stored build.
     fn note_damage(&self, steps: &BuildSteps<'_>, reason: &str) -> Result<(), LocalError> {
         let commit = steps.commit.main.revision();
         let sentence =
@@ -704,7 +703,7 @@ impl Builder {
         self.tracer.get_or_try_init(open).await.map(Some)
     }
 
-    /// Runs the benchmark once in a build that was just made, and looks what it reads.
+    /// Runs the benchmark once in a build that was just made, and finds what it reads.
     async fn trace_benchmark(
         &self,
         tracer: &Tracer,
@@ -715,7 +714,7 @@ impl Builder {
         let results = self.config.results.clone();
         let before = blocking(Arc::clone(&steps.holds), move || {
             if let Some(name) = results {
-                // If that can't be done, the runs that count will say so.
+                // If that fails, the runs that count will say so.
                 let _ = results::remove_old(&dir.tree, &name);
             }
             Before::of(&dir.path)
@@ -764,7 +763,7 @@ impl Builder {
         self.notes(TRACED)
     }
 
-    /// The notes on builds of this job whose names end so.
+    /// The notes on builds of this job whose names have this ending.
     fn notes<T: DeserializeOwned>(&self, end: &str) -> Result<Vec<T>, LocalError> {
         let unreadable = |error| LocalError::io("read", &self.logs)(error);
         let mut found = Vec::new();
@@ -777,9 +776,9 @@ impl Builder {
         Ok(found)
     }
 
-    /// Stored builds that were damaged, and why it is not known what builds of the job
-    /// read, a sentence for each.
-    pub(crate) fn warnings(&self) -> Result<Vec<String>, LocalError> {
+    /// Stored builds that were damaged, and reasons why the inputs of builds are unknown, a
+    /// sentence each.
+    pub(super) fn warnings(&self) -> Result<Vec<String>, LocalError> {
         let mut reasons: BTreeMap<String, u32> = BTreeMap::new();
         for (_, traced) in self.all_traced()? {
             if let Some(reason) = traced.unproved {
@@ -808,7 +807,7 @@ impl Builder {
         if !self.config.trace || !is_plain(commit) {
             return Ok(None);
         }
-        // One that was built stays that: no two take each other's place.
+        // A commit that was built keeps its build: no two replace each other.
         if self.logs.join(format!("{key}{TRACED}")).exists() {
             return Ok(None);
         }
@@ -869,7 +868,7 @@ impl Builder {
     }
 }
 
-/// Is it a commit of the main repository's history, and nothing else?
+/// Checks whether it is a commit of the main repository's history, and nothing else.
 fn is_plain(commit: &CombinedCommit) -> bool {
     commit.modified_deps.is_empty() && commit.main.merged.is_empty() && commit.patch.is_none()
 }

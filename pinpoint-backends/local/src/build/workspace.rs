@@ -1,22 +1,20 @@
-//! Builds on disk: made once, found again, removed when room is needed.
+//! Builds on disk: made once, found again, removed when space is needed.
 //!
-//! A build is `builds/<key>`: the work tree `tree`, and `finished.json`, which
-//! is written last. Without it the directory is the remains of a build that
-//! was interrupted, and is made again. The lock of a build is outside of the removed
-//! directory.
+//! A build is `builds/<key>`: the work tree `tree`, and `finished.json`, which is written last.
+//! Without it the directory is an interrupted build, and is made again. The lock of a build is
+//! outside of this directory.
 //!
-//! The marker is not believed alone. The parts of a build are on the disk before it is
-//! written, since a loss of power could otherwise leave the marker of an incomplete tree;
-//! and it names the contents of the tree, which are checked whenever a process starts to
-//! use the build. Additions are normal, since benchmarks write where they run; missing
-//! files were removed by a cleanup tool, by hand or by a benchmark, and the build is made
-//! again.
+//! The marker alone is not trusted. The parts of a build are on the disk before it is written,
+//! since a loss of power could otherwise leave the marker of an incomplete tree; and it names the
+//! contents of the tree, which are checked whenever a process starts to use the build. Additions
+//! are normal, since benchmarks write where they run; missing files were removed by a cleanup tool,
+//! by hand or by a benchmark, and the build is made again.
 //!
-//! Tracked files that a benchmark changed are restored from an index beside the work tree:
-//! see `tracked_files`.
+//! Tracked files that a benchmark changed are restored from an index next to the work tree: see
+//! `tracked_files`.
 //!
-//! A build that is damaged while other jobs use it, or whose remains can't be
-//! removed, stays where it is: the next one is made in a further place.
+//! A build that is damaged while other jobs use it, or whose remains can't be removed, stays: the
+//! next one is made in a further place.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -42,25 +40,25 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
 
 /// Written when a build is complete.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Marker {
-    /// Our repositories that the work tree, and those inside it, belong to.
+pub(super) struct Marker {
+    /// Our repositories of the work tree, and of those inside it.
     repositories: BTreeSet<PathBuf>,
     /// Bytes on disk.
     size: u64,
     /// Its duration, in milliseconds.
-    pub(crate) duration: u64,
-    /// The entries at the top of the work tree and beside it, as [`contents`] names them.
+    pub(super) duration: u64,
+    /// The entries at the top of the work tree and next to it, as [`contents`] names them.
     #[serde(default)]
     contents: BTreeSet<String>,
     /// Dependencies that were left to the build command, since their clones lacked
     /// the revision: URLs and revisions.
     #[serde(default)]
-    pub(crate) left_out: BTreeSet<(String, String)>,
-    /// Are its tracked files recorded? Absent for a build of an earlier version, of which it
-    /// is not known what a benchmark has done to it since: it is made again.
+    pub(super) left_out: BTreeSet<(String, String)>,
+    /// True if its tracked files are recorded. Absent for a build of an earlier version, which a
+    /// benchmark may have changed since: it is made again.
     #[serde(default)]
     tracked: Option<bool>,
-    /// What its work tree lacks.
+    /// Describes the missing parts of its work tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) remarks: Vec<(Remark, String)>,
 }
@@ -100,9 +98,9 @@ impl Workspace {
         &self.state
     }
 
-    /// The place of a build; `further` ones are for builds whose earlier places can't be
-    /// used. All have names of the same length: a path may change what is measured.
-    pub(crate) fn build_dir(&self, key: &str, further: u32) -> BuildDir {
+    /// The directory of a build; `further` ones are for builds whose earlier places can't be used.
+    /// All have names of the same length: a path may affect a measurement.
+    pub(super) fn build_dir(&self, key: &str, further: u32) -> BuildDir {
         if further == 0 {
             return self.build_dir_named(key);
         }
@@ -130,25 +128,25 @@ impl Workspace {
         self.state.join("mirrors")
     }
 
-    /// Keeps [`clean`] from removing repositories until it is dropped. Which of
-    /// them a build needs can't be seen before the build is finished.
-    pub(crate) async fn keep_repositories(&self) -> Result<Locked, LocalError> {
+    /// Keeps [`clean`] from removing repositories until it is dropped. The repositories that a
+    /// build needs are not known before it is finished.
+    pub(super) async fn keep_repositories(&self) -> Result<Locked, LocalError> {
         files::lock(&self.making(), Mode::Shared).await
     }
 
-    /// Held shared by all who make builds.
+    /// Held shared by all processes that make builds.
     fn making(&self) -> PathBuf {
         self.state.join("locks/making")
     }
 
-    /// Our own repository beside the user's, which lends its objects; made if
-    /// need be. With its lock, held while the list of work trees changes: git
-    /// does not expect that several of its processes change it at once.
-    pub(crate) async fn borrow_objects(
+    /// Our repository that borrows the objects of the user's, created if missing. Its lock is held
+    /// while the list of work trees changes: git does not expect several of its processes to change
+    /// it at once.
+    pub(super) async fn borrow_objects(
         &self,
         repository: &Repository,
     ) -> Result<(Borrowed, Locked), LocalError> {
-        // The number is raised when they come to be made in another way.
+        // The number is raised when their layout changes.
         let mut name = Sha256::new_with_prefix("2 ");
         name.update(repository.path().as_os_str().as_encoded_bytes());
         let name = hexadecimal(&name.finalize());
@@ -178,9 +176,8 @@ impl Workspace {
             check_room(&self.state)?;
             return Err(repository::failed(&arguments, &borrowed.path, &output).into());
         }
-        // As in our own checkouts: what Git LFS keeps elsewhere stays a pointer, and
-        // `git status` in a build does not fail where its filter is required and
-        // not installed.
+        // As in our own checkouts: files of Git LFS stay pointers, and `git status` in a build does
+        // not fail where its filter is required and not installed.
         for (name, value) in [("process", ""), ("smudge", ""), ("required", "false")] {
             let name = format!("filter.lfs.{name}");
             let arguments = ["config", &name, value];
@@ -198,9 +195,9 @@ impl Workspace {
         Ok((borrowed, alone))
     }
 
-    /// Removes builds that are not in use, those not used for the longest time
-    /// first, until all that stay occupy no more than `keep` bytes.
-    pub(crate) fn shrink(&self, keep: u64) -> Result<CleanReport, LocalError> {
+    /// Removes builds that are not in use, those not used for the longest time first, until the
+    /// rest occupy no more than `keep` bytes.
+    pub(super) fn shrink(&self, keep: u64) -> Result<CleanReport, LocalError> {
         let mut builds = Vec::new();
         for name in names(&self.state.join("builds"))? {
             let place = self.build_dir_named(&name);
@@ -220,8 +217,7 @@ impl Workspace {
                 report.in_use.push(place.path);
                 continue;
             };
-            // One that can't be removed, as when another user wrote it, is no reason to
-            // stop.
+            // A failure to remove one, as when another user wrote it, does not stop the rest.
             if let Err(error) = place.remove() {
                 report.fail(place.path, &error);
                 continue;
@@ -241,7 +237,7 @@ impl Workspace {
 }
 
 impl Workspace {
-    /// Removes the mirrors that no process reads and no repository of ours borrows from, and
+    /// Removes the mirrors that no process reads and none of our repositories borrows from, and
     /// remains of clones.
     fn clean_mirrors(&self, report: &mut CleanReport) -> Result<(), LocalError> {
         let mut lenders = Vec::new();
@@ -288,18 +284,18 @@ pub(crate) enum Found {
 
 /// The parts that have to exist for a build to count as complete.
 #[derive(Clone, Copy)]
-pub(crate) enum Whole<'a> {
-    /// All that was there when it was finished, but for this file of results, which
-    /// is removed before each run.
+pub(super) enum Whole<'a> {
+    /// Everything that existed when it was finished, except this results file, which is removed
+    /// before each run.
     But(Option<&'a Path>),
-    /// Its work tree: it was made just now, and something that the build command
-    /// left running may still tidy up.
+    /// Its work tree: it was made just now, and a process left by the build command may still clean
+    /// up.
     Tree,
 }
 
 impl BuildDir {
-    /// Holds the build, if it is there: it is not removed until the lock is dropped.
-    pub(crate) async fn use_it(&self, whole: Whole<'_>) -> Result<(Found, Locked), LocalError> {
+    /// Holds the build, if it exists: it is not removed until the lock is dropped.
+    pub(super) async fn use_it(&self, whole: Whole<'_>) -> Result<(Found, Locked), LocalError> {
         let lock = files::lock(&self.lock, Mode::Shared).await?;
         let found = self.look(whole)?;
         if matches!(found, Found::Whole(_)) {
@@ -310,8 +306,8 @@ impl BuildDir {
         Ok((found, lock))
     }
 
-    /// Only for the holder of its lock.
-    pub(crate) fn look(&self, whole: Whole<'_>) -> Result<Found, LocalError> {
+    /// Checks the state of the build. Only for the holder of its lock.
+    pub(super) fn look(&self, whole: Whole<'_>) -> Result<Found, LocalError> {
         let Some(marker) = self.marker()? else {
             return Ok(Found::Nothing);
         };
@@ -342,8 +338,8 @@ impl BuildDir {
         Ok(gone.find(|name| results.as_ref() != Some(name)).cloned())
     }
 
-    /// The names at the top of the work tree, and of the checkouts beside it.
-    pub(crate) fn contents(&self) -> Result<BTreeSet<String>, LocalError> {
+    /// The names at the top of the work tree, and of the checkouts next to it.
+    pub(super) fn contents(&self) -> Result<BTreeSet<String>, LocalError> {
         let mut contents = BTreeSet::new();
         for name in ["tree", "modules"] {
             let directory = self.path.join(name);
@@ -367,7 +363,7 @@ impl BuildDir {
 
     pub(crate) fn marker(&self) -> Result<Option<Marker>, LocalError> {
         match files::read_json(&self.marker) {
-            // A marker that can't be read marks nothing: the build is remade.
+            // A marker that can't be read does not count: the build is remade.
             Err(LocalError::Damaged { .. }) => Ok(None),
             Err(LocalError::Io { source, .. })
                 if matches!(
@@ -390,32 +386,31 @@ impl BuildDir {
         }
     }
 
-    /// Makes the place of a build that is not there.
-    pub(crate) fn create(&self) -> Result<(), LocalError> {
+    /// Creates the directory of a missing build.
+    pub(super) fn create(&self) -> Result<(), LocalError> {
         files::create_dir(&self.path)
     }
 
-    /// Removes the build; the marker goes first, so that no half of it passes
-    /// for whole.
-    pub(crate) fn remove(&self) -> Result<(), LocalError> {
+    /// Removes the build; the marker goes first, so that no partial build passes for complete.
+    pub(super) fn remove(&self) -> Result<(), LocalError> {
         if self.marker()?.is_some() {
             files::remove(&self.marker)?;
         }
         files::remove(&self.path)
     }
 
-    /// The file of what was read of a traced build.
-    pub(crate) fn traced(&self) -> PathBuf {
+    /// The file with the inputs of a traced build.
+    pub(super) fn traced(&self) -> PathBuf {
         self.path.join("traced.json")
     }
 
-    /// Has the build made again by who needs it next.
-    pub(crate) fn discard(&self) -> Result<(), LocalError> {
+    /// Makes the next user of the build make it again.
+    pub(super) fn discard(&self) -> Result<(), LocalError> {
         files::remove(&self.marker)
     }
 
-    /// Declares the build whole.
-    pub(crate) fn finish(&self, made: LaidOut, began: Instant) -> Result<(), LocalError> {
+    /// Marks the build as complete.
+    pub(super) fn finish(&self, made: LaidOut, began: Instant) -> Result<(), LocalError> {
         let size = size(&self.path)?;
         let contents = match made.contents {
             Some(contents) => contents,
@@ -435,37 +430,35 @@ impl BuildDir {
     }
 }
 
-/// A duration as it is stored, rounded to milliseconds.
-pub(crate) fn milliseconds(time: Duration) -> u64 {
+/// A duration for storage, rounded to milliseconds.
+pub(super) fn milliseconds(time: Duration) -> u64 {
     let rounded = time.saturating_add(Duration::from_micros(500));
     u64::try_from(rounded.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The content of a work tree, beside its commit.
+/// The content of a work tree, besides its commit.
 #[derive(Debug, Default)]
 pub(crate) struct LaidOut {
     /// Our repositories that it needs from now on.
-    pub(crate) repositories: BTreeSet<PathBuf>,
-    /// The name and the hash of what is checked out, by its place in the directory of the
-    /// build.
-    pub(crate) checkouts: BTreeMap<PathBuf, (String, String)>,
-    /// Dependencies whose revision was not there.
-    pub(crate) left_out: BTreeSet<(String, String)>,
+    pub(super) repositories: BTreeSet<PathBuf>,
+    /// The name and the hash of each checkout, by its place in the directory of the build.
+    pub(super) checkouts: BTreeMap<PathBuf, (String, String)>,
+    /// Dependencies whose revision was missing.
+    pub(super) left_out: BTreeSet<(String, String)>,
     /// The entries before the benchmark was run in it, if it was.
     pub(crate) contents: Option<BTreeSet<String>>,
     /// The build was in the store.
-    pub(crate) stored: bool,
-    /// Are its tracked files recorded?
-    pub(crate) tracked: bool,
-    /// What the work tree lacks.
-    pub(crate) remarks: Vec<(Remark, String)>,
+    pub(super) stored: bool,
+    /// True if its tracked files are recorded.
+    pub(super) tracked: bool,
+    /// Describes the missing parts of the work tree.
+    pub(super) remarks: Vec<(Remark, String)>,
 }
 
-/// Has everything made in a directory written to the disk.
+/// Writes everything made in a directory to the disk.
 ///
-/// One call for the whole file system: naming each file of a large build would take
-/// longer than the writing. Pending writes would otherwise happen in the middle of a
-/// measurement.
+/// One call for the whole file system: naming each file of a large build would take longer than the
+/// writing. Pending writes would otherwise happen in the middle of a measurement.
 #[cfg_attr(
     target_os = "linux",
     expect(
@@ -521,7 +514,7 @@ impl Borrowed {
         let mut packed = b"# pack-refs with: sorted \n".to_vec();
         packed.extend(users.tags()?);
         replace(&self.path.join("packed-refs"), Some(packed))?;
-        // Where the user's history was cut off, the tree's history is, too.
+        // In a shallow clone, the tree's history is shallow, too.
         let shallow = users.common_dir().join("shallow");
         let ends = match fs::read(&shallow) {
             Ok(ends) => Some(ends),
@@ -572,9 +565,9 @@ fn replace(path: &Path, content: Option<Vec<u8>>) -> Result<(), LocalError> {
         .map_err(LocalError::io("write", path))
 }
 
-/// Removes trees that are gone from the list of a repository of ours.
+/// Removes missing trees from the list of one of our repositories.
 fn forget_trees(borrowed: &Borrowed) -> Result<(), LocalError> {
-    // Tidiness only: the holder of the lock does the same at the next removal.
+    // Only cleanup: the holder of the lock does the same at the next removal.
     let Some(_alone) = files::try_lock(&borrowed.lock, Mode::Alone)? else {
         return Ok(());
     };
@@ -589,11 +582,11 @@ fn forget_trees(borrowed: &Borrowed) -> Result<(), LocalError> {
     Ok(())
 }
 
-/// Distinguishes a full disk from a failure of something that ran on it.
+/// Distinguishes a full disk from other failures.
 ///
-/// A program that fails for want of room says so in words of its own, if at all; the one
-/// sure sign is that we can't write either.
-pub(crate) fn check_room(directory: &Path) -> Result<(), LocalError> {
+/// A program that fails for lack of space says so in its own words, if at all; the one sure sign is
+/// that we can't write either.
+pub(super) fn check_room(directory: &Path) -> Result<(), LocalError> {
     /// Enough to need fresh blocks on any file system.
     const BYTES: usize = 1 << 20;
     let path = directory.join(format!(".pinpoint-room-{}", std::process::id()));
@@ -617,7 +610,7 @@ fn names(directory: &Path) -> Result<Vec<String>, LocalError> {
     names_before(directory, "")
 }
 
-/// The names with this ending that are ours.
+/// Our names with this ending.
 fn names_before(directory: &Path, end: &str) -> Result<Vec<String>, LocalError> {
     let unreadable = |error| LocalError::io("read", directory)(error);
     let mut names = Vec::new();
@@ -638,7 +631,7 @@ fn names_before(directory: &Path, end: &str) -> Result<Vec<String>, LocalError> 
 
 /// Bytes on disk of a directory and everything in it.
 fn size(directory: &Path) -> Result<u64, LocalError> {
-    /// The unit of `st_blocks`, whatever the file system's blocks are.
+    /// The unit of `st_blocks`, independent of the file system's blocks.
     const BLOCK: u64 = 512;
     let top = fs::symlink_metadata(directory).map_err(LocalError::io("read", directory))?;
     if !top.is_dir() {
@@ -650,9 +643,9 @@ fn size(directory: &Path) -> Result<u64, LocalError> {
         let unreadable = |error| LocalError::io("read", &directory)(error);
         for entry in fs::read_dir(&directory).map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;
-            // Of the link itself, where it is one.
+            // The metadata of a link itself.
             let metadata = match entry.metadata() {
-                // A process that the build left running may be tidying up.
+                // A process that the build left running may be cleaning up.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 other => other.map_err(unreadable)?,
             };
@@ -686,14 +679,13 @@ pub struct CleanReport {
     pub failed: Vec<(PathBuf, String)>,
 }
 
-/// Removes builds, remains of interrupted builds, repositories of ours that no
-/// build needs, the locks of all these, and the profiles of jobs; never what a live job
-/// uses.
+/// Removes builds, remains of interrupted builds, our repositories that no build needs, the locks
+/// of all these, and the profiles of jobs; never anything that a live job uses.
 ///
 /// # Errors
 ///
-/// [`LocalError::Io`] when the state directory can't be read. Directories that can't be
-/// removed are in the report.
+/// [`LocalError::Io`] when the state directory can't be read. Directories that can't be removed are
+/// in the report.
 pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, LocalError> {
     let state = Workspace::open(state_dir)?;
     let mut report = state.shrink(options.keep)?;
@@ -740,13 +732,13 @@ pub fn clean(state_dir: &Path, options: CleanOptions) -> Result<CleanReport, Loc
     Ok(report)
 }
 
-/// Removes the file of a lock on something that is gone.
+/// Removes the lock file of something that no longer exists.
 fn forget_lock(lock: &Path, locked: &Path) -> Result<(), LocalError> {
     if locked.exists() {
         return Ok(());
     }
     match files::try_lock(lock, Mode::Alone)? {
-        // Made again meanwhile.
+        // It was made again in the meantime.
         Some(_alone) if locked.exists() => Ok(()),
         Some(_alone) => files::remove(lock),
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! The same work again and again, and the time that each repetition takes.
+//! Repeats the same work, and times each repetition.
 
 #![expect(
     unsafe_code,
@@ -19,7 +19,7 @@ pub(super) struct Piece {
     pub(super) processor: f64,
 }
 
-/// The fewest pieces: they have quartiles.
+/// The fewest pieces: enough for quartiles.
 pub(super) const FEWEST: usize = 4;
 
 /// Repeats a piece of work for about this long, but often enough. Nothing else happens in
@@ -54,11 +54,11 @@ pub(super) fn calibrate() -> u64 {
     }
 }
 
-/// Integer work that needs no memory. The chains do not depend on each other, so that they
-/// keep a core's multipliers busy: what runs on the core's other thread slows them down.
+/// Integer work that needs no memory. The chains do not depend on each other, so that they keep a
+/// core's multipliers busy: work on the core's other thread slows them down.
 fn work(rounds: u64) {
-    // Unknown to the compiler before and after, and in registers meanwhile: what is stored
-    // and loaded again at once has a pace of its own.
+    // Opaque to the compiler before and after, and in registers in between: storing and loading at
+    // once has its own pace.
     let mut chains = black_box([1_u64, 2, 3, 4]);
     for _ in 0..rounds {
         for chain in &mut chains {

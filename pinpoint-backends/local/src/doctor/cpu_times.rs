@@ -1,4 +1,4 @@
-//! How busy processors are, from the times that Linux counts for each of them.
+//! The use of processors, from the times that Linux counts for each of them.
 
 use std::collections::BTreeMap;
 

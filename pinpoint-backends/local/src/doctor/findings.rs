@@ -1,12 +1,12 @@
-//! What disturbs measurements, and what to do about it: from readings and the times of
-//! the loop alone.
+//! Disturbances of measurements, and their remedies: a pure function of readings and the times of
+//! the loop.
 
 use serde::{Deserialize, Serialize};
 
 use super::loop_times::LoopTimes;
 use super::readings::Readings;
 
-/// How much something disturbs measurements.
+/// The severity of a disturbance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -32,7 +32,7 @@ pub enum Cause {
     ThermalThrottling,
     /// The machine runs on its battery.
     Battery,
-    /// Memory is on the disk.
+    /// Memory is swapped to disk.
     Swap,
     /// The control group may not use all processors.
     Quota,
@@ -52,25 +52,25 @@ pub enum Cause {
     HyperThreads,
     /// Each process has its memory at other addresses.
     AddressRandomization,
-    /// The host of a virtual machine can't be seen.
+    /// The host of a virtual machine is not visible.
     VirtualMachine,
 }
 
-/// Something that disturbs measurements.
+/// A disturbance of measurements.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Finding {
     /// Its kind.
     pub cause: Cause,
-    /// How much it disturbs.
+    /// Its severity.
     pub severity: Severity,
-    /// What was seen, as half a sentence.
+    /// The observation, as half a sentence.
     pub seen: String,
-    /// What to do about it, in whole sentences.
+    /// Advice, in whole sentences.
     pub remedy: String,
 }
 
-/// What a share of the processors' time means that others take.
+/// The severity of a load by other processes.
 pub(in super::super) fn severity_of_load(busy: f64, processors: usize) -> Option<Severity> {
     let processors = processors as f64;
     if busy >= 0.25 * processors || processors - busy < 0.9 {
@@ -110,7 +110,7 @@ fn count(number: u64, one: &str, many: &str) -> String {
     }
 }
 
-/// Everything that was found, the worst first.
+/// All findings, the worst first.
 pub(super) fn findings(readings: &Readings, times: Option<&LoopTimes>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = [
         load(readings),
@@ -133,7 +133,7 @@ pub(super) fn findings(readings: &Readings, times: Option<&LoopTimes>) -> Vec<Fi
     .flatten()
     .collect();
     if readings.other_job == Some(true) {
-        // It is not there while a run is made: jobs take turns.
+        // It does not run during a run: jobs take turns.
         for finding in &mut findings {
             if matches!(
                 finding.cause,
@@ -167,7 +167,7 @@ fn load(readings: &Readings) -> Option<Finding> {
     let busy = readings.busy?;
     let load = readings.load.unwrap_or_default();
     let now = severity_of_load(busy, processors);
-    // The load average counts what was there during the last minute.
+    // The load average covers the last minute.
     let lately = severity_of_load(load, processors).map(|_| Severity::Low);
     let severity = now.or(lately)?;
     let processors = count(processors as u64, "processor", "processors");
@@ -458,7 +458,7 @@ mod tests {
             (|it| it.busy = Some(0.4), &[(Load, Medium)]),
             (|it| it.busy = Some(1.0), &[(Load, High)]),
             (|it| it.busy = Some(4.0), &[(Load, High)]),
-            // One that is busy is little among many, and all there is of one.
+            // One busy processor is little among many, and everything of one.
             (|it| (it.busy, it.processors) = (Some(1.0), Some(64)), &[]),
             (
                 |it| (it.busy, it.processors) = (Some(0.2), Some(1)),
@@ -517,7 +517,7 @@ mod tests {
             ),
             (|it| it.quota_stops = Some(2), &[]),
             (|it| it.other_job = Some(false), &[]),
-            // It is what keeps the machine busy, and gone when this job runs.
+            // It keeps the machine busy, and is gone when this job runs.
             (
                 |it| (it.other_job, it.busy) = (Some(true), Some(4.0)),
                 &[(Load, Medium), (OtherJob, Low)],

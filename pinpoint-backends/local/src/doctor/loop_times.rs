@@ -1,21 +1,21 @@
-//! What the times of the loop say about the machine.
+//! The statistics of the loop's times.
 
 use serde::{Deserialize, Serialize};
 
 use super::calibrated_loop::{FEWEST, Piece};
 
-/// The times of the same work, done again and again.
+/// The times of repeated work.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct LoopTimes {
-    /// How often the work was done.
+    /// The number of repetitions.
     pub pieces: usize,
     /// The median of the wall-clock times, in seconds.
     pub median: f64,
     /// The interquartile range of the wall-clock times, as a share of their median.
     pub scatter: f64,
-    /// The same of the processor times: the work's own pace, without interruptions.
+    /// That of the processor times: the work's own pace, without interruptions.
     pub processor_scatter: f64,
     /// The share of the wall-clock time in which the work was not on a processor.
     pub off_processor: f64,

@@ -1,8 +1,8 @@
-//! What disturbs measurements on this machine.
+//! Diagnosis of disturbances to measurements on this machine.
 //!
-//! [`examine`] repeats the same work for some seconds, and reads what the kernel reports
-//! about that time. [`Diagnosis`] holds both, and the findings that follow from them. The
-//! findings are a pure function of the rest.
+//! [`examine`] repeats the same work for some seconds, and reads the kernel's reports about that
+//! time. [`Diagnosis`] holds both, and the findings that follow from them. The findings are a pure
+//! function of the rest.
 
 mod calibrated_loop;
 mod cpu_times;
@@ -29,29 +29,28 @@ pub use readings::{BusyProgram, Readings};
 /// The time that a thorough examination takes.
 pub const THOROUGHLY: Duration = Duration::from_millis(2500);
 
-/// The state of a machine over a short time, and what of it disturbs measurements.
+/// The state of a machine over a short time, and disturbances to measurements.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Diagnosis {
-    /// What the kernel reports.
+    /// The kernel's reports.
     pub readings: Readings,
-    /// The times of the same work, done again and again; absent where a clock stands
-    /// still.
+    /// The times of repeated work; absent where a clock stands still.
     pub times: Option<LoopTimes>,
-    /// What disturbs, the worst first.
+    /// The disturbances, the worst first.
     pub findings: Vec<Finding>,
 }
 
-/// Examines this machine for about this time: its processors that runs are pinned to, or
-/// else all that this thread may use. It blocks meanwhile, and keeps one of them busy.
+/// Examines this machine for about this time: its processors that runs are pinned to, or else all
+/// that this thread may use. It blocks for this time, and keeps one of them busy.
 ///
-/// The directory of the machine's locks shows whether another job is there:
+/// The directory of the machine's locks shows whether another job is running:
 /// [`default_machine_dir`](super::default_machine_dir).
 ///
 /// # Errors
 ///
-/// When the processors don't exist, or no thread can be started.
+/// When the processors don't exist, or a thread can't be started.
 pub fn examine(
     time: Duration,
     cpus: Option<&CpuList>,
@@ -63,7 +62,7 @@ pub fn examine(
     let system = System {
         root: Path::new("/"),
     };
-    // On a thread of its own: it may be pinned, and its processor time is its own.
+    // On a new thread, which may be pinned, and whose processor time is separate.
     let examined = cpus::on_a_thread(|| {
         if let Some(cpus) = cpus {
             cpus.pin_this_thread()?;
@@ -77,7 +76,7 @@ pub fn examine(
         let wall = began.elapsed().as_secs_f64();
         let own: f64 = pieces.iter().map(|piece| piece.processor).sum();
         let mut readings = system.readings(&before, own / wall, usable.as_ref());
-        // True is more than false, and that more than nothing.
+        // True is more than false, and false more than absent.
         readings.other_job = held_before.max(machine_lock::is_held(machine_dir));
         Ok((readings, LoopTimes::of(&pieces)))
     });

@@ -1,7 +1,7 @@
 //! The state of the machine as the kernel reports it.
 //!
-//! The files are those of Linux, below a root that tests choose. One that is missing or
-//! can't be read leaves its fields absent: no machine has all of them.
+//! The files are those of Linux, below a root that tests choose. One that is missing or can't be
+//! read leaves its fields absent: machines rarely have all of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -20,8 +20,8 @@ const MOST_NAMED: usize = 3;
 /// A program that uses less than this of a processor is not named.
 const LEAST_NAMED: f64 = 0.02;
 
-/// What the kernel reports about a machine, over a short time. Fields that it does not
-/// report are absent.
+/// The kernel's reports about a machine, over a short time. Values that it does not report are
+/// absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -50,9 +50,9 @@ pub struct Readings {
     pub turbo: Option<bool>,
     /// The number of hardware threads of a core that are in use.
     pub threads_per_core: Option<usize>,
-    /// How often processors were slowed down for their heat, during the measurement.
+    /// The number of times that processors were throttled for heat, during the measurement.
     pub throttled: Option<u64>,
-    /// The same since the machine started.
+    /// As above, since the machine started.
     pub throttled_since_start: Option<u64>,
     /// True when each process gets its memory at other addresses.
     pub address_randomization: Option<bool>,
@@ -65,7 +65,8 @@ pub struct Readings {
     /// The processors' time that the control group of this process may use, in
     /// processors; absent without a limit.
     pub quota: Option<f64>,
-    /// How often the control group was stopped for its limit, during the measurement.
+    /// The number of times that the control group was stopped for its limit, during the
+    /// measurement.
     pub quota_stops: Option<u64>,
     /// True when another job ran or built something.
     pub other_job: Option<bool>,
@@ -104,7 +105,7 @@ struct Process {
 
 /// The files of the kernel.
 pub(super) struct System<'a> {
-    /// `/`, but in tests.
+    /// `/`, except in tests.
     pub(super) root: &'a Path,
 }
 
@@ -117,8 +118,7 @@ impl System<'_> {
         self.text(path)?.trim().parse().ok()
     }
 
-    /// The entries of a directory whose names begin with this; none when there is no such
-    /// directory.
+    /// The entries of a directory whose names begin with this; empty when it does not exist.
     fn entries(&self, directory: &str, prefix: &str) -> impl Iterator<Item = PathBuf> {
         let entries = fs::read_dir(self.root.join(directory))
             .into_iter()
@@ -157,7 +157,7 @@ impl System<'_> {
         }
     }
 
-    /// All processes but this one.
+    /// All processes except this one.
     fn processes(&self) -> HashMap<ProcessId, Process> {
         let process = |path: PathBuf| {
             let number: u32 = path.file_name()?.to_str()?.parse().ok()?;
@@ -177,8 +177,8 @@ impl System<'_> {
         self.entries("proc", "").filter_map(process).collect()
     }
 
-    /// The directories of the control groups that limit this process, of both versions:
-    /// its own and those around it. See cgroups(7).
+    /// The directories of the control groups that limit this process, of both versions: its own and
+    /// their parents. See cgroups(7).
     fn control_groups(&self) -> Vec<PathBuf> {
         let groups = self.text("proc/self/cgroup").unwrap_or_default();
         let mut directories = Vec::new();
@@ -194,7 +194,7 @@ impl System<'_> {
             };
             let mut directory = PathBuf::from(mount);
             directories.push(directory.clone());
-            // A path may lead out of the part of the tree that is seen from here.
+            // A path may lead out of the part of the tree visible from here.
             for part in Path::new(path).components() {
                 if let Component::Normal(part) = part {
                     directory.push(part);
@@ -225,10 +225,10 @@ impl System<'_> {
         limits.min_by(f64::total_cmp)
     }
 
-    /// The readings at the end of a measurement on these processors, or on all, during
-    /// which this process used `own` of a processor.
+    /// The readings at the end of a measurement on these processors, or on all, during which this
+    /// process used `own` of a processor.
     pub(super) fn readings(&self, before: &Counts, own: f64, cpus: Option<&CpuList>) -> Readings {
-        // At first, while the processor still has the clock rate of the measurement.
+        // First, while the processor still has the clock rate of the measurement.
         let clock_rate = |name: &str| {
             let rates = self
                 .processors()
@@ -356,7 +356,7 @@ fn busiest(before: &Counts, after: &Counts, ticks: f64) -> Vec<BusyProgram> {
     programs
 }
 
-/// The number beside a name, in a file of one name on each line.
+/// The number after a name, in a file of one name on each line.
 fn field(text: &str, name: &str) -> Option<u64> {
     let mut lines = text.lines().map(str::split_whitespace);
     lines.find_map(|mut words| {
@@ -365,7 +365,7 @@ fn field(text: &str, name: &str) -> Option<u64> {
     })
 }
 
-/// The sum of counts; absent when there are none.
+/// The sum of counts; absent when empty.
 fn sum(counts: impl Iterator<Item = u64>) -> Option<u64> {
     counts.reduce(u64::saturating_add)
 }
@@ -538,7 +538,7 @@ mod tests {
             ..Readings::default()
         };
         assert_eq!(read(), garbage);
-        // As text, with nothing that has a meaning.
+        // As text, with nothing of meaning.
         for (path, text) in [
             (
                 "proc/stat",

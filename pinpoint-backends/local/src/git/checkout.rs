@@ -1,4 +1,4 @@
-//! Work trees for callers who build or run something of their own there.
+//! Work trees for callers who build or run something in them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct CheckoutPair<'a> {
 }
 
 impl CheckoutPair<'_> {
-    /// The work trees; absent for a commit that does not build any more.
+    /// The work trees; absent for a commit that no longer builds.
     pub fn trees(&self) -> [Option<&Path>; 2] {
         (self.builds.each_ref()).map(|build| build.as_ref().map(|build| build.tree.as_path()))
     }
@@ -55,16 +55,15 @@ impl Checkout<'_> {
         &self.build.tree
     }
 
-    /// A directory beside the work tree that is removed with it, for notes on what
-    /// was done there.
+    /// A directory next to the work tree that is removed with it, for notes on its use.
     pub fn notes(&self) -> &Path {
         self.tree().parent().unwrap_or(self.tree())
     }
 }
 
 impl LocalExecutor {
-    /// Lends the work tree of a commit to build something there, beside other
-    /// builds. `None` when the commit does not build.
+    /// Lends the work tree of a commit to build something there, alongside other builds. `None`
+    /// when the commit does not build.
     ///
     /// # Errors
     ///
@@ -90,9 +89,8 @@ impl LocalExecutor {
         }))
     }
 
-    /// Lends the work tree of a commit to run something there, with the whole
-    /// machine: turns come in the order of the calls. `None` when the commit does
-    /// not build any more.
+    /// Lends the work tree of a commit to run something there, with the whole machine: turns come
+    /// in the order of the calls. `None` when the commit no longer builds.
     ///
     /// # Errors
     ///

@@ -1,10 +1,10 @@
-//! The changes of a commit, and where its repository comes from.
+//! The changes of a commit, and the URL of its repository.
 
 use crate::git::repository::{Repository, RepositoryError};
 
-/// The words of git for a log in which a merge changes what it brings to its first parent,
-/// and a root commit all that it holds, in all versions and whatever the user's settings.
-pub(crate) const FIRST_PARENT: [&str; 10] = [
+/// Git's arguments for a log in which a merge has the changes to its first parent, and a root
+/// commit all its files, in all versions independent of the user's settings.
+pub(super) const FIRST_PARENT: [&str; 10] = [
     "-c",
     "log.diffMerges=first-parent",
     "-c",
@@ -74,8 +74,8 @@ impl Repository {
             .collect()
     }
 
-    /// The lines by which a commit differs from another, or from its first parent where
-    /// none is named: the text of `git diff` without lines that stay.
+    /// The lines by which a commit differs from another, or from its first parent where none is
+    /// named: the text of `git diff` without unchanged lines.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl Repository {
     ///
     /// When git can't be run.
     pub fn remote_url(&self) -> Result<Option<String>, RepositoryError> {
-        // Git says no when there is none.
+        // Git exits with 1 if no remote exists.
         let arguments = ["config", "--null", "--get-regexp", r"^remote\..*\.url$"];
         let answer = self.test(&arguments)?.unwrap_or_default();
         let remotes: Vec<(&str, &str)> = (answer.split('\0'))

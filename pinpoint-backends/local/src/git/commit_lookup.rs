@@ -20,7 +20,7 @@ const LONGEST_BRANCH: usize = 255;
 /// The fewest digits of an abbreviated hash, as git abbreviates.
 const FEWEST_DIGITS: usize = 7;
 
-/// The name of a commit. Nothing else is looked up: to git, a name could be much more.
+/// The name of a commit. Nothing else is looked up: git would accept much more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommitName {
     /// `HEAD`: the newest commit of the default branch.
@@ -30,9 +30,9 @@ pub enum CommitName {
     /// At least 7 decimal digits alone: a position on the branch `main`, or where no commit has
     /// it, the beginning of a hash. One hash in 27 begins so.
     Digits(String),
-    /// The place on a branch that its commit gives itself, in a footer
-    /// `Cr-Commit-Position: refs/heads/main@{#1234}`: written so, or `main@{#1234}`, or `1234`
-    /// for the branch `main`, in fewer digits than the beginning of a hash has.
+    /// A commit's position on a branch, from its own footer `Cr-Commit-Position:
+    /// refs/heads/main@{#1234}`: written so, or `main@{#1234}`, or `1234` for the branch `main`,
+    /// with fewer digits than the beginning of a hash.
     Position {
         /// Without `refs/heads/`.
         branch: String,
@@ -51,7 +51,7 @@ pub enum CommitName {
 pub struct NoCommitName;
 
 impl CommitName {
-    /// Is it all of a hash?
+    /// Checks whether it is a full hash.
     pub fn is_full_hash(&self) -> bool {
         matches!(self, Self::Hash(hash) if matches!(hash.len(), 40 | 64))
     }
@@ -61,7 +61,7 @@ impl CommitName {
         Self::Position { branch, number }
     }
 
-    /// What to ask git for, one after the other until a commit has it.
+    /// The revisions to try, in this order, until one names a commit.
     fn revisions(&self) -> Vec<String> {
         match self {
             Self::Digits(digits) => {
@@ -118,7 +118,7 @@ impl FromStr for CommitName {
     }
 }
 
-/// Whether it may be the name of a branch or a tag: to git, more than these letters would say more.
+/// Checks whether it may be the name of a branch or a tag: other characters have meanings to git.
 fn is_ref(name: &str) -> bool {
     let is_fit = |letter: char| letter.is_ascii_alphanumeric() || "-_./".contains(letter);
     (1..=LONGEST_BRANCH).contains(&name.len())
@@ -137,14 +137,14 @@ impl fmt::Display for CommitName {
     }
 }
 
-/// All that a repository says of a commit.
+/// A repository's description of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitDetails {
     /// The full hash.
     pub git_hash: String,
     /// The author, as `NAME <ADDRESS>`.
     pub author: String,
-    /// When it was committed, as RFC 3339 writes it.
+    /// The time of the commit, in RFC 3339.
     pub created: String,
     /// The first line of the message.
     pub subject: String,
@@ -169,8 +169,7 @@ impl CommitDetails {
 }
 
 impl Mirrors {
-    /// Brings the mirror of a URL up to date; makes it where there is none. A clone that was
-    /// given stays as it is.
+    /// Brings the mirror of a URL up to date; creates it if missing. A given clone stays unchanged.
     ///
     /// # Errors
     ///
@@ -183,7 +182,7 @@ impl Mirrors {
         }
     }
 
-    /// The commit of this name, in the mirror of a URL as it is: nothing is fetched.
+    /// The commit of this name, in the mirror of a URL, without fetching.
     ///
     /// # Errors
     ///
@@ -196,7 +195,7 @@ impl Mirrors {
         let Some(repository) = self.repository_here(url).await? else {
             return Ok(None);
         };
-        // Nobody removes it while this is held.
+        // It can't be removed while this is held.
         let _mirror = repository.mirror().cloned();
         let repository = repository.without_mirror();
         let history = self.history(&repository).await?;
@@ -212,12 +211,8 @@ impl Mirrors {
         Ok(None)
     }
 
-    /// Whether the repository of a URL has the commit of this full hash. What the mirror lacks is
-    /// fetched, a commit that no branch holds included.
-    ///
-    /// # Errors
-    ///
-    /// [`LocalError::Mirror`].
+    /// Checks whether the repository of a URL has the commit of this full hash. If the mirror lacks
+    /// it, it is fetched, even if it is on no branch.
     pub async fn has_commit(&self, url: &str, hash: &str) -> Result<bool, LocalError> {
         let repository = self.repository_during(url, None).await?;
         let Some(mirror) = repository.mirror().cloned() else {
@@ -236,8 +231,8 @@ impl Mirrors {
         }
     }
 
-    /// The number of commits strictly between two, named by full hashes, in the mirror of a
-    /// URL as it is; nothing where it lacks one of them.
+    /// The number of commits strictly between two, named by full hashes, in the mirror of a URL,
+    /// without fetching; absent where it lacks one of them.
     ///
     /// # Errors
     ///
@@ -278,7 +273,7 @@ impl Mirrors {
 }
 
 impl Repository {
-    /// All that is known of a commit, by its full hash.
+    /// Describes a commit, by its full hash.
     fn details(&self, hash: &str) -> Result<CommitDetails, RepositoryError> {
         let answer = self.ask(&[
             "log",
@@ -345,7 +340,7 @@ mod tests {
         }
         let full: CommitName = hash.parse().unwrap();
         assert!(full.is_full_hash() && !CommitName::Head.is_full_hash());
-        // In theory, all of a hash may be decimal.
+        // In theory, a hash may be all decimal digits.
         for digit in ["0", "1"] {
             let full: CommitName = digit.repeat(40).parse().unwrap();
             assert!(full.is_full_hash());

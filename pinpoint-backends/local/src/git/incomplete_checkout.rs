@@ -1,9 +1,9 @@
-//! What a work tree lacks though its commit names it: files that Git LFS keeps elsewhere,
-//! files that a filter would have changed, and submodules.
+//! Checks for parts of a commit that its work tree lacks: files that Git LFS keeps elsewhere, files
+//! that a filter would have changed, and submodules.
 //!
-//! Looked at when the build command has run, which may have fetched them. A benchmark may do
-//! without, so that this is no failure; but a value measured of a pointer in place of its
-//! file is none of the program's.
+//! The check is made after the build command, which may have fetched them. A benchmark may not need
+//! them, so this is not a failure; but a value measured with a pointer in place of its file is
+//! wrong.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -17,17 +17,18 @@ use crate::git::repository::{self, Repository, RepositoryError};
 use crate::run::job_remarks::Remark;
 use crate::run::outside_reads::names;
 
-/// How a pointer of Git LFS begins.
+/// The beginning of a Git LFS pointer.
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
 
 /// The longest file of attributes that is read.
 const MAX_ATTRIBUTES_BYTES: u64 = 1 << 20;
 
-/// Sentences on what a work tree lacks; `users` is the repository that its commit is of.
+/// Describes the missing parts of a work tree, a sentence each; `users` is the repository of its
+/// commit.
 ///
-/// Cost: a list of the tracked files; and where attributes name filters, a list of the files
-/// that have each.
-pub(crate) fn lacks(
+/// Cost: a list of the tracked files; and where attributes name filters, a list of the files that
+/// have each.
+pub(super) fn lacks(
     tree: &Path,
     users: &Repository,
 ) -> Result<Vec<(Remark, String)>, RepositoryError> {
@@ -109,7 +110,7 @@ fn git(tree: &Path, arguments: &[&str]) -> Result<Vec<u8>, RepositoryError> {
     Ok(output.stdout)
 }
 
-/// Is there a command for files that are checked out?
+/// Checks whether a command is set for files that are checked out.
 fn is_set(mut git: Command, filter: &str) -> bool {
     let pattern = format!(
         r"^filter\.{}\.(smudge|process)$",

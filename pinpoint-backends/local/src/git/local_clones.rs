@@ -25,13 +25,12 @@ pub(crate) struct LocalClones {
 }
 
 impl LocalClones {
-    /// Looks among `repositories`; `named` are those of the user.
+    /// Opens the `repositories`; `named` are those of the user.
     ///
     /// # Errors
     ///
-    /// When there is no repository at a place that the user named: it would be
-    /// silently left out of builds otherwise.
-    pub(crate) fn open(
+    /// When a path that the user named has no repository: builds would silently lack it otherwise.
+    pub(super) fn open(
         repositories: LocalRepositories,
         named: &BTreeMap<String, PathBuf>,
     ) -> Result<Self, LocalError> {
@@ -57,9 +56,8 @@ impl LocalClones {
     ///
     /// # Errors
     ///
-    /// When there is one that git refuses to read, or that can't be fetched: leaving it
-    /// out would change the build.
-    pub(crate) async fn locate(
+    /// When git refuses to read it, or it can't be fetched: leaving it out would change the build.
+    pub(super) async fn locate(
         &self,
         repository: &str,
         build: Option<&BuildSteps<'_>>,
@@ -72,8 +70,8 @@ impl LocalClones {
         Ok(clone)
     }
 
-    /// Do two names mean the same repository?
-    pub(crate) fn same(&self, one: &str, other: &str) -> bool {
+    /// Checks whether two names mean the same repository.
+    pub(super) fn same(&self, one: &str, other: &str) -> bool {
         one == other || self.repositories.identity(one) == self.repositories.identity(other)
     }
 
@@ -88,10 +86,9 @@ impl LocalClones {
         by_url(commit, urls)
     }
 
-    /// The URLs that the user named, and the clones of submodules: while they
-    /// are the same, so are the repositories that are available locally. Of a job that was
-    /// created elsewhere, all its URLs.
-    pub(crate) fn names(&self) -> &[String] {
+    /// The URLs that the user named, and the clones of submodules: they determine the repositories
+    /// that are available locally. For a job created elsewhere, all its URLs.
+    pub(super) fn names(&self) -> &[String] {
         &self.names
     }
 }

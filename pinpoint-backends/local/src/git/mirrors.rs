@@ -1,17 +1,16 @@
-//! Repositories by URL, for machines that have no clone of the user's: clones that are
-//! given, and mirrors of ours.
+//! Repositories by URL, for machines without the user's clones: given clones, and our mirrors.
 //!
-//! A mirror is a bare repository with the branches and tags of a URL, in
-//! `STATE/mirrors/<hash>`. It is made beside its place and moved there when it is whole,
-//! and fetched again only when a commit is missing. Beside it are two locks: `.lock` is
-//! held by the one who clones or fetches, `.used` shared by all who read it.
+//! A mirror is a bare repository with the branches and tags of a URL, in `STATE/mirrors/<hash>`. It
+//! is made under another name and moved into place when it is complete, and fetched again only when
+//! a commit is missing. Next to it are two locks: `.lock` is held by the process that clones or
+//! fetches, `.used` shared by all readers.
 //!
-//! Nothing that was fetched is ever dropped: a build may belong to a commit that its
-//! branch has left since. So a commit that is found once stays.
+//! Nothing that was fetched is ever dropped: a build may belong to a commit that its branch has
+//! left since. So a commit stays once it is found.
 //!
-//! To clone and to fetch takes the processor, so it holds the machine as a build does, and
-//! never happens beside a measurement. The machine is taken before a mirror's lock, as a
-//! build holds it already when it needs a mirror.
+//! Cloning and fetching take processor time, so they hold the machine as a build does, and never
+//! run alongside a measurement. The machine is taken before a mirror's lock, as a build holds it
+//! already when it needs a mirror.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -35,9 +34,8 @@ use crate::process::files::{self, Locked, Mode};
 use crate::process::machine_lock::{BuildHold, MachineLock};
 use crate::process::sync::{blocking, locked};
 
-/// The longest that one call of git may take: the largest repositories are cloned in
-/// hours.
-const GIT_TIMEOUT: Duration = Duration::from_hours(4);
+/// The longest that one call of git may take: cloning the largest repositories takes hours.
+const LONGEST: Duration = Duration::from_hours(4);
 
 /// The branches and tags of a URL.
 const ALL: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
@@ -45,10 +43,10 @@ const ALL: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"
 /// A mirror with more packs than this is repacked.
 const MOST_PACKS: usize = 32;
 
-/// A repository can't be had from its URL.
+/// A repository is not available from its URL.
 #[derive(Debug, thiserror::Error)]
 pub enum MirrorError {
-    /// The job does not name it by URL.
+    /// The job does not name its URL.
     #[error(
         "the job does not say from where its repository {name} can be fetched; it was created in a repository without a usable remote"
     )]
@@ -97,13 +95,12 @@ struct Inner {
 }
 
 impl Mirrors {
-    /// The repositories in the `given` directories, by URL, and those that a pattern
-    /// permits to fetch. Mirrors are in the state directory.
+    /// The repositories in the `given` directories, by URL, and those that a pattern permits to
+    /// fetch. Mirrors are in the state directory.
     ///
     /// # Errors
     ///
-    /// When there is no repository in a given directory, or a directory of ours can't be
-    /// used.
+    /// When there is no repository in a given directory, or one of our directories can't be used.
     pub fn open(
         state_dir: &Path,
         machine_dir: &Path,
@@ -124,14 +121,13 @@ impl Mirrors {
         })))
     }
 
-    /// The local repository of a URL, with this commit, named by its full hash. It is cloned
-    /// if this is the first time that it is asked for.
+    /// The local repository of a URL, with this commit, named by its full hash. It is cloned on
+    /// first use.
     ///
     /// # Errors
     ///
-    /// [`LocalError::Mirror`], and when the clone that was given can't be read or lacks the
-    /// commit.
-    pub(crate) async fn repository_with(
+    /// [`LocalError::Mirror`], and when the given clone can't be read or lacks the commit.
+    pub(super) async fn repository_with(
         &self,
         url: &str,
         commit: &str,
@@ -145,8 +141,8 @@ impl Mirrors {
         Ok(repository)
     }
 
-    /// The local repository of a URL, which a build needs, or none does.
-    pub(crate) async fn repository_during(
+    /// The local repository of a URL, fetched during a build if one is given.
+    pub(super) async fn repository_during(
         &self,
         url: &str,
         build: Option<&BuildSteps<'_>>,
@@ -162,8 +158,8 @@ impl Mirrors {
         }
     }
 
-    /// The local repository of a URL, if it is here.
-    pub(crate) async fn repository_here(
+    /// The local repository of a URL, if it exists here.
+    pub(super) async fn repository_here(
         &self,
         url: &str,
     ) -> Result<Option<Repository>, LocalError> {
@@ -201,15 +197,15 @@ impl Mirrors {
     }
 }
 
-/// Where the repository of a URL is.
+/// The location of a URL's repository.
 enum Place {
-    /// In a directory that was given.
+    /// In a given directory.
     Given(PathBuf),
     /// In a mirror, made or not.
     Mirror(Mirror),
 }
 
-/// A bare repository of ours that is kept like another one.
+/// One of our bare repositories that follows another repository.
 #[derive(Debug, Clone)]
 pub(crate) struct Mirror(Arc<MirrorInner>);
 
@@ -219,7 +215,7 @@ struct MirrorInner {
     path: PathBuf,
     lock: PathBuf,
     mirrors: Mirrors,
-    /// What was looked for in vain, and need not be again.
+    /// Revisions that were looked for in vain, and need not be again.
     missed: Mutex<BTreeSet<String>>,
     _used: Locked,
 }
@@ -232,7 +228,7 @@ impl PartialEq for Mirror {
 
 impl Eq for Mirror {}
 
-/// All that is held while a mirror changes, dropped in this order.
+/// The locks held while a mirror changes, dropped in this order.
 struct Alone<'a> {
     machine: Machine<'a>,
     lock: Arc<Locked>,
@@ -249,7 +245,7 @@ impl Mirror {
         &self.0.url
     }
 
-    /// The repository that it is, once it was made.
+    /// Opens the repository, once it was made.
     async fn repository(&self) -> Result<Repository, LocalError> {
         let path = self.0.path.clone();
         let repository = blocking((), move || Ok(Repository::discover(&path)?)).await?;
@@ -264,15 +260,15 @@ impl Mirror {
         self.run(&alone, self.fetch(&ALL)).await
     }
 
-    /// Clones it, where that was not done yet or git can't open it, and brings the rest of
-    /// a history that was cut off where it was cloned.
+    /// Clones it, where it was not cloned or git can't open it, and completes the history of a
+    /// shallow clone.
     async fn make(&self, build: Option<&BuildSteps<'_>>) -> Result<(), LocalError> {
         let shallow = self.0.path.join("shallow");
         if self.opens(&["rev-parse"]).await? && !shallow.exists() {
             return Ok(());
         }
         let alone = self.lock(build).await?;
-        // Another process may have done so meanwhile.
+        // Another process may have done so in the meantime.
         if !self.opens(&["rev-parse"]).await? {
             self.clone(&alone).await
         } else if shallow.exists() {
@@ -282,7 +278,7 @@ impl Mirror {
         }
     }
 
-    /// Does a command of git succeed in it?
+    /// Checks whether a git command succeeds in it.
     async fn opens(&self, arguments: &[&str]) -> Result<bool, LocalError> {
         let mut command = repository::git_at(&self.0.path);
         command.args(arguments);
@@ -298,7 +294,7 @@ impl Mirror {
         let path = &self.0.path;
         let new = path.with_extension("new");
         let remains = new.clone();
-        // Of a process that was killed. Git can't go on with half a clone.
+        // Remains of a killed process. Git can't resume a partial clone.
         blocking(Arc::clone(&alone.lock), move || files::remove(&remains)).await?;
         let mut clone = self.git(&self.0.mirrors.0.workspace.mirrors());
         clone
@@ -325,8 +321,7 @@ impl Mirror {
         blocking(Arc::clone(&alone.lock), move || files::remove(&damaged)).await
     }
 
-    /// Fetches a commit, named by its full hash, or anything by its name, if it is not
-    /// there.
+    /// Fetches a commit, named by its full hash, or anything by its name, if it is missing.
     ///
     /// # Errors
     ///
@@ -346,7 +341,7 @@ impl Mirror {
             return Ok(());
         }
         let alone = self.lock(build).await?;
-        // Another process may have fetched it meanwhile.
+        // Another process may have fetched it in the meantime.
         if self.has(revision).await? {
             return Ok(());
         }
@@ -376,13 +371,13 @@ impl Mirror {
         if packs.is_ok_and(|packs| packs.count() > 2 * MOST_PACKS) {
             let mut repack = self.git(&self.0.path);
             repack.args(["repack", "--quiet", "--geometric=2", "-d"]);
-            // Tidiness only, which git before 2.32 does not know.
+            // Only cleanup, which git before 2.32 does not support.
             let _ = self.run(&alone, repack).await;
         }
         Ok(())
     }
 
-    /// Fetches everything, and then a commit by its hash. Is it there now?
+    /// Fetches everything, and then a commit by its hash. Returns true if the commit exists now.
     async fn fetch_revision(
         &self,
         alone: &Alone<'_>,
@@ -393,7 +388,7 @@ impl Mirror {
         if !is_hash || self.has(revision).await? {
             return self.has(revision).await;
         }
-        // One that no branch holds any more, or never did, such as a change under review.
+        // A commit on no branch, such as a change under review.
         let kept = format!("{revision}:refs/pinpoint/{revision}");
         match self.run(alone, self.fetch(&[&kept])).await {
             Ok(()) => self.has(revision).await,
@@ -417,7 +412,7 @@ impl Mirror {
         found.await
     }
 
-    /// The command that brings these references.
+    /// The command that fetches these references.
     fn fetch(&self, references: &[&str]) -> Command {
         let mut fetch = self.git(&self.0.path);
         fetch
@@ -449,7 +444,7 @@ impl Mirror {
                 "http.lowSpeedLimit=100",
                 "-c",
                 "http.lowSpeedTime=300",
-                // The place that a URL leads to may not be permitted.
+                // The target of a redirect may not be permitted.
                 "-c",
                 "http.followRedirects=false",
             ])
@@ -492,7 +487,7 @@ impl Mirror {
             None => Ok(()),
             Some(failure) => {
                 let directory = self.0.mirrors.0.workspace.mirrors();
-                // Git may have made room again by removing what it wrote.
+                // Git may have freed the space again by removing what it wrote.
                 if NO_ROOM.iter().any(|words| said.contains(words)) {
                     let full = io::Error::from(io::ErrorKind::StorageFull);
                     return Err(LocalError::io("write to", &directory)(full));
@@ -544,7 +539,7 @@ impl Mirror {
     }
 }
 
-/// The words of the C library when a disk or a quota is full.
+/// The words of the C library for a full disk or quota.
 const NO_ROOM: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
 
 /// The errors in the output of git, in one line: its last line is often advice.
@@ -566,8 +561,8 @@ fn errors(said: &str) -> String {
     errors
 }
 
-/// Removes what a fetch that was killed leaves: git's locks, and halves of packs. Only for
-/// the holder of our lock.
+/// Removes the remains of a killed fetch: git's locks, and partial packs. Only for the holder of
+/// our lock.
 fn remove_remains(mirror: &Path) -> Result<(), LocalError> {
     let mut open = vec![mirror.to_owned()];
     while let Some(directory) = open.pop() {
@@ -577,7 +572,7 @@ fn remove_remains(mirror: &Path) -> Result<(), LocalError> {
             let (path, name) = (entry.path(), entry.file_name());
             let name = name.to_string_lossy();
             if entry.file_type().map_err(unreadable)?.is_dir() {
-                // Those of loose objects have nothing of the kind.
+                // The directories of loose objects contain no such files.
                 if name.len() > 2 {
                     open.push(path);
                 }

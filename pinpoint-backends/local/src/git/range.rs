@@ -74,9 +74,9 @@ impl Repository {
         Ok(steps)
     }
 
-    /// Refuses paths where the histories of the ends parted: a commit that takes back another
-    /// is a state that touches what that one touches, and not what it touches itself.
-    pub(crate) fn check_paths(
+    /// Rejects paths where the histories of the ends parted: a commit that takes back another is a
+    /// state that touches the other's files, and not its own.
+    pub(super) fn check_paths(
         &self,
         good: &str,
         bad: &str,
@@ -114,24 +114,24 @@ impl Repository {
             None => self.first_parents(lower, higher, paths, false)?,
             Some(pieces) => self.listed(lower, &pieces, paths)?,
         };
-        // The higher end, if it is listed, is the newest of all.
+        // The higher end, if it is listed, comes first.
         if let Some(before) = hashes.strip_suffix(&format!("{higher}\n")) {
             hashes.truncate(before.len());
         }
         Ok(Hashes(hashes))
     }
 
-    /// The merges on the line between two commits that brought in what the line is until
-    /// then: another parent than the first is before each.
-    pub(crate) fn joints(&self, lower: &str, higher: &str) -> Result<Vec<String>, RepositoryError> {
+    /// The merges on the line between two commits that brought in the line's past: before each is a
+    /// parent other than the first.
+    pub(super) fn joints(&self, lower: &str, higher: &str) -> Result<Vec<String>, RepositoryError> {
         let pieces = self.pieces(lower, higher)?.unwrap_or_default();
         let firsts = pieces.into_iter().map(|(first, _)| first);
         Ok(firsts.filter(|first| first != lower).collect())
     }
 
-    /// The line between two commits in pieces of first parents, newest first: the commit that
-    /// each begins after, or begins with if that is a joint, and its last one. None where it
-    /// is one piece.
+    /// The line between two commits in pieces of first parents, newest first: the commit that each
+    /// begins after, or begins with if that is a joint, and its last one. Empty where it is one
+    /// piece.
     fn pieces(
         &self,
         lower: &str,
@@ -200,8 +200,8 @@ impl Repository {
         Ok(hashes)
     }
 
-    /// The commits of a line of first parents that another commit's history does not hold,
-    /// oldest first; with their parents, if asked for.
+    /// The commits of a line of first parents that another commit's history does not hold, oldest
+    /// first; with their parents, if requested.
     fn first_parents(
         &self,
         lower: &str,

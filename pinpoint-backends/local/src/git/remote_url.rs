@@ -1,10 +1,10 @@
-//! URLs from which repositories are fetched, and which of them are permitted.
+//! URLs from which repositories are fetched, and patterns that permit them.
 //!
-//! A URL comes from a job, and anybody who can write to the job store can write any. So it is
-//! taken apart and put together again: nothing of it can be an option of git or name a
-//! command, and no credentials stay in it.
+//! A URL comes from a job, and anyone who can write to the job store can write any. So it is parsed
+//! and put together again: no part of it can be an option of git or name a command, and no
+//! credentials stay in it.
 //!
-//! | written | is |
+//! | written | result |
 //! | --- | --- |
 //! | `https://ada:secret@Host:443/a/b.git` | `https://host/a/b.git` |
 //! | `ssh://ada:secret@host:22/a` | `ssh://ada@host/a` |
@@ -20,18 +20,18 @@ use glob::{MatchOptions, Pattern};
 
 use crate::git::history::url::{local_path, normal_form, without_links};
 
-/// The transports that git is left with: none of them runs a command that a URL names.
-pub(crate) const TRANSPORTS: &str = "file:git:http:https:ssh";
+/// The transports that git may use: none of them runs a command that a URL names.
+pub(super) const TRANSPORTS: &str = "file:git:http:https:ssh";
 
-/// The URL of a repository: sound, and without credentials.
+/// The URL of a repository: valid, and without credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoteUrl(String);
 
-/// A text is not the URL of a repository that can be fetched. The message does not repeat
-/// the text, which may hold a password.
+/// The text is not the URL of a repository that can be fetched. The message does not repeat the
+/// text, which may hold a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteUrlError {
-    /// Nothing, a control character, or a `-` at the beginning.
+    /// Empty, or with a control character, or a `-` at the beginning.
     #[error("it is empty, begins with `-`, or has a control character")]
     Text,
     /// Another transport, such as one that runs a command.
@@ -45,10 +45,10 @@ pub enum RemoteUrlError {
     /// No path, or one with `.` or `..`.
     #[error("its path is empty, or has `.`, `..` or an encoded `/` in it")]
     Path,
-    /// Git would go on from the path to another place.
+    /// Git would continue from the path to another place.
     #[error("its `.git` is not a directory but leads to another place; name that place")]
     Link,
-    /// A query or a fragment, in which tokens are sent.
+    /// A query or a fragment, which may hold tokens.
     #[error("it has a query (`?`) or a fragment (`#`)")]
     Query,
 }
@@ -59,7 +59,7 @@ impl RemoteUrl {
         normal_form(&self.0)
     }
 
-    /// The URL as git gets it.
+    /// The URL in the form for git.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -83,7 +83,7 @@ impl FromStr for RemoteUrl {
             check_path(written, false)?;
             let real = without_links(&path).into_os_string().into_string();
             let real = real.map_err(|_| RemoteUrlError::Path)?;
-            // Git looks there first, or if there is nothing at the path itself.
+            // Git looks there first, or if the path itself does not exist.
             let places = ["/.git", ".git/.git", ".git"].map(|end| format!("{real}{end}"));
             return match places.iter().any(|place| leads_away(Path::new(place))) {
                 true => Err(RemoteUrlError::Link),
@@ -127,8 +127,8 @@ struct Authority {
 }
 
 impl Authority {
-    /// Reads `user:password@host:port`. Only to ssh the user is part of the name; to the
-    /// web it is how one logs in.
+    /// Reads `user:password@host:port`. For ssh the user is part of the name; on the web it is a
+    /// login.
     fn parse(text: &str, has_user: bool) -> Result<Self, RemoteUrlError> {
         const WRONG: RemoteUrlError = RemoteUrlError::Authority;
         let (login, place) = match text.rsplit_once('@') {
@@ -177,12 +177,12 @@ impl fmt::Display for Authority {
     }
 }
 
-/// Is there something other than a directory: a link, or a file that names another place?
+/// Checks for anything but a directory: a link, or a file that names another place.
 fn leads_away(place: &Path) -> bool {
     place.symlink_metadata().is_ok_and(|found| !found.is_dir())
 }
 
-/// Does no part of a path lead elsewhere? Git decodes the paths of URLs, and servers do.
+/// Checks that no part of a path leads elsewhere. Git decodes the paths of URLs, and so do servers.
 fn check_path(path: &str, is_encoded: bool) -> Result<(), RemoteUrlError> {
     let is_empty = path.chars().all(|letter| letter == '/');
     let is_sound = |part: &str| {
@@ -203,20 +203,20 @@ fn check_path(path: &str, is_encoded: bool) -> Result<(), RemoteUrlError> {
     }
 }
 
-/// The repositories that may be fetched: a URL in which `*` stands for any part of a name
+/// A pattern of repositories that may be fetched: a URL in which `*` stands for any part of a name
 /// between two slashes, and `**` for any number of such names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryPattern(Pattern);
 
-/// A text is not a pattern of repositories.
+/// The text is not a pattern of repositories.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RepositoryPatternError {
-    /// It names no transport, or one that is never used.
+    /// It has no transport, or one that is never used.
     #[error(
         "it does not begin with https://, http://, ssh://, git://, file:///, / or HOST:; `https://**` is any repository on the web"
     )]
     Transport,
-    /// A wildcard in a wrong place.
+    /// A wildcard is in the wrong place.
     #[error("{0}")]
     Wildcard(String),
 }
@@ -242,7 +242,7 @@ impl FromStr for RepositoryPattern {
 }
 
 impl RepositoryPattern {
-    /// Does it permit a repository?
+    /// Checks whether it permits a repository.
     pub fn permits(&self, url: &RemoteUrl) -> bool {
         let options = MatchOptions {
             require_literal_separator: true,
@@ -258,8 +258,8 @@ impl fmt::Display for RepositoryPattern {
     }
 }
 
-/// A pattern of paths whose beginning, as far as it has no wildcard, is without symbolic
-/// links, as URLs of this machine are.
+/// A pattern of paths in which the part before the first wildcard has its symbolic links resolved,
+/// as in local URLs.
 fn local_pattern(path: &Path) -> String {
     let has_wildcard = |part: &std::path::Component<'_>| {
         part.as_os_str().to_string_lossy().contains(['*', '?', '['])
@@ -305,7 +305,7 @@ mod tests {
             ("file://localhost/missing/a", "/missing/a"),
         ] {
             assert_eq!(parsed(text).as_deref(), Ok(expected), "{text}");
-            // It is a fixed point, and nothing of it is an option.
+            // It is a fixed point, and no part of it is an option.
             assert_eq!(parsed(expected).as_deref(), Ok(expected));
         }
     }
@@ -452,7 +452,7 @@ mod tests {
         };
         assert!(permits("open/a"));
         assert!(!permits("open/link") && !permits("closed/a"));
-        // Git tries other endings than the one that is written.
+        // Git also tries other endings than the given one.
         let link = |from: &str, to: &str| {
             std::os::unix::fs::symlink(root.join(to), root.join(from)).unwrap();
         };
@@ -473,7 +473,7 @@ mod tests {
         std::fs::write(root.join("open/a/.git"), "gitdir: ../../closed/b.git").unwrap();
         assert_eq!(parsed("open/a"), Err(RemoteUrlError::Link));
         std::fs::remove_file(root.join("open/a/.git")).unwrap();
-        // The directory of the pattern may be reached by a link itself.
+        // The directory of the pattern may itself be reached by a link.
         std::os::unix::fs::symlink(root.join("open"), root.join("entry")).unwrap();
         let entry = format!("{}/entry/*", root.display());
         let entry: RepositoryPattern = entry.parse().unwrap();

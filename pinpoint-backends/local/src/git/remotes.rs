@@ -8,11 +8,11 @@ use crate::git::remote_url::RemoteUrl;
 use crate::git::repository::{Repository, RepositoryError};
 
 impl Repository {
-    /// The URLs from which other machines can fetch this repository and those around it
-    /// (see [`LocalRepositories`](crate::LocalRepositories)), by the names that they have
-    /// here; `named` are clones that the user named. Those without a usable remote are
-    /// left out. No credentials are in them. Of several remotes the repository's is the
-    /// one that has these commits (see [`published`](Self::published)), if there is one.
+    /// The URLs from which other machines can fetch this repository and related ones (see
+    /// [`LocalRepositories`](super::LocalRepositories)), by their names here; `named` are clones
+    /// that the user named. Those without a usable remote are left out. They contain no
+    /// credentials. Of several remotes the repository's is the one that has these commits (see
+    /// [`published`](Self::published)), if one has them.
     ///
     /// # Errors
     ///
@@ -36,13 +36,13 @@ impl Repository {
         Ok(urls)
     }
 
-    /// The URL from which other machines can fetch commits, named by their full hashes: of
-    /// the first remote whose branches, as far as they are known here, hold all of them.
+    /// The URL from which other machines can fetch commits, named by their full hashes: of the
+    /// first remote whose branches, as far as known here, hold all of them.
     ///
     /// # Errors
     ///
-    /// [`RepositoryError::NoRemote`], and [`RepositoryError::NotPublished`] with a commit
-    /// that has to be pushed.
+    /// [`RepositoryError::NoRemote`], and [`RepositoryError::NotPublished`] with a commit that has
+    /// to be pushed.
     pub fn published(&self, commits: &[&str]) -> Result<RemoteUrl, RepositoryError> {
         let mut missing = None;
         for (name, url) in self.remotes()? {
@@ -62,7 +62,7 @@ impl Repository {
         })
     }
 
-    /// The first of these commits that no branch of a remote holds.
+    /// The first of these commits that is on no branch of a remote.
     fn unpublished(
         &self,
         remote: &str,
@@ -79,8 +79,8 @@ impl Repository {
         Ok(None)
     }
 
-    /// The remotes with URLs that can be fetched: that of the branch which is checked out
-    /// first, then `origin`, then the others.
+    /// The remotes with URLs that can be fetched: first that of the checked-out branch, then
+    /// `origin`, then the others.
     fn remotes(&self) -> Result<Vec<(String, RemoteUrl)>, RepositoryError> {
         let branch = self.test(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
         let upstream = match branch {
@@ -96,7 +96,7 @@ impl Repository {
         names.sort_by_key(|name| (*name != upstream.trim_end(), *name != "origin"));
         let mut remotes = Vec::new();
         for name in names {
-            // As git would use it: `url.….insteadOf` is known here alone.
+            // As git would use it: only this machine knows `url.….insteadOf`.
             let url = self.ask(&["remote", "get-url", name])?;
             if let Ok(url) = url.trim_end_matches('\n').parse() {
                 remotes.push((name.to_owned(), url));

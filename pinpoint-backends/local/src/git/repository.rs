@@ -20,7 +20,7 @@ pub enum RepositoryError {
     /// `git` is installed, but the system can't start it now.
     #[error("the git command can't be started: {0}")]
     NotStarted(#[source] io::Error),
-    /// The clone is partial, and lacks files to check out.
+    /// The clone is partial, and lacks files for the checkout.
     #[error("the clone {path} is partial: of commit {commit} it lacks {}, first {first}; fetch all that is missing with `git -C {path} fetch --refetch --no-filter`", if *.count == 1 { "one object".into() } else { format!("{count} objects") }, path = path.display())]
     Partial {
         /// The clone.
@@ -29,7 +29,7 @@ pub enum RepositoryError {
         commit: String,
         /// The number of missing objects.
         count: usize,
-        /// One of them: its hash, and the name of the file where it is known.
+        /// One of them: its hash, and the name of the file if known.
         first: String,
     },
     /// The directory is not in a repository.
@@ -64,7 +64,7 @@ pub enum RepositoryError {
         /// The repository.
         path: PathBuf,
     },
-    /// There is nothing to search.
+    /// The ends are the same commit.
     #[error(
         "the good and the bad end are the same commit {commit}; choose two commits between which performance changed"
     )]
@@ -82,8 +82,8 @@ pub enum RepositoryError {
         /// The end called bad.
         bad: String,
     },
-    /// The histories of the ends parted, and there is no one commit at which they did, or the
-    /// range can't be narrowed to paths.
+    /// The histories of the ends parted at several commits, or the range can't be narrowed to
+    /// paths.
     #[error(
         "the good commit {good} is not part of the bad one's history: their histories parted at {}, so {what}",
         .merge_bases.join(" and "),
@@ -95,10 +95,10 @@ pub enum RepositoryError {
         bad: String,
         /// The newest commits that both have.
         merge_bases: Vec<String>,
-        /// What can't be done, and what to do.
+        /// The unsupported action, and advice.
         what: &'static str,
     },
-    /// The ends have nothing in common.
+    /// The ends have no common history.
     #[error("{good} and {bad} have no common history{}", if *.shallow { ": this clone is shallow; complete it with `git fetch --unshallow`" } else { "; choose two commits of one line of history" })]
     NoCommonHistory {
         /// The good end.
@@ -146,7 +146,7 @@ pub enum RepositoryError {
         /// Its error output.
         reason: String,
     },
-    /// Git gave an answer that we do not understand.
+    /// Git's answer is not understood.
     #[error("`git {command}` in {path} gave an unexpected answer: {answer:?}; report it, with the output of `git --version`", path = path.display())]
     Answer {
         /// The git command.
@@ -158,8 +158,8 @@ pub enum RepositoryError {
     },
 }
 
-/// The longest name of a commit, in bytes. Those of branches end at 255 for each of
-/// their parts on most systems.
+/// The longest name of a commit, in bytes. On most systems, each part of a branch name has at most
+/// 255.
 const MAX_NAME: usize = 4_096;
 
 pub(crate) fn fetch_hint(shallow: bool) -> &'static str {
@@ -180,9 +180,9 @@ impl RepositoryError {
     }
 }
 
-/// A `git` command independent of its surroundings: no `GIT_DIR` of a hook that calls us,
-/// no hooks, no incidental writes, no questions on a terminal, no fetches.
-pub(crate) fn git(directory: &Path) -> Command {
+/// A `git` command independent of its surroundings: no `GIT_DIR` from a calling hook, no hooks, no
+/// incidental writes, no questions on a terminal, no fetches.
+pub(super) fn git(directory: &Path) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(directory).args([
         "-c",
@@ -220,10 +220,9 @@ pub(crate) fn git(directory: &Path) -> Command {
     command
 }
 
-/// As [`git`], in a git directory of ours. It is named outright, so that git does
-/// not ask whether the user wants bare repositories found (`safe.bareRepository`)
-/// and whose it is; a user's repository is never named in this way.
-pub(crate) fn git_at(git_dir: &Path) -> Command {
+/// As [`git`], in one of our git directories. It is named explicitly, so that git does not check
+/// `safe.bareRepository` and the owner; a user's repository is never named in this way.
+pub(super) fn git_at(git_dir: &Path) -> Command {
     let mut command = git(git_dir);
     command.arg("--git-dir").arg(git_dir);
     command
@@ -231,10 +230,9 @@ pub(crate) fn git_at(git_dir: &Path) -> Command {
 
 /// As [`git`], in any directory of a user's repository.
 ///
-/// Git finds the repository itself, and so checks whose it is (`safe.directory`).
-/// A bare repository was named by the user, which `safe.bareRepository=explicit`
-/// asks for. The clone of a submodule (`.git/modules/NAME`) names a work tree that
-/// need not be there: git's own directory takes its place.
+/// Git finds the repository itself, and so checks its owner (`safe.directory`). A bare repository
+/// was named by the user, which `safe.bareRepository=explicit` asks for. The clone of a submodule
+/// (`.git/modules/NAME`) names a work tree that need not exist: git's own directory replaces it.
 fn git_in(place: &Path) -> Command {
     let mut command = git(place);
     if is_gits_own(place) {
@@ -246,7 +244,7 @@ fn git_in(place: &Path) -> Command {
     command
 }
 
-/// Is the directory one that git keeps a repository in?
+/// Checks whether git keeps a repository in the directory.
 fn is_gits_own(place: &Path) -> bool {
     ["HEAD", "objects", "refs"]
         .iter()
@@ -271,9 +269,9 @@ pub(crate) fn files(tree: &Path, patterns: &[&str]) -> Result<Vec<PathBuf>, Repo
 
 /// The commits that a work tree's index has for submodules at these paths.
 ///
-/// The paths come from a commit, which may name any number of any length: they are
-/// not passed as arguments to a process. All of the index is listed, and looked through.
-pub(crate) fn gitlinks(
+/// The paths come from a commit, which may name any number of any length: they are not passed as
+/// arguments to a process. The whole index is listed, and searched.
+pub(super) fn gitlinks(
     tree: &Path,
     paths: &[String],
 ) -> Result<BTreeMap<String, String>, RepositoryError> {
@@ -298,9 +296,8 @@ pub(crate) fn gitlinks(
     Ok(lines.filter_map(entry).collect())
 }
 
-/// The command that makes a commit the one of the submodule at a path, in the
-/// index of a work tree.
-pub(crate) fn enter_gitlink(tree: &Path, hash: &str, path: &str) -> Command {
+/// The command that sets the commit of the submodule at a path, in the index of a work tree.
+pub(super) fn enter_gitlink(tree: &Path, hash: &str, path: &str) -> Command {
     let mut command = git(tree);
     command
         .args(["update-index", "--cacheinfo"])
@@ -308,8 +305,8 @@ pub(crate) fn enter_gitlink(tree: &Path, hash: &str, path: &str) -> Command {
     command
 }
 
-/// Does the variable determine where or how git works?
-pub(crate) fn is_gits(name: &OsStr) -> bool {
+/// Checks whether the variable determines where or how git works.
+pub(super) fn is_gits(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"GIT_")
 }
 
@@ -323,24 +320,24 @@ pub struct Repository {
     path: PathBuf,
     /// `sha1` or `sha256`.
     object_format: String,
-    /// Fetches what is missing.
+    /// Fetches missing commits.
     mirror: Option<Mirror>,
 }
 
 impl Repository {
     /// The repository that a directory is in.
     ///
-    /// Git decides whether it may be used: one that belongs to another user
-    /// is refused (`safe.directory`), and so is a bare one at `.` where the user
-    /// wants those to be named (`safe.bareRepository`). Any other path names it.
+    /// Git decides whether it may be used: it refuses one that belongs to another user
+    /// (`safe.directory`), and a bare one at `.` where these must be named (`safe.bareRepository`).
+    /// Any other path names it.
     ///
     /// # Errors
     ///
-    /// [`RepositoryError::NoGit`], and [`RepositoryError::NotARepository`]
-    /// also for a path that does not exist.
+    /// [`RepositoryError::NoGit`], and [`RepositoryError::NotARepository`] also for a path that
+    /// does not exist.
     pub fn discover(path: &Path) -> Result<Self, RepositoryError> {
         let not_one = |reason: String| RepositoryError::NotARepository {
-            // "." would not say where that is.
+            // "." would not tell the location.
             path: std::path::absolute(path).unwrap_or_else(|_| path.into()),
             reason,
         };
@@ -388,20 +385,20 @@ impl Repository {
         &self.path
     }
 
-    /// The same, as a mirror that can be fetched.
-    pub(crate) fn mirroring(self, mirror: Mirror) -> Self {
+    /// Sets the mirror that fetches for this repository.
+    pub(super) fn mirroring(self, mirror: Mirror) -> Self {
         let mirror = Some(mirror);
         Self { mirror, ..self }
     }
 
-    /// The same, as a repository like any other, from which nothing is fetched.
-    pub(crate) fn without_mirror(self) -> Self {
+    /// Removes the mirror, so that nothing is fetched.
+    pub(super) fn without_mirror(self) -> Self {
         let mirror = None;
         Self { mirror, ..self }
     }
 
-    /// Present where a commit that is missing can be fetched.
-    pub(crate) fn mirror(&self) -> Option<&Mirror> {
+    /// The mirror, where missing commits can be fetched.
+    pub(super) fn mirror(&self) -> Option<&Mirror> {
         self.mirror.as_ref()
     }
 
@@ -414,8 +411,8 @@ impl Repository {
         git_in(&self.place)
     }
 
-    /// The tags, one to a line: what each names, and its full name, in their order.
-    pub(crate) fn tags(&self) -> Result<Vec<u8>, RepositoryError> {
+    /// The tags, one to a line: the target of each, and its full name, in order.
+    pub(super) fn tags(&self) -> Result<Vec<u8>, RepositoryError> {
         let arguments = [
             "for-each-ref",
             "--sort=refname",
@@ -437,13 +434,12 @@ impl Repository {
         &self.object_format
     }
 
-    /// The commit of a name (branch, tag, hash, `HEAD~3`), with what is known
-    /// about it.
+    /// The commit of a name (branch, tag, hash, `HEAD~3`), with its details.
     ///
     /// # Errors
     ///
-    /// [`RepositoryError::UnknownRevision`], and [`RepositoryError::Ambiguous`]
-    /// for the beginning of several hashes.
+    /// [`RepositoryError::UnknownRevision`], and [`RepositoryError::Ambiguous`] for the beginning
+    /// of several hashes.
     pub fn resolve_revision(&self, revision: &str) -> Result<Commit, RepositoryError> {
         self.describe(&self.full_hash(revision)?)
     }
@@ -460,7 +456,7 @@ impl Repository {
         if revision.len() > MAX_NAME || revision.contains('\0') {
             return Err(unknown(false));
         }
-        // After `--end-of-options` no name is taken for a flag.
+        // After `--end-of-options` names are not taken for flags.
         let output = run(self
             .git()
             .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
@@ -484,7 +480,7 @@ impl Repository {
         Ok(hash.to_owned())
     }
 
-    /// A commit by its full hash, with what is known about it.
+    /// A commit by its full hash, with its details.
     ///
     /// # Errors
     ///
@@ -500,12 +496,12 @@ impl Repository {
         Ok(commit)
     }
 
-    /// Commits by their full hashes, in the same order, at the cost of one call
-    /// of git for a thousand of them.
+    /// Commits by their full hashes, in the same order, at the cost of one call of git for a
+    /// thousand of them.
     ///
     /// # Errors
     ///
-    /// [`RepositoryError::Git`] when one of them is not there.
+    /// [`RepositoryError::Git`] when one of them does not exist.
     pub fn describe_all(&self, hashes: &[&str]) -> Result<Vec<Commit>, RepositoryError> {
         /// Well below the limit of any system for a command line.
         const AT_ONCE: usize = 1_000;
@@ -516,7 +512,7 @@ impl Repository {
                 "--no-walk=unsorted",
                 "--no-show-signature",
                 "--no-mailmap",
-                // Whatever `i18n.logOutputEncoding` says.
+                // This overrides `i18n.logOutputEncoding`.
                 "--encoding=UTF-8",
                 "--format=%H%x00%an <%ae>%x00%cI%x00%s",
                 "--end-of-options",
@@ -546,15 +542,15 @@ impl Repository {
         Ok(commits)
     }
 
-    /// Is there a range to search between two commits, named by full hashes?
+    /// Checks that there is a range to search between two commits, named by full hashes.
     ///
-    /// The good end is part of the bad end's history, or both come from a common commit: then
-    /// the range leads from the good end back to that one and on to the bad end. Returns the
-    /// newest commits that both have in the second case, and none in the first.
+    /// The good end is part of the bad end's history, or both come from a common commit: then the
+    /// range leads from the good end back to that one and on to the bad end. Returns the newest
+    /// common commits in the second case, and nothing in the first.
     ///
     /// # Errors
     ///
-    /// One error for each reason why there is no range.
+    /// One error for each reason why no range exists.
     pub fn range_check(&self, good: &str, bad: &str) -> Result<Vec<String>, RepositoryError> {
         if good == bad {
             return Err(RepositoryError::SameCommit {
@@ -577,9 +573,8 @@ impl Repository {
         }
     }
 
-    /// The newest commits that two have in common, the best first; none where they have no
-    /// common history.
-    pub(crate) fn merge_bases(
+    /// The newest commits that two have in common, the best first; empty without a common history.
+    pub(super) fn merge_bases(
         &self,
         one: &str,
         other: &str,
@@ -589,13 +584,13 @@ impl Repository {
         Ok(bases.map(str::to_owned).collect())
     }
 
-    /// Paths as they are from the top of the repository, given as they are from
-    /// the place where it was discovered.
+    /// Makes paths that are relative to the place of discovery relative to the top of the
+    /// repository.
     ///
     /// # Errors
     ///
-    /// [`RepositoryError::NothingTouches`] when no commit between the ends, the
-    /// newer one included, touches any of them.
+    /// [`RepositoryError::NothingTouches`] when no commit between the ends, the newer one included,
+    /// touches any of them.
     pub fn paths_between(
         &self,
         good: &str,
@@ -634,7 +629,7 @@ impl Repository {
         Ok(paths)
     }
 
-    /// Does a name start with the beginning of several hashes?
+    /// Checks whether a name starts with the beginning of several hashes.
     fn is_ambiguous(&self, revision: &str) -> Result<bool, RepositoryError> {
         let digits = revision.split(['~', '^']).next().unwrap_or_default();
         if digits.len() < 4 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
@@ -654,7 +649,7 @@ impl Repository {
         let arguments = ["rev-list", "--objects", "--no-walk", "--missing=print"];
         let output = run(self.git().args(arguments).arg(commit))?;
         if !output.status.success() {
-            // A merge of ours, which the clone does not know.
+            // One of our merges, which the clone does not have.
             return Ok(None);
         }
         let objects = text(&output.stdout);
@@ -662,7 +657,7 @@ impl Repository {
         let Some(first) = missing.next() else {
             return Ok(None);
         };
-        // Answers only where all directories are there.
+        // Succeeds only where all directories exist.
         let output = run(self.git().args(["ls-tree", "-r", "-z", commit]))?;
         let files = text(&output.stdout);
         let name = files.split('\0').find_map(|line| {
@@ -680,14 +675,14 @@ impl Repository {
         }))
     }
 
-    /// Is there no commit that a branch, a tag or `HEAD` names?
+    /// Checks that no branch, tag or `HEAD` names a commit.
     fn is_empty(&self) -> Result<bool, RepositoryError> {
         let head = self.test(&["rev-parse", "--verify", "--quiet", "HEAD"])?;
         Ok(head.is_none() && self.ask(&["for-each-ref", "--count=1"])?.is_empty())
     }
 
     /// The directory in its work tree where it was discovered, as in `bench/`; empty at the top,
-    /// and where there is no work tree.
+    /// and without a work tree.
     pub fn prefix(&self) -> Result<String, RepositoryError> {
         let prefix = self.ask(&["rev-parse", "--show-prefix"])?;
         Ok(prefix.trim_end_matches('\n').to_owned())
@@ -700,8 +695,8 @@ impl Repository {
             == "true")
     }
 
-    /// The answer of git; `None` when it says no.
-    pub(crate) fn test(&self, arguments: &[&str]) -> Result<Option<String>, RepositoryError> {
+    /// The answer of git; `None` when it exits with 1.
+    pub(super) fn test(&self, arguments: &[&str]) -> Result<Option<String>, RepositoryError> {
         let output = run(self.git().args(arguments))?;
         match output.status.code() {
             Some(0) => Ok(Some(text(&output.stdout))),
@@ -738,8 +733,8 @@ impl Hashes {
     }
 }
 
-/// Is git older than a version? A version that can't be read is not.
-pub(crate) fn is_older_than(wanted: (u32, u32)) -> Result<bool, RepositoryError> {
+/// Checks whether git is older than a version. An unreadable version is not.
+pub(super) fn is_older_than(wanted: (u32, u32)) -> Result<bool, RepositoryError> {
     let output = run(Command::new("git").arg("--version"))?;
     Ok(version(&last_line(&output.stdout)).is_some_and(|found| found < wanted))
 }

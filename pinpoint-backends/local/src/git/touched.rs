@@ -16,10 +16,9 @@ const MAX_ANSWER_BYTES: u64 = 32 << 20;
 const GITLINK: &str = "160000";
 
 impl Repository {
-    /// The files that each commit between two touches against its first parent, oldest
-    /// first, the commit `bad` last: of the commits that
-    /// [`steps_between`](Self::steps_between) names for these paths. Absent when there
-    /// are too many files to look at.
+    /// The files that each commit between two touches against its first parent, oldest first, the
+    /// commit `bad` last: of the commits that [`steps_between`](Self::steps_between) names for
+    /// these paths. Absent when there are too many files.
     ///
     /// It reads directories, not files: among 10,000 commits it takes half a second.
     ///
@@ -42,7 +41,7 @@ impl Repository {
             }
             _ => joints.extend(self.joints(good, bad)?),
         }
-        // Most lines follow first parents alone; of others every commit is looked at.
+        // Most lines follow first parents alone; for others every commit is examined.
         for options in [&FIRST_PARENT[..], &ALL_PARENTS] {
             let Some(answer) = self.raw_log(options, good, bad)? else {
                 return Ok(None);
@@ -54,7 +53,7 @@ impl Repository {
             })?;
             let touched = commits.iter().map(|commit| {
                 let mut touched = by_commit.get(&**commit).copied()?;
-                // It brings a history of its own to what the line was until then.
+                // It joins its history with the past of the line.
                 if joints.contains(commit) {
                     touched.add(FileKind::Code);
                 }
@@ -67,8 +66,8 @@ impl Repository {
         Ok(None)
     }
 
-    /// The commits of a range, each with the files it changes; absent when that is longer
-    /// than [`MAX_ANSWER_BYTES`].
+    /// The commits of a range, each with the files it changes; absent when it is longer than
+    /// [`MOST`].
     #[expect(clippy::disallowed_methods, reason = "git, which ends by itself")]
     fn raw_log(
         &self,
@@ -97,7 +96,7 @@ impl Repository {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(RepositoryError::not_started)?;
-        // Read meanwhile: git waits until what it says is read.
+        // Read concurrently: git waits until its errors are read.
         let errors = child.stderr.take().map(|mut stderr| {
             thread::spawn(move || {
                 let mut errors = Vec::new();
@@ -112,7 +111,7 @@ impl Repository {
         }
         let is_too_long = answer.len() as u64 == MAX_ANSWER_BYTES;
         if is_too_long {
-            // It would end by itself, too: the rest is not read.
+            // It would end anyway: the rest is not read.
             let _ = child.kill();
         }
         let mut output = (child.wait_with_output()).map_err(RepositoryError::NotStarted)?;
@@ -125,8 +124,8 @@ impl Repository {
     }
 }
 
-/// Reads a hash, and for each file `:MODE MODE HASH HASH STATUS` and its path, all of them
-/// with a NUL after them and some with a line break before. Nothing where it is not so.
+/// Reads a hash, and for each file `:MODE MODE HASH HASH STATUS` and its path, all of them with a
+/// NUL after them and some with a line break before. Absent for other formats.
 fn read(answer: &str) -> Option<HashMap<&str, Touched>> {
     let mut by_commit = HashMap::new();
     let mut touched = &mut Touched::default();

@@ -1,10 +1,10 @@
 //! The tracked files of a build, as the build command left them.
 //!
-//! A benchmark may change tracked files of its work tree, or check out another commit there.
-//! Later runs would measure that, and so would later jobs, which use the build again. So
-//! beside each build there is an index of git's that holds its tracked files as they were
-//! when it was finished, patches and what the build command changed included. By it they are
-//! restored before the first run that a job makes, and after each run.
+//! A benchmark may change tracked files of its work tree, or check out another commit there. Later
+//! runs would measure that, and so would later jobs, which use the build again. So next to each
+//! build is a git index of its tracked files as they were when it was finished, including patches
+//! and the build command's changes. It serves to restore them before a job's first run, and after
+//! each run.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -19,17 +19,16 @@ use crate::error::LocalError;
 use crate::git::repository;
 use crate::process::files;
 
-/// Tells whether a file is still what it was: its inode, its size, and when the system saw
-/// it change.
+/// Identifies the state of a file: its inode, its size, and the time of its last change.
 type Stamp = (u64, u64, i64, i64);
 
-/// What was found changed, and is as it was again.
+/// The restored changes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Restored {
     /// The files, relative to the work tree.
-    pub(crate) files: Vec<PathBuf>,
-    /// Another commit was checked out.
-    pub(crate) other_commit: bool,
+    pub(super) files: Vec<PathBuf>,
+    /// True if another commit was checked out.
+    pub(super) other_commit: bool,
 }
 
 impl Restored {
@@ -44,18 +43,18 @@ pub(crate) struct TrackedFiles {
     tree: PathBuf,
     index: PathBuf,
     stamps: Vec<(PathBuf, Option<Stamp>)>,
-    /// The file of git's that names the commit, and its content.
+    /// Git's file that names the commit, and its content.
     head: Option<(PathBuf, Vec<u8>)>,
     /// The file or folder of results, which each run writes.
     results: Option<PathBuf>,
 }
 
 impl TrackedFiles {
-    /// Records the tracked files of a build that was just made; false where git can't tell,
-    /// as when the build command removed its data.
+    /// Records the tracked files of a build that was just made; returns false where git fails, as
+    /// when the build command removed its data.
     ///
-    /// Cost: a look at each tracked file, and the reading of those that were changed.
-    pub(crate) fn record(dir: &BuildDir) -> Result<bool, LocalError> {
+    /// Cost: a check of each tracked file, and the reading of those that were changed.
+    pub(super) fn record(dir: &BuildDir) -> Result<bool, LocalError> {
         Self::forget(dir)?;
         let (index, head) = places(dir);
         let (Some(from_index), Some(from_head), Some(from_objects)) = (
@@ -74,8 +73,8 @@ impl TrackedFiles {
                 other => other.map_err(LocalError::io("write", to))?,
             };
         }
-        // By themselves while they are written: git touches the file of an object that it
-        // finds instead of writing it, and those are the user's.
+        // In a separate directory while they are written: git touches the file of an existing
+        // object instead of writing it, and those are the user's.
         let objects = objects(&index);
         files::create_dir(&objects.join("info"))?;
         let mut add = with_index(&dir.tree, &index);
@@ -93,17 +92,17 @@ impl TrackedFiles {
         Ok(true)
     }
 
-    /// Removes what is recorded of a build.
-    pub(crate) fn forget(dir: &BuildDir) -> Result<(), LocalError> {
+    /// Removes the record of a build.
+    pub(super) fn forget(dir: &BuildDir) -> Result<(), LocalError> {
         let (index, head) = places(dir);
         files::remove(&objects(&index))?;
         files::remove(&index)?;
         files::remove(&head)
     }
 
-    /// Restores the tracked files of a build that may have been used before; absent for one
-    /// of which nothing is recorded.
-    pub(crate) fn open(
+    /// Restores the tracked files of a build that may have been used before; absent for one without
+    /// a record.
+    pub(super) fn open(
         dir: &BuildDir,
         results: Option<&Path>,
     ) -> Result<Option<(Self, Restored)>, LocalError> {
@@ -128,8 +127,8 @@ impl TrackedFiles {
 
     /// Restores what has changed since the last call.
     ///
-    /// Cost: a look at each tracked file, and calls of git when one has another time.
-    pub(crate) fn restore(&mut self) -> Result<Restored, LocalError> {
+    /// Cost: a check of each tracked file, and calls of git when the time of one has changed.
+    pub(super) fn restore(&mut self) -> Result<Restored, LocalError> {
         let is_as_it_was = |(file, stamp): &(PathBuf, Option<Stamp>)| stamp_of(file) == *stamp;
         if !self.has_other_commit() && self.stamps.iter().all(is_as_it_was) {
             return Ok(Restored::default());
@@ -157,7 +156,7 @@ impl TrackedFiles {
                 fs::copy(&self.index, &index).map_err(LocalError::io("write", &index))?;
             }
         }
-        // Files that only have another time are none that differ.
+        // Files that differ only in time don't count.
         let mut refresh = with_index(&self.tree, &self.index);
         repository::run(refresh.args(["update-index", "-q", "--refresh"]))?;
         let mut differ = with_index(&self.tree, &self.index);
@@ -193,7 +192,7 @@ impl TrackedFiles {
         let listed = done(&self.tree, "ls-files", &mut list)?;
         let mut stamps = Vec::new();
         for entry in listed.split(|byte| *byte == 0) {
-            // A submodule has files of its own.
+            // A submodule has its own files.
             let Some(tab) = entry.iter().position(|byte| *byte == b'\t') else {
                 continue;
             };
@@ -213,12 +212,12 @@ impl TrackedFiles {
     }
 }
 
-/// The places of the index and of the name of the commit, beside a build's work tree.
+/// The paths of the index and of the name of the commit, next to a build's work tree.
 fn places(dir: &BuildDir) -> (PathBuf, PathBuf) {
     (dir.path.join("index"), dir.path.join("HEAD"))
 }
 
-/// The place of the content of files that the build command changed, beside the index.
+/// The directory for the contents of files that the build command changed, next to the index.
 fn objects(index: &Path) -> PathBuf {
     index.with_file_name("objects")
 }
@@ -242,9 +241,9 @@ fn is_hash(content: &[u8]) -> bool {
     hash.len() >= 40 && hash.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// A file that git keeps for a work tree; absent where git has nothing for it.
+/// A file that git keeps for a work tree; absent where git keeps none.
 fn gits_file(tree: &Path, name: &str) -> Result<Option<PathBuf>, LocalError> {
-    // A work tree that lost its link would be taken for a part of what is around it.
+    // A work tree that lost its link would be taken for a part of the surrounding one.
     if !tree.join(".git").exists() {
         return Ok(None);
     }

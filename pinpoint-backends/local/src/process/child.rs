@@ -1,9 +1,7 @@
-//! One child process and everything it starts: from its start to its end, with
-//! measurements.
+//! One child process and everything it starts: from its start to its end, with measurements.
 //!
-//! A command is started by a process of its own, which ensures its end: see
-//! `supervisor`. It leads a process group in a session without a terminal, so
-//! Ctrl-C does not reach it.
+//! A command is started by its supervising process, which ensures its end: see `supervisor`. It
+//! leads a process group in a session without a terminal, so Ctrl-C does not reach it.
 
 #![expect(
     unsafe_code,
@@ -37,27 +35,26 @@ const MOST_OUTPUT: u64 = 1 << 30;
 
 /// The end of a child.
 #[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) started: Instant,
-    pub(crate) status: ExitStatus,
-    /// The limit that it exceeded, and was ended for.
-    pub(crate) beyond: Option<Beyond>,
-    /// Wall time includes making the process, some tenths of a millisecond.
+pub(super) struct Ended {
+    pub(super) started: Instant,
+    pub(super) status: ExitStatus,
+    /// The limit for which it was ended.
+    pub(super) beyond: Option<Beyond>,
+    /// Wall time includes creating the process, some tenths of a millisecond.
     ///
-    /// On Linux the peak of memory begins at what the new process shares with
-    /// this one when it is made, before it becomes another program: the
-    /// private memory of this process is a lower bound of it.
-    pub(crate) usage: Usage,
-    /// Why its instructions were not counted though that was wanted.
-    pub(crate) uncounted: Option<io::Error>,
+    /// On Linux the peak of memory begins at the memory that the new process shares with this one,
+    /// before it becomes another program: the private memory of this process is a lower bound.
+    pub(super) usage: Usage,
+    /// The reason why its instructions were not counted, if requested.
+    pub(super) uncounted: Option<io::Error>,
     /// The processes that it left, which were ended after it.
-    pub(crate) left: Left,
-    /// Bytes that its two outputs had when it ended: what it left may have written more.
-    pub(crate) written: [u64; 2],
+    pub(super) left: Left,
+    /// Bytes that its two outputs had at its end: leftover processes may have written more.
+    pub(super) written: [u64; 2],
 }
 
 impl Ended {
-    /// The reason for its failure, in a line with the one of its output that tells it; absent
+    /// The reason for its failure, in a line with the line of its output that explains it; absent
     /// when it succeeded.
     pub(crate) fn failure(&self, error_line: &str) -> Option<String> {
         match self.beyond {
@@ -98,12 +95,12 @@ pub(crate) enum NotRun {
     Failed(LocalError),
 }
 
-/// Runs a command to its end, or to a limit, or until its request is canceled; nothing
-/// that it started is left then.
+/// Runs a command to its end, or to a limit, or until its request is canceled; none of its
+/// processes remain then.
 ///
-/// The process is recorded in the `register` while it lives. What it `holds` is released
-/// after its end, even when the future was dropped before.
-pub(crate) async fn execute<H: Send + 'static>(
+/// The process is recorded in the `register` while it lives. `holds` is released after its end,
+/// even when the future was dropped before.
+pub(super) async fn execute<H: Send + 'static>(
     processes: &Arc<Processes>,
     launch: Launch,
     timeout: Option<Duration>,
@@ -174,14 +171,13 @@ pub(crate) struct Processes {
     bot: Option<Arc<str>>,
     state: Mutex<State>,
     cancelled: watch::Sender<bool>,
-    /// Each child that lives has a receiver.
+    /// Each living child has a receiver.
     living: watch::Sender<()>,
 }
 
 #[derive(Default)]
 struct State {
-    /// The supervisor of the child, from its start until its number is free for
-    /// others.
+    /// The supervisor of the child, from its start until its number is free for others.
     supervisor: Option<libc::pid_t>,
     /// No further child may start.
     cancelled: bool,
@@ -220,13 +216,13 @@ impl Processes {
         self.living.closed().await;
     }
 
-    /// Are they canceled, with no child alive?
-    pub(crate) fn is_over(&self) -> bool {
+    /// Checks that they are canceled, with no child alive.
+    pub(super) fn is_over(&self) -> bool {
         *self.cancelled.borrow() && self.living.is_closed()
     }
 
-    /// Does something that needs them, until they are canceled.
-    pub(crate) async fn unless_cancelled<T>(
+    /// Awaits a future that needs them, until they are canceled.
+    pub(super) async fn unless_cancelled<T>(
         &self,
         work: impl Future<Output = Result<T, LocalError>>,
     ) -> Result<T, LocalError> {
@@ -252,8 +248,7 @@ impl Processes {
         let program = launch.command.get_program().to_string_lossy().into_owned();
         let count = launch.count_instructions.then(ProcessorCount::open);
         let plan = Plan::new(launch, &register).map_err(NotRun::Spawn)?;
-        // Held while the child is started: its number is known to those who want
-        // to end it.
+        // Held while the child is started, so that a cancel finds its number.
         let mut state = self.state();
         if state.cancelled {
             return Err(NotRun::Failed(LocalError::Cancelled));
@@ -264,8 +259,7 @@ impl Processes {
         drop(state);
 
         wait_for_end(supervisor.process);
-        // The dead process still keeps its number, so no other process is signalled by
-        // it.
+        // The dead process still keeps its number, so no other process is signaled by it.
         self.state().supervisor = None;
         reap(supervisor.process);
         match supervisor.report() {
@@ -303,7 +297,7 @@ impl Processes {
                 while leftover.end() {
                     thread::sleep(Duration::from_millis(1));
                 }
-                // It may well succeed another time.
+                // It may succeed another time.
                 let killed = "the process that sees to its end was killed";
                 let source = io::Error::new(io::ErrorKind::Interrupted, killed);
                 Err(NotRun::Failed(LocalError::Spawn { program, source }))
@@ -352,7 +346,7 @@ pub(crate) fn own_memory() -> u64 {
     number.unwrap_or(0) * 1024
 }
 
-/// True when this process ignores that its terminal is closed, as `nohup` makes it.
+/// Returns true if this process ignores the closing of its terminal, as `nohup` makes it.
 pub fn ignores_hangup() -> bool {
     // SAFETY: an all-zero sigaction is a valid one to be written to, and nothing is
     // changed.
@@ -363,8 +357,8 @@ pub fn ignores_hangup() -> bool {
     }
 }
 
-/// Returns when the child has ended, and leaves it for [`reap`]. A supervisor that was
-/// stopped, as by a benchmark that stops its parent, goes on.
+/// Returns when the child has ended, and leaves it for [`reap`]. A supervisor that was stopped, as
+/// by a benchmark that stops its parent, is continued.
 fn wait_for_end(child: libc::pid_t) {
     loop {
         // SAFETY: an all-zero siginfo_t is a valid one to be written to, and the number is
@@ -395,7 +389,7 @@ fn wait_for_end(child: libc::pid_t) {
 
 fn reap(child: libc::pid_t) {
     loop {
-        // SAFETY: nothing is to be written to.
+        // SAFETY: the status pointer is null, so nothing is written.
         let reaped = unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) };
         if reaped == child || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
             return;
@@ -431,10 +425,10 @@ impl Leftover {
         }
     }
 
-    /// Kills the child and its process group; false when that needs no repeating.
+    /// Kills the child and its process group; returns false when no repetition is needed.
     ///
-    /// The supervisor lives on while it ends everything else that was left. All die as
-    /// soon as they are scheduled; one that hangs in the kernel must not hang us.
+    /// The supervisor lives on while it ends all leftover processes. All die as soon as they are
+    /// scheduled; one that hangs in the kernel must not hang us.
     fn end(&self) -> bool {
         const DEATH_TIMEOUT: Duration = Duration::from_secs(10);
         let lives = |recorded: &&Identity| recorded.lives();
@@ -453,7 +447,7 @@ impl Leftover {
 #[derive(PartialEq)]
 struct Identity {
     process: libc::pid_t,
-    /// In ticks since the machine started.
+    /// In ticks since boot.
     started: u64,
     dead: bool,
 }

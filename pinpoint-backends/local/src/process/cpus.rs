@@ -124,8 +124,8 @@ impl CpuList {
     }
 }
 
-/// Calls a function on a thread of its own, which may be pinned.
-pub(crate) fn on_a_thread<T: Send>(
+/// Calls a function on a new thread, which may be pinned.
+pub(super) fn on_a_thread<T: Send>(
     function: impl FnOnce() -> io::Result<T> + Send,
 ) -> io::Result<T> {
     std::thread::scope(|scope| {
@@ -139,8 +139,8 @@ pub(crate) fn on_a_thread<T: Send>(
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 impl CpuList {
-    /// The same as the kernel takes it.
-    pub(crate) fn set(&self) -> libc::cpu_set_t {
+    /// The set in the kernel's form.
+    pub(super) fn set(&self) -> libc::cpu_set_t {
         // SAFETY: an all-zero set is an empty one, and every number is below its size.
         unsafe {
             let mut set: libc::cpu_set_t = std::mem::zeroed();
@@ -211,7 +211,7 @@ mod tests {
             assert_eq!(json, format!("{written:?}"));
             assert_eq!(serde_json::from_str::<CpuList>(&json).unwrap(), cpus);
         }
-        // A long range takes no memory before it is refused.
+        // A long range takes no memory before it is rejected.
         for text in [
             "",
             ",",

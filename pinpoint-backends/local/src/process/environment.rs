@@ -18,7 +18,7 @@ pub(crate) struct Environment {
     inherited: Vec<(OsString, OsString)>,
     job: String,
     declared: BTreeMap<String, String>,
-    /// They get nothing by which commits that are the same could differ.
+    /// Leaves out variables by which equal commits could differ.
     alike: bool,
 }
 
@@ -38,8 +38,8 @@ impl Environment {
         }
     }
 
-    /// The variables that are text, those of the job last.
-    pub(crate) fn readable(&self) -> Vec<(String, String)> {
+    /// The variables that are text, with those of the job last.
+    pub(super) fn readable(&self) -> Vec<(String, String)> {
         let text = |text: &OsString| text.to_str().map(str::to_owned);
         let inherited = self.inherited.iter();
         let inherited = inherited.filter_map(|(name, value)| Some((text(name)?, text(value)?)));
@@ -50,9 +50,9 @@ impl Environment {
             .collect()
     }
 
-    /// Gives it to a command for a commit, where the commit is known.
-    pub(crate) fn set(&self, command: &mut Command, hash: Option<&str>) {
-        // By name, and not all at once, which `process::execute` could not see.
+    /// Sets it for a command on a commit, where the commit is known.
+    pub(super) fn set(&self, command: &mut Command, hash: Option<&str>) {
+        // By name, and not all at once, which `process::execute` could not detect.
         for (name, _) in std::env::vars_os() {
             if !self.inherited.iter().any(|(kept, _)| *kept == name) {
                 command.env_remove(name);

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::error::LocalError;
 use crate::process::files;
 
-/// Letters that are shown of a line: its beginning and its end.
+/// Characters shown of a line: its beginning and its end.
 const BEGIN: usize = 220;
 const END: usize = 80;
 
@@ -21,9 +21,9 @@ const READ: u64 = 64 << 10;
 /// Bytes of a log in which the first error is looked for: its end, where it is longer.
 const LOG: u64 = 16 << 20;
 
-/// The line of a build's log that tells its failure: the first error that a compiler or
-/// another tool reports, or else the last line.
-pub(crate) fn of_build(log: &Path) -> Result<String, LocalError> {
+/// The line of a build's log that explains its failure: the first error that a compiler or another
+/// tool reports, or else the last line.
+pub(super) fn of_build(log: &Path) -> Result<String, LocalError> {
     let read = || {
         let file = File::open(log)?;
         let start = file.metadata()?.len().saturating_sub(LOG);
@@ -33,7 +33,7 @@ pub(crate) fn of_build(log: &Path) -> Result<String, LocalError> {
     Ok(shortened(telling(&String::from_utf8_lossy(&bytes))))
 }
 
-/// The line of a run's output that tells its failure: the last one, unless it belongs to the
+/// The line of a run's output that explains its failure: the last one, unless it belongs to the
 /// trace or the summary that follows an error.
 pub(crate) fn of_run(output: &File) -> io::Result<String> {
     let start = output.metadata()?.len().saturating_sub(READ);
@@ -47,7 +47,7 @@ pub(crate) fn excerpt(output: &File) -> io::Result<String> {
     let begin = files::read_at(output, 0, READ)?;
     let mut text = String::from_utf8_lossy(&begin).into_owned();
     if length > READ {
-        // What is between may be one line: it is shown as left out.
+        // The middle may be one line: it is shown as left out.
         let start = (length - READ).max(READ);
         text.push_str("\n\n");
         text.push_str(&String::from_utf8_lossy(&files::read_at(
@@ -83,7 +83,7 @@ pub(crate) fn shortened(line: &str) -> String {
     format!("{begin} … {end}")
 }
 
-/// The line that tells a failure.
+/// The line that explains a failure.
 fn telling(text: &str) -> &str {
     let text = text.trim_end();
     let last = || {
@@ -97,7 +97,7 @@ fn telling(text: &str) -> &str {
     line.unwrap_or_default().trim()
 }
 
-/// The line that tells a run's failure.
+/// The line that explains a run's failure.
 fn telling_of_run(text: &str) -> &str {
     let text = text.trim_end();
     let last = text.lines().last().unwrap_or_default();
@@ -110,7 +110,7 @@ fn telling_of_run(text: &str) -> &str {
     line.unwrap_or(last).trim()
 }
 
-/// Is a line of the trace or the summary that runtimes print after an error?
+/// Checks whether a line belongs to the trace or the summary that runtimes print after an error.
 fn follows_an_error(line: &str) -> bool {
     let line = line.trim();
     is_summary(line)
@@ -127,7 +127,7 @@ fn follows_an_error(line: &str) -> bool {
             "goroutine ",
             "created by ",
             "exit status ",
-            // npm and its like.
+            // npm and similar tools.
             "npm ERR!",
             "npm error",
             "error Command failed",
@@ -140,7 +140,7 @@ fn follows_an_error(line: &str) -> bool {
         || line.contains(".go:") && line.rsplit(' ').next().is_some_and(|it| it.starts_with("+0x"))
 }
 
-/// Does a line report an error, as compilers, linkers and build tools write them?
+/// Checks whether a line reports an error, as compilers, linkers and build tools write them.
 fn is_error(line: &str) -> bool {
     const WITHIN: [&str; 8] = [
         ": error: ",
@@ -175,7 +175,7 @@ fn is_error(line: &str) -> bool {
         || is_exception(line)
 }
 
-/// Is it a summary of errors that were reported before?
+/// Checks whether it is a summary of earlier errors.
 fn is_summary(line: &str) -> bool {
     let line = line.trim();
     let is_of_make = line.starts_with("make") || line.starts_with("gmake");
@@ -199,7 +199,7 @@ fn is_summary(line: &str) -> bool {
         .any(|it| line.starts_with(it))
 }
 
-/// As in `./a.go:3:5: undefined: b`.
+/// Recognizes `./a.go:3:5: undefined: b`.
 fn is_of_go(line: &str) -> bool {
     let Some((_, rest)) = line.split_once(".go:") else {
         return false;
@@ -209,7 +209,7 @@ fn is_of_go(line: &str) -> bool {
     is_number() && is_number() && parts.next().is_some_and(|it| it.starts_with(' '))
 }
 
-/// As in `ModuleNotFoundError: No module named 'a'`.
+/// Recognizes `ModuleNotFoundError: No module named 'a'`.
 fn is_exception(line: &str) -> bool {
     let Some((name, _)) = line.split_once(": ") else {
         return false;
@@ -264,7 +264,7 @@ mod tests {
             ("one\ntwo\n\n", "two"),
             ("make: *** [a] Error 1\n", "make: *** [a] Error 1"),
             ("", ""),
-            // A name in a passing test is no error.
+            // The name of a passing test is not an error.
             ("test error::parse ... ok\nit broke", "it broke"),
         ] {
             assert_eq!(telling(log), expected, "{log}");
@@ -298,7 +298,7 @@ mod tests {
                 "TypeError: x is not a function\n    at a.js:1:1\nnpm error Lifecycle script `bench` failed with error:\nnpm error code 1\n",
                 "TypeError: x is not a function",
             ),
-            // The last line tells it, whatever was reported before.
+            // The last line explains it, regardless of the lines before.
             ("ERROR: retrying\nbench.sh: gave up\n", "bench.sh: gave up"),
             (
                 "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: no\n",

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::LocalError;
 
-/// The waits before looking at a lock again: the first, and the longest.
+/// The waits between tries of a lock: the first, and the longest.
 const FIRST_LOOK: Duration = Duration::from_micros(500);
 const LAST_LOOK: Duration = Duration::from_millis(10);
 
@@ -34,9 +34,9 @@ pub(crate) fn try_open_or_create(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Opens a file that others made, to read it. Anything but a regular file is an
-/// error: opening a pipe can block forever.
-pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+/// Opens a file made by others, to read it. Anything but a regular file is an error: opening a pipe
+/// can block forever.
+pub(super) fn open_regular(path: &Path) -> io::Result<File> {
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
     let file = OpenOptions::new()
         .read(true)
@@ -52,28 +52,27 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     }
 }
 
-/// A new file without a name, which is gone once it is closed everywhere.
-pub(crate) fn create_unnamed(directory: &Path) -> Result<File, LocalError> {
+/// Creates a file without a name, which is gone once it is closed everywhere.
+pub(super) fn create_unnamed(directory: &Path) -> Result<File, LocalError> {
     tempfile::tempfile_in(directory).map_err(LocalError::io("create a file in", directory))
 }
 
-/// The end of a file that may be long: no more than a screen shows. Other readers' and
-/// writers' positions do not change.
-pub(crate) fn tail(file: &File) -> io::Result<String> {
+/// The end of a file that may be long: at most a screenful. Other readers' and writers' positions
+/// do not change.
+pub(super) fn tail(file: &File) -> io::Result<String> {
     tail_after(file, 0)
 }
 
-/// The same, of what follows this many bytes.
-pub(crate) fn tail_after(file: &File, before: u64) -> io::Result<String> {
+/// As [`tail`], of what follows this many bytes.
+pub(super) fn tail_after(file: &File, before: u64) -> io::Result<String> {
     const BYTES: u64 = 2000;
     let start = file.metadata()?.len().saturating_sub(BYTES).max(before);
     let bytes = read_at(file, start, BYTES)?;
     Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
 }
 
-/// This many bytes of a file, or fewer where it ends. Other readers' and writers'
-/// positions do not change.
-pub(crate) fn read_at(file: &File, start: u64, most: u64) -> io::Result<Vec<u8>> {
+/// Reads at most this many bytes of a file. Other readers' and writers' positions do not change.
+pub(super) fn read_at(file: &File, start: u64, most: u64) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len().saturating_sub(start).min(most);
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
     let mut read = 0;
@@ -155,8 +154,8 @@ pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), Loc
     write().map_err(LocalError::io("write", path))
 }
 
-/// Reads a file of ours; `None` when there is none.
-pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LocalError> {
+/// Reads one of our files; `None` if it does not exist.
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LocalError> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -191,8 +190,8 @@ impl Drop for Locked {
 }
 
 impl Locked {
-    /// Is it still the file that the path names? The only holder of a lock may remove
-    /// its file; a lock on a file that is gone protects nothing.
+    /// Checks that it is still the file at the path. The only holder of a lock may remove its file;
+    /// a lock on a removed file protects nothing.
     fn is_at(&self, path: &Path) -> Result<bool, LocalError> {
         let same = || {
             let held = self.0.metadata()?;
@@ -221,9 +220,9 @@ pub(crate) fn try_lock(path: &Path, mode: Mode) -> Result<Option<Locked>, LocalE
 
 /// Takes a lock, waiting for it without blocking the runtime.
 ///
-/// A free one takes a few microseconds. No call waits for a file lock and can be
-/// abandoned, so it looks again and again.
-pub(crate) async fn lock(path: &Path, mode: Mode) -> Result<Locked, LocalError> {
+/// A free one takes a few microseconds. No blocking call for a file lock can be abandoned, so it
+/// polls.
+pub(super) async fn lock(path: &Path, mode: Mode) -> Result<Locked, LocalError> {
     let mut file = open_or_create(path)?;
     let mut wait = FIRST_LOOK;
     loop {

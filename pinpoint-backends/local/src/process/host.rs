@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
-/// The state of a machine at one time. Fields that the system does not report are absent.
+/// The state of a machine at one time. Values that the system does not report are absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     /// Its name.
@@ -60,8 +60,8 @@ impl Host {
     }
 }
 
-/// The system that a build was made for: programs for one may not run on another.
-pub(crate) fn system() -> String {
+/// The system that a build was made for: its programs may not run on another.
+pub(super) fn system() -> String {
     let version = System::os_version().unwrap_or_default();
     let name = System::distribution_id();
     format!(

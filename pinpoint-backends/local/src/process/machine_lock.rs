@@ -1,13 +1,11 @@
-//! One measurement at a time on the whole machine, without builds beside it.
+//! One measurement at a time on the whole machine, without concurrent builds.
 //!
-//! There are two lock files. `machine` is held by one run alone, or shared by
-//! builds. `turnstile` is held while waiting for `machine`, and released on
-//! getting it: a run that waits keeps further builds from entering, so that it
-//! cannot be starved by them, nor they by runs.
+//! There are two lock files. `machine` is held by one run alone, or shared by builds. `turnstile`
+//! is held while waiting for `machine`, and released on getting it: a run that waits keeps further
+//! builds from entering, so that it cannot be starved by them, nor they by runs.
 //!
-//! Polling a file lock is slow; between the tasks of one executor a fair lock in memory
-//! comes before the files, and no task waits longer than it must. It also keeps runs in
-//! their order.
+//! Polling a file lock is slow; among the tasks of one executor a fair lock in memory comes before
+//! the files, so that no task waits unnecessarily. It also keeps runs in order.
 
 use std::fs::{self, DirBuilder, File};
 use std::future::Future;
@@ -26,10 +24,9 @@ use crate::process::files::{self, Locked, Mode};
 
 /// The directory of this machine's locks, the same for all programs of one user.
 ///
-/// `$XDG_RUNTIME_DIR/pinpoint`; where that is not set, as in cron jobs, the
-/// place it would have had; where there is none, a directory in `/tmp`, or in the
-/// home directory if another user has made the one in `/tmp`. `$TMPDIR` is ignored:
-/// two shells may differ in it.
+/// `$XDG_RUNTIME_DIR/pinpoint`; where that is not set, as in cron jobs, the place it would have
+/// had; where that does not exist, a directory in `/tmp`, or in the home directory if another user
+/// has made the one in `/tmp`. `$TMPDIR` is ignored: two shells may differ in it.
 pub fn default_machine_dir() -> PathBuf {
     if let Some(runtime) = std::env::var_os("XDG_RUNTIME_DIR").filter(|value| !value.is_empty()) {
         return PathBuf::from(runtime).join("pinpoint");
@@ -49,8 +46,8 @@ pub fn check_machine_dir() -> Result<(), LocalError> {
     MachineLock::open(&default_machine_dir()).map(drop)
 }
 
-/// A directory where anyone may make one of that name; where someone has, one in
-/// the home directory, for this machine, since several may share that.
+/// A directory where anyone may create one of that name; if someone else has, one in the home
+/// directory, for this machine, since several may share that.
 fn without_runtime_dir(temporary: PathBuf, home: Option<PathBuf>) -> PathBuf {
     let is_usable = match fs::symlink_metadata(&temporary) {
         Ok(metadata) => metadata.is_dir() && metadata.uid() == user(),
@@ -77,17 +74,16 @@ fn user() -> u32 {
 pub(crate) struct MachineLock {
     turnstile: PathBuf,
     machine: PathBuf,
-    /// The directory of records of processes started under the lock since the machine
-    /// was.
+    /// The directory of records of processes started under the lock since the machine booted.
     registers: PathBuf,
     in_process: Arc<RwLock<()>>,
-    /// Nothing more begins in this process.
+    /// True once nothing more may begin in this process.
     draining: watch::Sender<bool>,
     /// Runs and builds of this process that wait for another process.
     waiting: watch::Sender<u32>,
 }
 
-/// One more waits for another process, until this is dropped.
+/// Counts one more waiter for another process, until dropped.
 struct Waits<'a>(&'a watch::Sender<u32>);
 
 impl<'a> Waits<'a> {
@@ -149,7 +145,7 @@ impl MachineLock {
                 path: directory.into(),
             });
         }
-        // Processes are distinguished by their start, counted from the machine's.
+        // Processes are distinguished by their start, counted from the boot.
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         let registers = directory.join(format!("processes-{}", boot.trim()));
         fs::create_dir_all(&registers).map_err(failed(&registers))?;
@@ -168,9 +164,9 @@ impl MachineLock {
         })
     }
 
-    /// The number of runs and builds of this process that wait for the end of what another
-    /// process measures or builds.
-    pub(crate) fn waiting(&self) -> watch::Receiver<u32> {
+    /// The number of runs and builds of this process that wait for another process to measure or
+    /// build.
+    pub(super) fn waiting(&self) -> watch::Receiver<u32> {
         self.waiting.subscribe()
     }
 
@@ -190,14 +186,14 @@ impl MachineLock {
         files::lock(path, mode).await
     }
 
-    /// Lets nothing more begin in this process, and waits for the end of what holds the
-    /// machine.
-    pub(crate) async fn drain(&self) {
+    /// Prevents new runs and builds in this process, and waits for the holders of the machine to
+    /// end.
+    pub(super) async fn drain(&self) {
         self.draining.send_replace(true);
         drop(self.in_process.write().await);
     }
 
-    /// Waits for the machine; forever, if nothing more is to begin until it is free.
+    /// Waits for the machine; forever, if draining begins before it is free.
     async fn unless_draining<T>(&self, hold: impl Future<Output = T>) -> T {
         let mut draining = self.draining.subscribe();
         tokio::select! {
@@ -233,16 +229,16 @@ impl MachineLock {
         })
     }
 
-    /// Waits until nothing runs. The tree names the build: no other process may be
-    /// building in it.
-    pub(crate) async fn for_build(&self, tree: &Path) -> Result<BuildHold, LocalError> {
+    /// Waits until nothing runs. The tree names the build: that no other process may be building
+    /// in.
+    pub(super) async fn for_build(&self, tree: &Path) -> Result<BuildHold, LocalError> {
         self.shared().await?.build_in(tree).await
     }
 
-    /// The same for what takes another lock before it begins in a tree. That lock comes
-    /// after the machine, as it does for builds: in the other order they wait for each
-    /// other forever as soon as a run waits.
-    pub(crate) async fn shared(&self) -> Result<SharedHold, LocalError> {
+    /// As [`for_build`](Self::for_build), for callers that take another lock before they begin in a
+    /// tree. That lock comes after the machine, as it does for builds: in the other order they wait
+    /// for each other forever as soon as a run waits.
+    pub(super) async fn shared(&self) -> Result<SharedHold, LocalError> {
         self.unless_draining(self.shared_hold()).await
     }
 
@@ -258,10 +254,10 @@ impl MachineLock {
     }
 }
 
-/// True when a run or a build holds the machine; absent when that can't be found out.
+/// True when a run or a build holds the machine; absent when that can't be determined.
 ///
-/// For the moment of looking the machine is taken: who wants it looks again at once.
-pub(crate) fn is_held(directory: &Path) -> Option<bool> {
+/// The check takes the machine for a moment: others that want it try again at once.
+pub(super) fn is_held(directory: &Path) -> Option<bool> {
     let path = directory.join("machine");
     if !path.exists() {
         return Some(false);
@@ -282,9 +278,9 @@ async fn end_recorded(register: &Path) -> Result<(), LocalError> {
 }
 
 impl RunHold {
-    /// The record of the process that runs under this lock. It is left there: it names no
-    /// process once that is dead.
-    pub(crate) fn register(&self) -> Result<File, LocalError> {
+    /// The record of the process that runs under this lock. It stays: once the process is dead it
+    /// names none.
+    pub(super) fn register(&self) -> Result<File, LocalError> {
         files::open_or_create(&self.register)
     }
 }
@@ -312,8 +308,7 @@ impl BuildHold {
 
 impl Drop for BuildHold {
     fn drop(&mut self) {
-        // Only tidiness: a record of a dead process does no harm, and the next run
-        // removes it.
+        // Only cleanup: the record of a dead process does no harm, and the next run removes it.
         let _ = fs::remove_file(&self.register);
     }
 }
@@ -358,7 +353,7 @@ mod tests {
         }
         assert!(lock.for_build(Path::new("tree")).now_or_never().is_none());
 
-        // What still waits for another process has not begun.
+        // Work still waiting for another process has not begun.
         let other = MachineLock::open(directory.path()).unwrap();
         let _run = other.for_run().await.unwrap();
         let lock = MachineLock::open(directory.path()).unwrap();

@@ -4,9 +4,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::LocalError;
 
-/// Does work that would block the runtime, and releases what it `holds` after
-/// that, even when its future was dropped.
-pub(crate) async fn blocking<T, H>(
+/// Does work that would block the runtime, and then releases `holds`, even when its future was
+/// dropped.
+pub(super) async fn blocking<T, H>(
     holds: H,
     task: impl FnOnce() -> Result<T, LocalError> + Send + 'static,
 ) -> Result<T, LocalError>
@@ -29,7 +29,7 @@ where
     }
 }
 
-/// Nothing panics while it holds one of these locks in the middle of a change.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// No holder of these locks panics in the middle of a change.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

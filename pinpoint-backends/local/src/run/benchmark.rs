@@ -50,16 +50,16 @@ pub(crate) enum Purpose {
     WarmUp,
 }
 
-/// One execution that has ended.
-pub(crate) struct Execution {
-    pub(crate) ended: Ended,
-    pub(crate) stdout: File,
-    pub(crate) stderr: File,
-    pub(crate) tail: OutputTail,
-    /// The reason for its failure, by the way it ended.
-    pub(crate) failure: Option<String>,
-    /// Its results, or why there are none; empty when they are not read.
-    pub(crate) results: Result<Results, String>,
+/// An execution that has ended.
+pub(super) struct Execution {
+    pub(super) ended: Ended,
+    pub(super) stdout: File,
+    pub(super) stderr: File,
+    pub(super) tail: OutputTail,
+    /// The reason for its failure, from the way it ended.
+    pub(super) failure: Option<String>,
+    /// Its results, or the reason why they are missing; empty when they are not read.
+    pub(super) results: Result<Results, String>,
     /// The name of the results file.
     file: Option<String>,
     /// Its standard error, where that is read.
@@ -91,8 +91,8 @@ impl Execution {
         }
     }
 
-    /// The chart that decides and the values, or why it failed.
-    pub(crate) fn values(&self, reader: &Reader<'_>) -> Result<(Option<String>, Values), String> {
+    /// The deciding chart and the values, or the reason why the run failed.
+    pub(super) fn values(&self, reader: &Reader<'_>) -> Result<(Option<String>, Values), String> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
@@ -100,8 +100,8 @@ impl Execution {
         reader.read(self.output(results))
     }
 
-    /// What it left, of which these are the results.
-    pub(crate) fn output<'a>(&'a self, results: &'a Results) -> RunOutput<'a> {
+    /// The run's output, with these results.
+    pub(super) fn output<'a>(&'a self, results: &'a Results) -> RunOutput<'a> {
         RunOutput {
             results: results.output(),
             file: self.file.as_deref(),
@@ -227,7 +227,7 @@ impl Benchmark {
                 });
             }
         };
-        // What it left may have written before it was ended.
+        // A leftover process may have written before it was ended.
         if ended.left.count > 0 {
             for (file, length) in [&stdout, &stderr].into_iter().zip(ended.written) {
                 file.set_len(length)
@@ -390,9 +390,8 @@ impl Benchmark {
         command
     }
 
-    /// Checks whether a failure was for want of room. Where nothing of ours is, nothing
-    /// is written to find out.
-    pub(crate) fn check_room(&self, build: &Build) -> Result<(), LocalError> {
+    /// Checks whether a failure was for lack of space. Nothing is written where nothing is ours.
+    pub(super) fn check_room(&self, build: &Build) -> Result<(), LocalError> {
         if let Builds::OfCommits(_) = &*self.builds {
             workspace::check_room(&build.tree)?;
         }
@@ -407,8 +406,8 @@ impl Benchmark {
         }
     }
 
-    /// Why the benchmark may not find a file that its user has.
-    pub(crate) fn missing(&self, tree: &Path) -> Option<String> {
+    /// The reason why the benchmark may not find a file that its user has.
+    pub(super) fn missing(&self, tree: &Path) -> Option<String> {
         uncommitted::missing(&self.config.command, tree, &self.user_trees)
     }
 
@@ -438,7 +437,7 @@ impl Benchmark {
 }
 
 impl Above {
-    /// What must stay until the run has ended.
+    /// Returns the data to keep until the run has ended.
     fn shared(&self) -> Arc<dyn Send + Sync> {
         match self {
             Self::Callgrind(counts) => Arc::clone(counts) as _,
@@ -452,8 +451,8 @@ fn with(mut command: Command, arguments: Vec<OsString>) -> Command {
     command
 }
 
-/// The profile of a run that ended, or why there is none. A run that failed has none, and
-/// may have failed because the profiler may not be used: then no other run can do better.
+/// The profile of a run that ended, or the reason why it is missing. A run that failed has none,
+/// and may have failed because the profiler may not be used: then any other run would fail, too.
 async fn profile_of(
     recording: Arc<Recording>,
     failure: &mut Option<String>,
@@ -488,8 +487,7 @@ pub(crate) fn program(config: &LocalConfig, tree: &Path) -> PathBuf {
     }
 }
 
-/// Is it the program that can't be started, rather than the system that can't
-/// start one?
+/// Checks whether the program is at fault, rather than a system that can't start any.
 fn is_programs_fault(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,12 +1,12 @@
-//! The tracked files of the user's checkout that are opened while something runs.
+//! The tracked files of the user's checkout that are opened during a run.
 //!
-//! The kernel reports each file that anybody opens in a watched directory: inotify(7), which
-//! needs no privileges and no tracer, and costs the process that opens a file nothing that
-//! could be measured. It does not report who opened it; the caller looks twice.
+//! The kernel reports each file that is opened in a watched directory: inotify(7), which needs no
+//! privileges and no tracer, and has no measurable cost for the process that opens a file. It does
+//! not report who opened it; the caller looks twice.
 //!
-//! What is not seen: files of which only the size or time is asked, and directories beyond
-//! [`MOST_DIRECTORIES`] or beyond what the system allows to be watched, the deepest first.
-//! Outside of Linux nothing is seen.
+//! It misses files whose size or time alone is read, and directories beyond [`MOST_DIRECTORIES`] or
+//! beyond what the system allows to be watched, the deepest first. Outside of Linux it reports
+//! nothing.
 
 #![cfg_attr(
     target_os = "linux",
@@ -28,7 +28,7 @@ use crate::git::repository;
 /// memory.
 const MOST_DIRECTORIES: usize = 10_000;
 
-/// The directory in which Python keeps what it compiled of the files beside it.
+/// The directory for Python's compiled forms of the files next to it.
 const COMPILED: &str = "__pycache__";
 
 /// A watch over the tracked files of some work trees.
@@ -43,7 +43,7 @@ pub(crate) struct CheckoutWatch {
 
 impl CheckoutWatch {
     /// Watches the tracked files of work trees, and all files directly in the directories
-    /// `libraries`; absent where that can't be done.
+    /// `libraries`; absent where that is not possible.
     ///
     /// Cost: a list of the tracked files, and a call for each of their directories.
     pub(crate) fn open(trees: &[PathBuf], libraries: HashSet<PathBuf>) -> Option<Self> {
@@ -79,9 +79,9 @@ impl CheckoutWatch {
         })
     }
 
-    /// The files that were opened since the last call, by anybody, but for those that were
-    /// changed meanwhile: those are what their user works at.
-    pub(crate) fn opened(&mut self) -> BTreeSet<PathBuf> {
+    /// The files opened since the last call, by any process. Files changed since then are left out:
+    /// their user is editing them.
+    pub(super) fn opened(&mut self) -> BTreeSet<PathBuf> {
         let (mut opened, mut changed) = (BTreeSet::new(), BTreeSet::new());
         for (watch, name, is_change) in notifications(&self.notifications) {
             let Some(directory) = self.directories.get(&watch) else {
@@ -93,7 +93,7 @@ impl CheckoutWatch {
             if !is_change {
                 opened.insert(file);
             } else if !is_compiled(directory) {
-                // Python writes what it compiled when a benchmark loads it.
+                // Python writes the compiled form when a benchmark loads it.
                 changed.insert(file);
             }
         }
@@ -101,7 +101,7 @@ impl CheckoutWatch {
         opened
     }
 
-    /// The file that counts for one of this name.
+    /// The file to report for one of this name.
     fn counts(&self, directory: &Path, name: &[u8]) -> Option<PathBuf> {
         let file = directory.join(OsStr::from_bytes(name));
         if self.tracked.contains(&file) || self.libraries.contains(directory) {
@@ -123,7 +123,7 @@ fn is_compiled(directory: &Path) -> bool {
     directory.file_name() == Some(OsStr::new(COMPILED))
 }
 
-/// Does git itself read the file?
+/// Checks whether git itself reads the file.
 fn is_gits(file: &Path) -> bool {
     let name = file.file_name().unwrap_or_default().as_bytes();
     name.starts_with(b".git") || name == b".mailmap"
@@ -146,7 +146,7 @@ fn tracked_files(tree: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// What happened: the watch, the name of the file, and whether it was changed.
+/// An event: the watch, the name of the file, and true if it was changed.
 type Notification = (i32, Vec<u8>, bool);
 
 #[cfg(target_os = "linux")]
@@ -188,8 +188,8 @@ fn watch(_: Vec<PathBuf>) -> Option<(File, HashMap<i32, PathBuf>)> {
     None
 }
 
-/// All that is reported now. See inotify(7) for the form: four numbers, of which the last
-/// is the length of the name that follows, padded with zeros.
+/// All events reported by now. See inotify(7) for the form: four numbers, of which the last is the
+/// length of the name that follows, padded with zeros.
 #[cfg(target_os = "linux")]
 fn notifications(mut file: &File) -> Vec<Notification> {
     use std::io::Read;

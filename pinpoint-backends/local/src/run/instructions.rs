@@ -36,12 +36,11 @@ pub enum InstructionCounter {
 }
 
 impl InstructionCounter {
-    /// The processor's where this process may use it, else callgrind where it is
-    /// installed.
+    /// The processor's where this process may use it, else callgrind where it is installed.
     ///
     /// # Errors
     ///
-    /// When there is neither.
+    /// When neither is available.
     pub fn available() -> Result<Self, LocalError> {
         let Err(source) = ProcessorCount::open() else {
             return Ok(Self::Processor);
@@ -69,13 +68,13 @@ impl ProcessorCount {
         Ok(Self { files })
     }
 
-    /// The count, once all processes that it is of have ended.
+    /// The count, once all counted processes have ended.
     ///
     /// # Errors
     ///
-    /// When a part of it is missing: where more is to be counted than there are counters,
-    /// the kernel lets them take turns.
-    pub(crate) fn read(&self) -> io::Result<u64> {
+    /// When part of it is missing: if the processor has too few counters, the kernel lets them take
+    /// turns.
+    pub(super) fn read(&self) -> io::Result<u64> {
         let (mut count, mut enabled, mut running) = (0, 0, 0);
         for file in &self.files {
             let [counted, was_enabled, ran] = perf::read(file)?;
@@ -95,7 +94,7 @@ impl ProcessorCount {
     }
 }
 
-/// The kinds of cores by which an event is extended; 0 where all cores are alike.
+/// The kinds of cores, which extend the number of an event; 0 where all cores are alike.
 fn kinds_of_cores(devices: &Path) -> Vec<u64> {
     let devices = fs::read_dir(devices).into_iter().flatten().flatten();
     let kinds: Vec<u64> = devices
@@ -108,7 +107,7 @@ fn kinds_of_cores(devices: &Path) -> Vec<u64> {
     if kinds.len() > 1 { kinds } else { vec![0] }
 }
 
-/// The calls of the kernel.
+/// The kernel's system calls.
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
@@ -150,8 +149,8 @@ mod perf {
         attributes.set_enable_on_exec(1);
         attributes.set_exclude_kernel(1);
         attributes.set_exclude_hv(1);
-        // SAFETY: the attributes are of the size that they say, and the call reads no
-        // other memory. A file that it opens belongs to nobody else.
+        // SAFETY: the attributes are of the size that they say, and the call reads no other memory.
+        // Nothing else owns the file that it opens.
         unsafe {
             let file = perf_event_open(&raw mut attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC.into());
             match file {
@@ -170,7 +169,7 @@ mod perf {
     }
 }
 
-/// Elsewhere there is none.
+/// Other systems have no such counters.
 #[cfg(not(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
@@ -206,8 +205,8 @@ impl CallgrindCounts {
         callgrind(self.directory.path(), program)
     }
 
-    /// The sum over all processes that have ended by themselves; absent without any.
-    pub(crate) fn sum(&self) -> Result<Option<u64>, LocalError> {
+    /// The sum over all processes that ended normally; absent without any.
+    pub(super) fn sum(&self) -> Result<Option<u64>, LocalError> {
         let place = self.directory.path();
         let files = fs::read_dir(place).map_err(LocalError::io("read", place))?;
         let mut sum = None;
@@ -225,7 +224,7 @@ impl CallgrindCounts {
 pub(crate) fn callgrind(directory: &Path, program: &Path) -> Command {
     let mut files = b"--callgrind-out-file=".to_vec();
     for byte in directory.as_os_str().as_bytes() {
-        // A sign of valgrind's own.
+        // Valgrind gives this character a meaning.
         files.extend_from_slice(if *byte == b'%' {
             b"%%"
         } else {
@@ -246,12 +245,12 @@ pub(crate) fn callgrind(directory: &Path, program: &Path) -> Command {
     command
 }
 
-/// Removes the counts of runs whose process was killed. No other process works on the job.
-pub(crate) fn remove_left(runs: &Path) -> Result<(), LocalError> {
+/// Removes the counts of runs whose process was killed. No other process is working on the job.
+pub(super) fn remove_left(runs: &Path) -> Result<(), LocalError> {
     for entry in fs::read_dir(runs).map_err(LocalError::io("read", runs))? {
         let entry = entry.map_err(LocalError::io("read", runs))?;
         if entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {
-            // What is still being written there is removed the next time.
+            // Files still being written there are removed the next time.
             let _ = fs::remove_dir_all(entry.path());
         }
     }

@@ -1,6 +1,6 @@
-//! Remarks on a job for its user, noted where something is seen: a sentence each.
+//! Remarks on a job for its user, noted where they arise: a sentence each.
 //!
-//! Of each kind the first is kept: what one run shows, most others show, too.
+//! Of each kind the first is kept: most other runs show the same.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -29,13 +29,13 @@ pub(crate) enum Remark {
     Filter,
     /// Submodules that are not checked out.
     Submodules,
-    /// Stacks that frame pointers gave name no callers.
+    /// The frame pointers did not yield callers.
     CallersMissing,
 }
 
 impl Remark {
-    /// Whether a job has a remark of this kind.
-    pub(crate) fn is_noted(self, job_dir: &Path) -> Result<bool, LocalError> {
+    /// Checks whether a job has a remark of this kind.
+    pub(super) fn is_noted(self, job_dir: &Path) -> Result<bool, LocalError> {
         Ok(self.noted(job_dir)?.is_some())
     }
 
@@ -45,8 +45,8 @@ impl Remark {
         Ok(noted.find_map(|(kind, sentence)| (kind == self).then_some(sentence)))
     }
 
-    /// Notes this remark on a job, if it has none of the kind.
-    pub(crate) fn note(self, job_dir: &Path, sentence: &str) -> Result<(), LocalError> {
+    /// Notes this remark on a job, if it has none of its kind.
+    pub(super) fn note(self, job_dir: &Path, sentence: &str) -> Result<(), LocalError> {
         if self.is_noted(job_dir)? {
             return Ok(());
         }
@@ -78,8 +78,8 @@ fn load(job_dir: &Path) -> Result<Vec<(Remark, String)>, LocalError> {
         .collect())
 }
 
-/// The remarks on a job, in the order in which they were noted.
-pub(crate) fn remarks(job_dir: &Path) -> Result<Vec<String>, LocalError> {
+/// The remarks on a job, in the order of their creation.
+pub(super) fn remarks(job_dir: &Path) -> Result<Vec<String>, LocalError> {
     let mut seen = Vec::new();
     let mut sentences = Vec::new();
     for (kind, sentence) in load(job_dir)? {

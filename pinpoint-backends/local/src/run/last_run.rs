@@ -1,8 +1,8 @@
-//! The report of the last run of a job, which may not be in the journal yet when the
-//! process ends: a request that is repeated is answered without another run.
+//! The report of the last run of a job, which may not be in the journal yet when the process ends:
+//! a request that is repeated is answered without another run.
 //!
-//! One file that is written over: creating a file for each run takes longer, on some file
-//! systems, than everything else done beside a run.
+//! It is one file, overwritten each time: creating a file for each run takes longer, on some file
+//! systems, than everything else around a run.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -14,9 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::LocalError;
 use crate::process::files;
 
-/// The runs of an action, and how each of its executions ended: one, or the two of a pair.
-/// A pair is kept when both are done: one alone would have to wait for the other after a
-/// kill.
+/// The runs of an action, with the outcomes of its executions: one, or the two of a pair. A pair is
+/// kept when both are done: one alone would have to wait for the other after a kill.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Ran {
     pub(crate) action: u64,
@@ -45,11 +44,11 @@ impl LastRun {
         })
     }
 
-    /// The reports of an action's executions, if it ran this and nothing ran since.
+    /// The reports of an action's executions, if it was the last to run.
     ///
-    /// After a loss of power the journal may lack its last records, and the number may
-    /// belong to another run.
-    pub(crate) fn get(
+    /// After a loss of power the journal may lack its last records, and the number may belong to
+    /// another run.
+    pub(super) fn get(
         &self,
         action: u64,
         commits: &[&CombinedCommit],
@@ -109,7 +108,7 @@ mod tests {
             let last = LastRun::open(&path).unwrap();
             assert_eq!(get(&last, &pair), Some(pair.reports.clone()));
         }
-        // A longer one leaves nothing of itself.
+        // A longer one leaves nothing behind.
         let single = ran(6, &["one"], 0);
         LastRun::open(&path).unwrap().set(single.clone()).unwrap();
         let last = LastRun::open(&path).unwrap();

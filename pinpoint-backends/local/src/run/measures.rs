@@ -23,12 +23,12 @@ pub(crate) const PEAK_MEMORY: &str = "peak_memory";
 pub enum RunMeasure {
     /// The time from start to end.
     Wall,
-    /// The time of processors in the program and its children. The kernel's, on their
-    /// behalf, is not part of it: it depends on what is cached, and on other processes.
+    /// The time of processors in the program and its children. The kernel's time on their behalf is
+    /// excluded: it depends on caches and other processes.
     User,
     /// The instructions that processors execute in that time.
     Instructions,
-    /// The peak memory of the largest process. What this process has is its lower bound.
+    /// The peak memory of the largest process. The memory of this process is its lower bound.
     Memory,
 }
 
@@ -36,7 +36,7 @@ impl RunMeasure {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Wall, Self::User, Self::Instructions, Self::Memory];
 
-    /// In its written form, everywhere the same.
+    /// The written form, the same everywhere.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Wall => "wall",
@@ -69,11 +69,11 @@ pub struct MeasureChoice {
 }
 
 impl LocalConfig {
-    /// Has runs measured by the operating system, and not by their output.
+    /// Measures runs by the operating system, and not by their output.
     ///
     /// # Errors
     ///
-    /// When a format says how the output is read, or nothing counts instructions here.
+    /// When a format for the output is set, or instructions can't be counted here.
     pub fn measure_by(&mut self, measure: RunMeasure) -> Result<(), LocalError> {
         self.ignore_output()?;
         self.chart = Some(measure.chart().into());
@@ -83,12 +83,12 @@ impl LocalConfig {
         Ok(())
     }
 
-    /// The same, with the measure that tells the other state from the good end most
-    /// clearly: by a few runs of both, before the search.
+    /// As [`measure_by`](Self::measure_by), with the measure that separates the other state from
+    /// the good end most clearly, in a few runs of both before the search.
     ///
     /// # Errors
     ///
-    /// When a format says how the output is read.
+    /// When a format for the output is set.
     pub fn choose_measure(&mut self, choice: MeasureChoice) -> Result<(), LocalError> {
         self.ignore_output()?;
         self.count_instructions_at_no_cost();
@@ -105,7 +105,7 @@ impl LocalConfig {
         Ok(())
     }
 
-    /// Has instructions counted beside the other measures, where the processor does it.
+    /// Counts instructions along with the other measures, where the processor can.
     pub fn count_instructions_at_no_cost(&mut self) {
         if self.instructions.is_none() {
             let counter = InstructionCounter::available().ok();
@@ -117,10 +117,10 @@ impl LocalConfig {
 /// Values of the good end and of the other state, by their charts.
 pub(crate) type Samples = [BTreeMap<String, Vec<f64>>; 2];
 
-/// The measure in which the other state is worse most clearly, or better, if either way
-/// counts: the usual one if it is clear there, else another of time, in which such a change
-/// is looked for, or else memory, or else none better than the usual one.
-pub(crate) fn choose(samples: &Samples, either_way: bool) -> RunMeasure {
+/// Chooses the measure in which the other state is worse most clearly, or better, if either way
+/// counts: the usual one if it is clear there, else another of time, in which such a change is
+/// expected, or else memory, or else the usual one.
+pub(super) fn choose(samples: &Samples, either_way: bool) -> RunMeasure {
     /// In standard deviations: by chance, five runs of the same commit rarely differ so.
     const CLEAR: f64 = 5.0;
     let runs = samples
@@ -131,7 +131,7 @@ pub(crate) fn choose(samples: &Samples, either_way: bool) -> RunMeasure {
         let (Some(good), Some(other)) = (good, other) else {
             return 0.0;
         };
-        // What some of these runs do not have, later ones may lack, too.
+        // Measures that some of these runs lack, later ones may lack, too.
         let is_complete = good.len() >= runs[0] && other.len() >= runs[1];
         let is_fine = measure != RunMeasure::User || is_fine(good) && is_fine(other);
         match separation(good, other) {
@@ -156,8 +156,8 @@ pub(crate) fn choose(samples: &Samples, either_way: bool) -> RunMeasure {
     best
 }
 
-/// Are these processor times long enough? Some kernels count them in ticks of up to 10 ms,
-/// by which a short run takes nothing or everything.
+/// Checks that these processor times are long enough. Some kernels count them in ticks of up to 10
+/// ms, so that a short run takes either none or one.
 fn is_fine(times: &[f64]) -> bool {
     const MIN_SECONDS: f64 = 0.05;
     quartiles(times).is_some_and(|(median, _)| median >= MIN_SECONDS) && !times.contains(&0.0)
@@ -171,11 +171,11 @@ fn quartiles(values: &[f64]) -> Option<(f64, f64)> {
     (count > 0).then(|| (sorted[count / 2], sorted[3 * count / 4] - sorted[count / 4]))
 }
 
-/// By how much the median is higher at the other state, in standard deviations by the
-/// quartiles; negative where it is lower. Less is better in all measures.
+/// The increase of the median at the other state, in standard deviations by the quartiles; negative
+/// where it is lower. Less is better in all measures.
 fn separation(good: &[f64], other: &[f64]) -> f64 {
-    /// Differences below this part of the values are not worth finding, however quiet a
-    /// measure is: they are the deviation, at the least.
+    /// The least deviation, as a part of the values: smaller differences are not worth finding,
+    /// however quiet a measure is.
     const LEAST_DEVIATION: f64 = 0.001;
     /// The interquartile range of normal noise, in standard deviations.
     const RANGE: f64 = 1.349;
@@ -191,8 +191,8 @@ fn separation(good: &[f64], other: &[f64]) -> f64 {
     }
 }
 
-/// The measures of a run. Under callgrind its times and its memory are not its own.
-pub(crate) fn of_run(usage: &Usage, counter: Option<InstructionCounter>) -> Values {
+/// The measures of a run. Under callgrind its times and its memory are those of valgrind.
+pub(super) fn of_run(usage: &Usage, counter: Option<InstructionCounter>) -> Values {
     let mut values = BTreeMap::new();
     let mut add = |chart: &str, value: f64, unit: Option<&str>| {
         let series = Series {
@@ -240,7 +240,7 @@ mod tests {
         let quiet_slower = quiet.map(|value| value * 1.2);
         let exact = [1e9; 5];
         for (chosen, of) in [
-            // Nothing shows anything.
+            // No measure shows a difference.
             (Wall, vec![]),
             (
                 Wall,
@@ -262,7 +262,7 @@ mod tests {
                     (Instructions, exact, [1.2e9; 5]),
                 ],
             ),
-            // What is quiet shows differences that are worth nothing, too.
+            // Quiet measures also show differences that don't matter.
             (
                 User,
                 vec![
@@ -270,7 +270,7 @@ mod tests {
                     (Instructions, exact, [1.001e9; 5]),
                 ],
             ),
-            // Memory is another question, unless it is the only answer.
+            // Memory is a different question, unless only it has an answer.
             (
                 User,
                 vec![(User, quiet, quiet_slower), (Memory, exact, [2e9; 5])],
@@ -288,7 +288,7 @@ mod tests {
                 Wall,
                 vec![(Wall, quiet, quiet_slower), (Instructions, exact, [2e9; 5])],
             ),
-            // A regression is no measure in which the bad end is better.
+            // A measure in which the bad end is better does not show a regression.
             (
                 Wall,
                 vec![(Wall, NOISY, slower), (User, quiet_slower, quiet)],
@@ -301,7 +301,7 @@ mod tests {
                     (Memory, [2e9; 5], exact),
                 ],
             ),
-            // Short times of processors say nothing.
+            // Short processor times mean nothing.
             (
                 Wall,
                 vec![(Wall, NOISY, slower), (User, [0.04; 5], [0.08; 5])],

@@ -1,7 +1,7 @@
-//! The memory below which that of a benchmark can't be measured.
+//! The least memory that can be measured of a benchmark.
 //!
-//! On Linux the peak of a new process begins at what it shares with this one when it is
-//! made.
+//! On Linux the peak of a new process begins at the memory that it shares with this one at its
+//! start.
 
 use std::path::{Path, PathBuf};
 
@@ -13,9 +13,9 @@ fn file(job_dir: &Path) -> PathBuf {
     job_dir.join("memory_floor.json")
 }
 
-/// Notes the peak of a run when this process has as much.
-pub(crate) fn note(job_dir: &Path, peak: u64) -> Result<(), LocalError> {
-    /// What a new process needs until it becomes another program.
+/// Notes the peak of a run if this process has as much.
+pub(super) fn note(job_dir: &Path, peak: u64) -> Result<(), LocalError> {
+    /// The memory that a new process needs until it becomes another program.
     const START: u64 = 1 << 20;
     let own = own_memory() + START;
     let is_linux = cfg!(any(target_os = "linux", target_os = "android"));
@@ -26,8 +26,8 @@ pub(crate) fn note(job_dir: &Path, peak: u64) -> Result<(), LocalError> {
     Ok(())
 }
 
-/// A remark for the job's user where the memory of a run could not be seen.
-pub(crate) fn warning(job_dir: &Path) -> Result<Option<String>, LocalError> {
+/// A remark for the job's user where the memory of a run could not be measured.
+pub(super) fn warning(job_dir: &Path) -> Result<Option<String>, LocalError> {
     let own: Option<u64> = files::read_json(&file(job_dir))?;
     Ok(own.map(|own| {
         format!(

@@ -15,8 +15,8 @@ use crate::listed::listed;
 pub(crate) type Values = BTreeMap<String, Series>;
 
 /// Reads the values of a run.
-pub(crate) struct Reader<'a> {
-    /// Absent where each run is read by itself.
+pub(super) struct Reader<'a> {
+    /// Absent where each run is read separately.
     metric: Option<&'a Metric>,
     format: Format,
     outputs: Outputs,
@@ -37,8 +37,8 @@ pub(crate) enum Outputs {
 }
 
 impl Outputs {
-    /// Those by which a metric is found.
-    pub(crate) fn to_find(config: &LocalConfig) -> Self {
+    /// The outputs in which a metric is looked for.
+    pub(super) fn to_find(config: &LocalConfig) -> Self {
         match (&config.format, &config.results) {
             (Format::Time, _) => Self::None,
             (_, Some(_)) => Self::Results,
@@ -90,8 +90,8 @@ impl<'a> Reader<'a> {
         self.metric?.chart.clone()
     }
 
-    /// Is it known before a run that this chart decides?
-    pub(crate) fn is_decided_by(&self, chart: &str) -> bool {
+    /// Checks whether it is known before a run that this chart decides.
+    pub(super) fn is_decided_by(&self, chart: &str) -> bool {
         let deciding = match (self.metric, self.wanted) {
             (Some(metric), _) => metric.chart.as_deref(),
             (None, ChartChoice::Named(name)) => Some(name),
@@ -144,9 +144,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The names of the charts of one more run of the good end, by which one that changes shows
-/// itself; none where it can't be read.
-pub(crate) fn names_again(metric: &Metric, run: RunOutput<'_>) -> Vec<String> {
+/// The names of the charts of one more run of the good end, which reveal charts that change; empty
+/// where it can't be read.
+pub(super) fn names_again(metric: &Metric, run: RunOutput<'_>) -> Vec<String> {
     let read = |format: Format| match &metric.source {
         Some(MetricSource::StandardError) => format.read_with_failures(run.stderr),
         _ => format.read_with_failures(run.results),
@@ -158,8 +158,8 @@ pub(crate) fn names_again(metric: &Metric, run: RunOutput<'_>) -> Vec<String> {
     })
 }
 
-/// One value for each chart.
-pub(crate) fn aggregated(values: Values, aggregate: Aggregate) -> Result<Values, String> {
+/// Reduces each chart to one value.
+pub(super) fn aggregated(values: Values, aggregate: Aggregate) -> Result<Values, String> {
     let one = |(chart, series): (String, Series)| {
         let count = series.values.len();
         let value = aggregate.apply(&series.values);
@@ -171,8 +171,8 @@ pub(crate) fn aggregated(values: Values, aggregate: Aggregate) -> Result<Values,
     values.into_iter().map(one).collect()
 }
 
-/// The charts of a run in the units of the metric; or the reason why they can't be had, or
-/// why the chart that decides is missing.
+/// The charts of a run in the units of the metric; or the reason why they, or the chart that
+/// decides, are missing.
 fn in_units(metric: &Metric, reading: Reading) -> Result<Values, String> {
     if let Some(chart) = &metric.chart
         && !reading.charts.contains_key(chart)
@@ -196,8 +196,8 @@ fn missing(chart: &str, reading: &Reading) -> String {
     }
 }
 
-/// May a run that shows no metric for this reason show one another time?
-pub(crate) fn may_pass(error: &FindMetricError) -> bool {
+/// Returns true if a run without a metric for this reason may have one another time.
+pub(super) fn may_pass(error: &FindMetricError) -> bool {
     match error {
         FindMetricError::Output(error) => !matches!(error, ReadError::NotFinite { .. }),
         FindMetricError::Failed { .. } => true,

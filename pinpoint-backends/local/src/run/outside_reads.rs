@@ -1,13 +1,13 @@
-//! What leads a benchmark, or its build, out of the work tree and into the user's checkout,
-//! where the code is the same whichever commit is measured.
+//! Ways in which a benchmark, or its build, leaves the work tree for the user's checkout, where the
+//! code is the same for every commit.
 //!
-//! Most such ways are seen by the files that a run opens: a package that is installed in
-//! place, `PYTHONPATH`, links of npm, absolute paths. Some are not, since nothing is opened
-//! in the checkout itself: a program that `PATH` finds there, a build directory that was
-//! configured for it. Those are found in the command lines and the environment.
+//! Most such ways are detected by the files that a run opens: a package that is installed in place,
+//! `PYTHONPATH`, links of npm, absolute paths. Some are not, since nothing is opened in the
+//! checkout itself: a program that `PATH` finds there, a build directory that was configured for
+//! it. Those are found in the command lines and the environment.
 //!
-//! A file that the command names outright is what its user wants to be the same for all
-//! commits, as a script that measures them. The answer says so.
+//! A file that the command names outright is meant to be the same for all commits, as a script that
+//! measures them. The answer reports this.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
@@ -36,16 +36,16 @@ const LOADERS: [&str; 8] = [
 /// Variables that name the directory in which Cargo keeps its builds.
 const TARGETS: [&str; 2] = ["CARGO_BUILD_TARGET_DIR", "CARGO_TARGET_DIR"];
 
-/// Programs that may have Cargo build something, beside scripts.
+/// Programs, besides scripts, that may have Cargo build something.
 const BUILDERS: [&str; 4] = ["cargo", "just", "make", "maturin"];
 
-/// Variables that say where somebody is, and lead nowhere.
+/// Variables that record a location, and lead nowhere.
 const PLACES: [&str; 3] = ["HOME", "OLDPWD", "PWD"];
 
 /// A benchmark or its build is the same for all commits, since it uses the user's checkout.
 #[derive(Debug, thiserror::Error)]
 pub enum OutsideRead {
-    /// The benchmark opens tracked files there.
+    /// The benchmark opens tracked files in it.
     #[error("each run opens {} of {}, your own checkout, and not of the work tree of a commit: all commits would be measured with the same code; {}", names(.files), .tree.display(), way_out(.files, .variable.as_deref()))]
     Files {
         /// The checkout.
@@ -55,7 +55,7 @@ pub enum OutsideRead {
         /// The variable that leads there, if one does.
         variable: Option<String>,
     },
-    /// The program itself lies there.
+    /// The program itself is in it.
     #[error(
         "PATH finds the program {program} at {}, in your own checkout: all commits would be measured with the same one; have the build make it, and name it relative to the work tree",
         .path.display()
@@ -63,10 +63,10 @@ pub enum OutsideRead {
     Program {
         /// Its name.
         program: String,
-        /// Its place.
+        /// Its path.
         path: PathBuf,
     },
-    /// A directory of sources there is named by the build command.
+    /// The build command names a directory of sources in it.
     #[error(
         "the build command names {}, in your own checkout: all commits would be built from the same sources; it runs in the work tree of the commit, so name paths relative to that",
         .path.display()
@@ -86,7 +86,7 @@ pub enum OutsideRead {
         /// The directory.
         path: PathBuf,
     },
-    /// A build directory was configured for the sources there.
+    /// A build directory was configured for sources in it.
     #[error(
         "{} was configured for the sources in {}, your own checkout: all commits would be built from those; configure a build directory in the work tree (cmake -B build)",
         .cache.display(),
@@ -100,8 +100,8 @@ pub enum OutsideRead {
     },
 }
 
-/// The user's work trees, and what may lead a job's commands into them.
-pub(crate) struct Surroundings {
+/// The user's work trees, and the paths by which a job's commands may reach them.
+pub(super) struct Surroundings {
     trees: Vec<PathBuf>,
     variables: Vec<(String, String)>,
     command: Vec<String>,
@@ -109,8 +109,8 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of a job whose user has these work trees.
-    pub(crate) fn of(trees: &[PathBuf], environment: &Environment, config: &LocalConfig) -> Self {
+    /// The surroundings of a job whose user has these work trees.
+    pub(super) fn of(trees: &[PathBuf], environment: &Environment, config: &LocalConfig) -> Self {
         Self {
             trees: trees.to_owned(),
             variables: environment.readable(),
@@ -119,8 +119,8 @@ impl Surroundings {
         }
     }
 
-    /// A watch over the files that a run may open there.
-    pub(crate) fn watch(&self) -> Option<CheckoutWatch> {
+    /// Watches the files that a run may open there.
+    pub(super) fn watch(&self) -> Option<CheckoutWatch> {
         let mut libraries = HashSet::new();
         for (name, value) in &self.variables {
             if LOADERS.contains(&&**name) {
@@ -136,13 +136,13 @@ impl Surroundings {
         CheckoutWatch::open(&self.trees, libraries)
     }
 
-    /// Looks for what can be seen before anything runs. Returns the files of a checkout that
-    /// the command names.
+    /// Looks for problems that are visible before anything runs. Returns the files of a checkout
+    /// that the command names.
     ///
     /// # Errors
     ///
-    /// When the program or the sources are those of a checkout.
-    pub(crate) fn check(&self) -> Result<Vec<PathBuf>, OutsideRead> {
+    /// When the program or the sources belong to a checkout.
+    pub(super) fn check(&self) -> Result<Vec<PathBuf>, OutsideRead> {
         self.check_program()?;
         self.check_target()?;
         let build = self.build.iter().flat_map(|script| paths_in(script));
@@ -200,7 +200,7 @@ impl Surroundings {
         })
     }
 
-    /// The values of variables that name a file: its user wants that one.
+    /// The values of variables that name a file: the user chose that file.
     fn declared(&self) -> impl Iterator<Item = &String> {
         let loads = |name: &str| LOADERS.contains(&name);
         let variables = self.variables.iter();
@@ -273,7 +273,7 @@ impl Surroundings {
         Ok(())
     }
 
-    /// The work tree that a path is in, unless it is in what was installed there.
+    /// The work tree that contains a path, unless the path is in an installed package.
     fn tree_of(&self, path: &Path) -> Option<&Path> {
         self.tree_around(path).filter(|_| !is_installed(path))
     }
@@ -286,8 +286,8 @@ impl Surroundings {
     }
 }
 
-/// The work trees that a user has of a repository; none of a mirror.
-pub(crate) fn user_trees(repository: &Repository) -> Vec<PathBuf> {
+/// The user's work trees of a repository; empty for a mirror.
+pub(super) fn user_trees(repository: &Repository) -> Vec<PathBuf> {
     if repository.mirror().is_some() {
         return Vec::new();
     }
@@ -314,8 +314,8 @@ pub(crate) fn user_trees(repository: &Repository) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Is the path in an environment of installed packages, which a checkout may hold but does
-/// not track?
+/// Checks whether the path is in an environment of installed packages, which a checkout may hold
+/// but does not track.
 fn is_installed(path: &Path) -> bool {
     path.ancestors().any(|it| {
         it.file_name().is_some_and(|name| name == "node_modules")
@@ -330,7 +330,7 @@ fn has_tracked_files(tree: &Path, directory: &Path) -> bool {
     repository::run(&mut command).is_ok_and(|output| !output.stdout.is_empty())
 }
 
-/// The absolute paths in a command line or a list, as far as they exist, behind all links.
+/// The absolute paths in a command line or a list, as far as they exist, with links resolved.
 fn paths_in(text: &str) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for word in words(text) {
@@ -390,7 +390,7 @@ mod tests {
 
     use super::*;
 
-    /// A checkout with the file `src/package/code.py`, and surroundings of it.
+    /// A checkout with the file `src/package/code.py`, and its surroundings.
     struct World {
         _temporary: tempfile::TempDir,
         root: PathBuf,
@@ -580,7 +580,7 @@ mod tests {
         assert!(build(&mut world, script).unwrap_err().contains("checkout"));
         let script = format!("make -C {}/src", world.path("checkout"));
         assert!(build(&mut world, script).unwrap_err().contains("checkout"));
-        // What is not tracked there, and what is elsewhere.
+        // Untracked files there, and files elsewhere.
         fs::create_dir_all(world.path("checkout/node_modules")).unwrap();
         fs::create_dir_all(world.path("build")).unwrap();
         for name in ["checkout/node_modules", "build", "checkout/missing"] {

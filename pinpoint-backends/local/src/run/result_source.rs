@@ -1,4 +1,4 @@
-//! Local facts of a job beyond its journal.
+//! Local facts of a job besides its journal.
 
 use async_trait::async_trait;
 use pinpoint_core::job::{Blamed, ResultError, ResultSource};

@@ -9,7 +9,7 @@ use pinpoint_core::results::{Output, is_criterion_result};
 
 use crate::process::files;
 
-/// The contents of a results file, or of the files of a folder that are read.
+/// The contents of a results file, or of a folder's files that are read.
 #[derive(Debug)]
 pub enum Results {
     /// A file.
@@ -48,18 +48,18 @@ impl Results {
         Ok(Some(Self::Folder(files)))
     }
 
-    /// The output that a run wrote to a file, or why it can't be read; `None` when it
-    /// holds more than `limit` bytes.
-    pub(crate) fn written_to(file: &File, limit: u64) -> io::Result<Option<Self>> {
+    /// The output that a run wrote to a file, or the error of reading it; `None` when it holds more
+    /// than `limit` bytes.
+    pub(super) fn written_to(file: &File, limit: u64) -> io::Result<Option<Self>> {
         if file.metadata()?.len() > limit {
             return Ok(None);
         }
         files::read_at(file, 0, limit).map(|content| Some(Self::File(content)))
     }
 
-    /// The result that a run left in its work tree, a file or folder of this name, or the
-    /// reason why there is none. The error is that of a machine which can't be used.
-    pub(crate) fn of_run(tree: &Path, name: &Path, limit: u64) -> io::Result<Result<Self, String>> {
+    /// The result that a run left in its work tree, a file or folder of this name, or the reason
+    /// why it is missing. The error is one of the machine.
+    pub(super) fn of_run(tree: &Path, name: &Path, limit: u64) -> io::Result<Result<Self, String>> {
         let path = tree.join(name);
         let load = || -> io::Result<Result<Self, String>> {
             if !path.canonicalize()?.starts_with(tree.canonicalize()?) {
@@ -83,7 +83,7 @@ impl Results {
         }
     }
 
-    /// In the form that the readers take.
+    /// The form that the readers take.
     pub fn output(&self) -> Output<'_> {
         match self {
             Self::File(content) => content.into(),
@@ -92,7 +92,7 @@ impl Results {
     }
 }
 
-/// The contents of a file that fits into the remaining room.
+/// The contents of a file that fits into the remaining `room`.
 fn content(file: File, room: &mut u64) -> io::Result<Option<Vec<u8>>> {
     let mut content = Vec::new();
     file.take(room.saturating_add(1))
@@ -117,7 +117,7 @@ fn leads_outside(name: &Path) -> String {
     )
 }
 
-/// Is the error caused by the work tree rather than by the machine? The next commit has
+/// Checks whether the work tree caused the error, rather than the machine. The next commit has
 /// another tree.
 fn is_of_the_tree(error: &io::Error) -> bool {
     matches!(
@@ -143,11 +143,10 @@ fn is_of_the_tree(error: &io::Error) -> bool {
     )
 }
 
-/// Removes the results of an earlier run from a work tree, so that they do not pass for
-/// the next run's, or says why that run fails. Removes only files in the tree, never
-/// through a link that a commit contains. The error is that of a machine which
-/// can't be used.
-pub(crate) fn remove_old(tree: &Path, name: &Path) -> io::Result<Result<(), String>> {
+/// Removes the results of an earlier run from a work tree, so that they do not pass for the next
+/// run's, or returns the reason why that run fails. Removes only files in the tree, never through a
+/// link that a commit contains. The error is one of the machine.
+pub(super) fn remove_old(tree: &Path, name: &Path) -> io::Result<Result<(), String>> {
     let path = tree.join(name);
     let Some(directory) = path.parent() else {
         return Ok(Ok(()));
@@ -172,8 +171,8 @@ pub(crate) fn remove_old(tree: &Path, name: &Path) -> io::Result<Result<(), Stri
     }
 }
 
-/// Removes files that would be loaded, so that they do not pass for the results of the
-/// next run; nothing else of a folder, which may hold anything.
+/// Removes files that would be loaded, so that they do not pass for the results of the next run.
+/// Other files in a folder stay.
 fn remove(path: &Path) -> io::Result<()> {
     if !path.symlink_metadata()?.is_dir() {
         return fs::remove_file(path);

@@ -46,8 +46,7 @@ const RUNS_OF_CHOICE: u32 = 5;
 /// Bytes kept of the beginning of an output of a run that failed, and of its end.
 const KEPT: u64 = 64 << 10;
 
-/// The exit code by which a benchmark says that its commit can't be tested, as `git bisect run`
-/// has it.
+/// The exit code by which a benchmark says that its commit can't be tested, as in `git bisect run`.
 const UNTESTABLE: i32 = 125;
 
 /// The remark on a run whose profile does not fit.
@@ -59,19 +58,19 @@ struct One<'a> {
     variant: &'a Variant,
     index: u32,
     bot: Option<&'a String>,
-    /// The name of its output if that is kept.
+    /// The name of its output, if that is kept.
     name: String,
     ready: Result<Holds, String>,
 }
 
-/// What may lead a benchmark out of its work tree, and a watch over where that leads.
+/// The surroundings of a benchmark, and a watch over them.
 type Watched = (Arc<Surroundings>, CheckoutWatch);
 
 /// The number of times that each build was warmed up.
 pub(crate) type WarmedUp = HashMap<String, u32>;
 
-/// Runs the benchmark of a job, once at a time.
-pub(crate) struct Runner {
+/// Runs the benchmark of a job, one at a time.
+pub(super) struct Runner {
     config: Arc<LocalConfig>,
     job_dir: PathBuf,
     builds: Arc<Builds>,
@@ -82,14 +81,14 @@ pub(crate) struct Runner {
     last_run: Mutex<LastRun>,
     tails: Mutex<Tails>,
     settling: Option<Settling>,
-    /// Of a job whose runs are profiled.
+    /// Present in a job whose runs are profiled.
     profiles: Option<Arc<Kept>>,
-    /// The wait for a quiet machine that goes on now.
-    pub(crate) waiting: watch::Sender<Option<SettleWait>>,
-    /// Of a job that found it before that was journaled.
-    pub(crate) old_metric: Option<Metric>,
-    /// The name of this machine, which runs are reported with where no bot was asked for.
-    pub(crate) machine_name: Option<String>,
+    /// The current wait for a quiet machine.
+    pub(super) waiting: watch::Sender<Option<SettleWait>>,
+    /// Present in a job that found it before metrics were journaled.
+    pub(super) old_metric: Option<Metric>,
+    /// The name of this machine, reported with runs where no bot was requested.
+    pub(super) machine_name: Option<String>,
     /// The same instant on both clocks.
     opened: (Duration, Instant),
 }
@@ -132,8 +131,8 @@ impl Runner {
         })
     }
 
-    /// Remarks on the runs for the job's user, beside their values.
-    pub(crate) fn warnings(&self) -> Result<Vec<String>, LocalError> {
+    /// Remarks on the runs for the job's user.
+    pub(super) fn warnings(&self) -> Result<Vec<String>, LocalError> {
         run_warnings(&self.job_dir)
     }
 
@@ -150,7 +149,7 @@ impl Runner {
         processes: &Arc<Processes>,
     ) -> Result<RunReport, LocalError> {
         let action = request.key.action;
-        // Fair: turns come in the order in which they were first asked for.
+        // Fair: turns come in the order of the first polls.
         let mut warmed = self.turn.lock().await;
         let commit = &request.variant.commit;
         if let Some([report]) = locked(&self.last_run).get(action, &[commit], request.index) {
@@ -235,8 +234,8 @@ impl Runner {
         Ok(pair)
     }
 
-    /// Waits for a quiet machine, if that is wanted.
-    pub(crate) async fn settle(&self) -> Result<(), LocalError> {
+    /// Waits for a quiet machine, if requested.
+    pub(super) async fn settle(&self) -> Result<(), LocalError> {
         match &self.settling {
             Some(settling) => settling.settle(&self.waiting).await,
             None => Ok(()),
@@ -321,7 +320,7 @@ impl Runner {
         Ok(report)
     }
 
-    /// Whether the profile of a run is of no use, and the profiler has another way.
+    /// Checks whether the profile of a run is of no use, and the profiler has another way.
     async fn is_to_be_repeated(
         &self,
         execution: &Execution,
@@ -336,9 +335,9 @@ impl Runner {
         blocking(Arc::clone(holds), look).await
     }
 
-    /// Finds the metric by a run that succeeds. It is made like the counted ones, so that
-    /// it shows what they will show, but it may be the first of its build, and does not count.
-    pub(crate) async fn find_metric(
+    /// Finds the metric by a run that succeeds. It is made like the counted ones, to have the same
+    /// output, but it may be the first of its build, and does not count.
+    pub(super) async fn find_metric(
         &self,
         FindMetricRequest {
             commit, aggregate, ..
@@ -374,7 +373,7 @@ impl Runner {
         let (mut reason, mut wrote) = (String::new(), String::new());
         for _ in 0..ATTEMPTS {
             if let Some((_, watch)) = &mut outside {
-                // What was opened before this run is none of its.
+                // Files opened before this run don't count.
                 watch.opened();
             }
             let purpose = Purpose::FindMetric;
@@ -428,7 +427,8 @@ impl Runner {
         })
     }
 
-    /// Why the benchmark may fail in a work tree, although it passes in the user's checkout.
+    /// The reason why the benchmark may fail in a work tree, although it passes in the user's
+    /// checkout.
     fn what_may_lack(&self, tree: &Path, reason: &str) -> Result<Option<String>, LocalError> {
         if let Some(file) = self.benchmark.missing(tree) {
             return Ok(Some(file));
@@ -436,7 +436,7 @@ impl Runner {
         if let Some(pointers) = Remark::Pointers.noted(&self.job_dir)? {
             return Ok(Some(pointers));
         }
-        // What a shell says of a command that it does not find.
+        // A shell's error for a command that it does not find.
         Ok(reason.contains("exit code 127").then(|| {
             "commands run in a work tree of each commit, which holds what was committed: have the \
              build command install what the benchmark needs"
@@ -444,8 +444,8 @@ impl Runner {
         }))
     }
 
-    /// Looks whether the command or the build is led into the user's checkout, and prepares
-    /// to see whether runs open its files. Absent where that is allowed or can't be seen.
+    /// Checks that neither the command nor the build uses the user's checkout, and prepares to
+    /// detect runs that open its files. Absent where that is allowed or can't be detected.
     async fn look_outside(&self) -> Result<Option<Watched>, LocalError> {
         let trees = self.benchmark.user_trees.clone();
         if trees.is_empty() {
@@ -481,9 +481,9 @@ impl Runner {
         .await
     }
 
-    /// Checks whether the run that just ended opened tracked files of the user's checkout.
-    /// Others may have opened them meanwhile, as an editor, so that it is run once more: what
-    /// is opened again is opened by it.
+    /// Checks whether the run that just ended opened tracked files of the user's checkout. Other
+    /// programs, such as an editor, may have opened them, so it is run once more: files opened
+    /// again were opened by the run.
     async fn check_opened(
         &self,
         outside: &mut Option<Watched>,
@@ -499,7 +499,7 @@ impl Runner {
             return Ok(());
         }
         let (purpose, outputs) = (Purpose::FindMetric, Outputs::None);
-        // Python may have made directories for what it compiled, which it reads from now on.
+        // Python may have made directories for compiled files, which it reads from now on.
         let anew = Arc::clone(surroundings);
         let Some(mut watch) = blocking((), move || Ok(anew.watch())).await? else {
             return Ok(());
@@ -514,15 +514,14 @@ impl Runner {
         Ok(surroundings.judge(&both)?)
     }
 
-    /// The values of some runs of both ends, by which a measure is chosen. Runs that fail
-    /// say nothing about it.
+    /// The values of some runs of both ends, by which a measure is chosen. Failed runs are ignored.
     async fn samples(
         &self,
         ends: [(&Variant, &Holds); 2],
         processes: &Arc<Processes>,
     ) -> Result<Samples, LocalError> {
         let mut samples = Samples::default();
-        // In turns, as the search runs them. The good end was run already.
+        // Alternating, as in the search. The good end has been run already.
         let (variant, holds) = ends[1];
         (self.benchmark)
             .execute(variant, Purpose::WarmUp, Outputs::None, holds, processes)
@@ -548,8 +547,8 @@ impl Runner {
         Ok(samples)
     }
 
-    /// The metric that a run gives, or the reason why that run failed: another may not.
-    /// The error is one that no other run can change.
+    /// The metric of a run, or the reason for its failure: another run may succeed. The error is
+    /// one that no other run can change.
     fn metric_of(
         &self,
         execution: &Execution,
@@ -586,9 +585,9 @@ impl Runner {
         }
     }
 
-    /// Checks by one more run whether the benchmark names its value anew in each, which
-    /// would fail all of the search's. Only a name that may change is worth a run, and none
-    /// that the user knows.
+    /// Checks by one more run whether the benchmark's value has a new name in each, which would
+    /// fail all runs of the search. Only a name that may change, and that the user did not give, is
+    /// worth a run.
     async fn check_name(
         &self,
         metric: &Metric,
@@ -623,8 +622,8 @@ impl Runner {
         Ok(())
     }
 
-    /// Runs a build that has not been run lately as often as requested, before its first
-    /// run that counts. The results are ignored.
+    /// Warms up a build that has not been run lately, as often as requested, before its first run
+    /// that counts. The results are ignored.
     async fn warm_up(
         &self,
         one: &One<'_>,
@@ -649,8 +648,7 @@ impl Runner {
                     if execution.ended.status.success() {
                         *done += 1;
                     } else {
-                        // The run that counts will report how it fails; no more warm-up
-                        // runs.
+                        // The run that counts will report the failure; no more warm-up runs.
                         *done = self.config.warmup;
                     }
                 }
@@ -670,9 +668,8 @@ impl Runner {
         locked(&self.tails).add(name, &tail)
     }
 
-    /// Keeps the output of a failed run, and returns where; nothing when the job keeps
-    /// enough already. For a successful run its report and the end of its
-    /// output are enough.
+    /// Keeps the output of a failed run, and returns its path; absent when the job keeps enough
+    /// already. For a successful run its report and the end of its output are enough.
     async fn keep(
         &self,
         stdout: File,
@@ -696,8 +693,8 @@ impl Runner {
     }
 }
 
-/// Everything a run needs, or why there is nothing to run: the commit was built when
-/// it was asked for; since then the build was removed, and can't be made again.
+/// The holds of a run, or the reason why it can't run: the build was removed after it was made, and
+/// can't be made again.
 fn ready(made: Made, machine: &Arc<RunHold>) -> Result<Holds, String> {
     match made {
         Made::Ready(build) => Ok(Arc::new((build, Arc::clone(machine)))),
@@ -705,7 +702,7 @@ fn ready(made: Made, machine: &Arc<RunHold>) -> Result<Holds, String> {
     }
 }
 
-/// Identifies what is warmed up: the same build with other arguments is cold.
+/// Identifies a warmed-up build: the same build with other arguments is cold.
 fn warm_up_key(build: &Build, variant: &Variant) -> String {
     format!("{} {:?} {:?}", build.key, variant.arguments, variant.env)
 }

@@ -1,5 +1,4 @@
-//! The processes that worked on a job, with machine and time: a file beside the job's
-//! runs.
+//! The processes that worked on a job, with machine and time: a file next to the job's runs.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -20,13 +19,13 @@ pub struct Session {
     pub began: i64,
     /// The version of pinpoint.
     pub pinpoint: String,
-    /// The version of git; absent where there was none, and in older notes.
+    /// The version of git; absent without git, and in older notes.
     #[serde(default)]
     pub git: Option<String>,
     /// The machine.
     pub host: Host,
-    /// What disturbed measurements when it began; absent where that was not looked at, and
-    /// in older notes.
+    /// The disturbances of measurements when it began; absent where that was not examined, and in
+    /// older notes.
     #[serde(default)]
     pub diagnosis: Option<Diagnosis>,
 }
@@ -60,7 +59,7 @@ pub fn note_session(job_dir: &Path, diagnosis: Option<Diagnosis>) -> Result<(), 
     write().map_err(LocalError::io("write", &path))
 }
 
-/// As git says it: `2.39.5`. Builds that were made already need no git.
+/// As git prints it: `2.39.5`. Existing builds need no git.
 #[expect(
     clippy::disallowed_methods,
     reason = "it answers at once, before anything else is begun"
@@ -74,8 +73,7 @@ fn git_version() -> Option<String> {
     Some(answer.trim().strip_prefix("git version ")?.to_owned())
 }
 
-/// The processes that worked on a job, oldest first; none of a job that was made before
-/// these were noted.
+/// The processes that worked on a job, oldest first; empty for a job made before these were noted.
 ///
 /// # Errors
 ///
@@ -132,7 +130,7 @@ mod tests {
             "{git}"
         );
         assert_eq!(noted[1].diagnosis, Some(Diagnosis::default()));
-        // A note of a version that asked neither git nor the kernel.
+        // A note from a version that recorded neither git nor the kernel.
         fs::write(path(&job), old(&noted[1])).unwrap();
         let old = &sessions(&job).unwrap()[0];
         assert_eq!((&old.git, &old.diagnosis), (&None, &None));

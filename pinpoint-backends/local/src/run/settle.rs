@@ -14,9 +14,8 @@ use crate::process::cpus::CpuList;
 use crate::process::files;
 use crate::process::sync::locked;
 
-/// The time over which the use of the processors is looked at: 25 of the ticks in which
-/// the kernel counts it.
-const BUSY_SAMPLE_TIME: Duration = Duration::from_millis(250);
+/// The interval over which processor use is measured: 25 of the kernel's ticks.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// Waits for a quiet machine before the runs of a job.
 pub(crate) struct Settling {
@@ -40,7 +39,7 @@ pub struct SettleWait {
     pub most: Duration,
 }
 
-/// Ends what is shown of a wait, however that ends.
+/// Ends the display of a wait, however that ends.
 struct Shown<'a>(&'a watch::Sender<Option<SettleWait>>);
 
 impl Drop for Shown<'_> {
@@ -55,7 +54,7 @@ impl Drop for Shown<'_> {
 struct Waits {
     /// Runs, or pairs, that had to wait.
     delayed: u64,
-    /// Those of them that the machine did not become quiet for.
+    /// Those of them for which the machine did not become quiet.
     disturbed: u64,
     waited: Duration,
 }
@@ -73,16 +72,16 @@ impl Settling {
             file: file(job_dir),
             waits: Mutex::new(files::read_json(&file(job_dir))?.unwrap_or_default()),
         };
-        // A system that can't be asked is an error at once.
+        // An unsupported system is an error at once.
         times()?;
         Ok(Some(settling))
     }
 
     /// Returns once others leave the processors alone, or it has taken too long.
     ///
-    /// Nothing of the job runs meanwhile: its runs wait for this one, and its builds for
-    /// the machine. What it waits for is shown meanwhile.
-    pub(crate) async fn settle(
+    /// The rest of the job waits: its runs for this one, and its builds for the machine. The state
+    /// of the wait is published.
+    pub(super) async fn settle(
         &self,
         shown: &watch::Sender<Option<SettleWait>>,
     ) -> Result<(), LocalError> {
@@ -110,7 +109,7 @@ impl Settling {
     }
 }
 
-/// How a wait ended.
+/// The outcome of a wait.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Wait {
     /// The machine was quiet.
@@ -121,9 +120,8 @@ enum Wait {
     InVain,
 }
 
-/// Asks for the use of the processors after each look, until it is low or the time is
-/// over, and shows what it still waits for. Where the kernel counts nothing, nothing can be
-/// waited for.
+/// Checks the use of the processors after each interval, until it is low or the time is over, and
+/// publishes the state of the wait. Returns at once where the kernel counts nothing.
 async fn wait_for_quiet(
     look: Duration,
     most: Duration,
@@ -198,8 +196,8 @@ fn in_words(waits: &Waits) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// Waits for a machine of two processors, of which this many are busy at each look.
-    /// Returns what was shown, too.
+    /// Waits for a machine of two processors, of which this many are busy at each check. Also
+    /// returns the published values.
     async fn wait(most: Duration, busy: &[f64]) -> (Wait, Vec<f64>) {
         let (mut looks, mut shown) = (0, Vec::new());
         let used = || {

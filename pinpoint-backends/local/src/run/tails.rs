@@ -1,8 +1,7 @@
 //! The tails of the runs' output, for later inspection.
 //!
-//! The whole output of a run is kept only when it failed. Its end is kept of
-//! every run: one file with a line for each, since creating a file for each
-//! run can take longer than the run.
+//! The whole output is kept only of failed runs, and the end of every run: one file with a line for
+//! each, since creating a file for each run can take longer than the run.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -16,7 +15,7 @@ use crate::run::job_remarks::remarks;
 use crate::run::memory_floor;
 use crate::run::settle;
 
-/// Bytes that are kept of all outputs of a job.
+/// The most bytes that a job keeps of all outputs.
 const MOST_KEPT: u64 = 64 << 20;
 
 /// The tail of a run's output.
@@ -31,7 +30,7 @@ pub struct OutputTail {
     /// The processes that it left running, and how they ended, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<String>,
-    /// It failed, and its output is not kept: the job keeps enough already.
+    /// True if it failed, and its output is not kept: the job keeps enough already.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_kept: bool,
 }
@@ -55,9 +54,9 @@ impl Tails {
         Ok(Self { path, file, kept })
     }
 
-    /// Takes room of the job for these outputs, at most this much of each; false when the
-    /// room is not enough.
-    pub(crate) fn take_room(&mut self, outputs: &[&File], most: u64) -> bool {
+    /// Reserves space of the job for these outputs, at most this much of each; returns false when
+    /// it is not enough.
+    pub(super) fn take_room(&mut self, outputs: &[&File], most: u64) -> bool {
         let length = |file: &&File| {
             file.metadata()
                 .map_or(0, |metadata| metadata.len().min(most))
@@ -85,7 +84,7 @@ impl Tails {
     }
 }
 
-/// The outputs of runs that a job keeps so far.
+/// The size of the outputs that a job keeps so far.
 fn size_of_outputs(directory: &Path) -> io::Result<u64> {
     let mut size = 0;
     for entry in fs::read_dir(directory)? {
@@ -102,9 +101,8 @@ fn path(job_dir: &Path) -> PathBuf {
     job_dir.join("runs").join("tails.jsonl")
 }
 
-/// The tails of a job's output, by the name of the run: the number of its action, and of
-/// the two of a pair `<action>-first` and `<action>-second`. Runs that wrote nothing are
-/// absent.
+/// The tails of a job's output, by the name of the run: the number of its action, or
+/// `<action>-first` and `<action>-second` for a pair. Runs that wrote nothing are absent.
 ///
 /// # Errors
 ///
@@ -115,14 +113,14 @@ pub fn output_tails(job_dir: &Path) -> Result<BTreeMap<String, OutputTail>, Loca
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         other => other.map_err(LocalError::io("read", &path))?,
     };
-    // If a run was made again after a kill, the last line counts.
+    // If a run was repeated after a kill, the last line counts.
     let lines = content.split(|byte| *byte == b'\n');
     Ok(lines
         .filter_map(|line| serde_json::from_slice(line).ok())
         .collect())
 }
 
-/// Remarks on a job's runs for its user beside their values, a sentence each.
+/// Remarks on a job's runs for its user, a sentence each.
 ///
 /// # Errors
 ///

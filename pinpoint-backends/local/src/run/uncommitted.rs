@@ -1,5 +1,5 @@
-//! Files that the command names and that are in the user's checkout, but not in the work tree
-//! of a commit, or not as they are there.
+//! Files that the command names and that are in the user's checkout, but not in the work tree of a
+//! commit, or not in the same state.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -20,9 +20,9 @@ enum State {
     Committed,
 }
 
-/// Why a benchmark may not find a file that its user has: the first that the command names,
-/// as a sentence. `tree` is the work tree of the commit, `users` are the user's own.
-pub(crate) fn missing(command: &[String], tree: &Path, users: &[PathBuf]) -> Option<String> {
+/// The reason why a benchmark may not find a file that its user has, a sentence on the first that
+/// the command names. `tree` is the work tree of the commit, `users` are the user's own.
+pub(super) fn missing(command: &[String], tree: &Path, users: &[PathBuf]) -> Option<String> {
     paths_in(command).iter().find_map(|word| {
         if tree.join(word).exists() {
             return None;
@@ -51,9 +51,8 @@ pub(crate) fn missing(command: &[String], tree: &Path, users: &[PathBuf]) -> Opt
     })
 }
 
-/// The files that the command names and that have changes in a checkout of the user which
-/// are not committed.
-pub(crate) fn changed(command: &[String], users: &[PathBuf]) -> Vec<PathBuf> {
+/// The files that the command names and that have uncommitted changes in a checkout of the user.
+pub(super) fn changed(command: &[String], users: &[PathBuf]) -> Vec<PathBuf> {
     let is_changed = |word: &String| {
         let mut checkouts = users.iter();
         checkouts.any(|users| users.join(word).is_file() && state(users, word) == State::Changed)
@@ -104,7 +103,7 @@ fn state(checkout: &Path, file: &str) -> State {
     }
 }
 
-/// The only tracked file whose path ends so.
+/// The only tracked file whose path has this ending.
 fn below(tree: &Path, file: &str) -> Option<PathBuf> {
     let mut command = repository::git(tree);
     command.args(["ls-files", "-z"]);

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-/// Sockets on which nothing that depends on a commit answers: the name service cache.
+/// Sockets whose answers do not depend on a commit: the name service cache.
 const HARMLESS_SOCKETS: [&str; 2] = ["/var/run/nscd/socket", "/run/nscd/socket"];
 
 /// A call that has returned: `name(arguments) = result`.
@@ -47,7 +47,7 @@ impl<'a> Call<'a> {
         find(self.result, word).is_some()
     }
 
-    /// The path of a socket on this machine, unless nothing behind it depends on a commit.
+    /// The path of a socket on this machine, unless its answers do not depend on a commit.
     pub(super) fn local_socket(&self) -> Option<String> {
         let has_path = |it: &&&[u8]| find(it, b"sun_path=").is_some();
         let address = String::from_utf8_lossy(self.arguments.iter().find(has_path)?);

@@ -1,4 +1,4 @@
-//! The digest of what a run of the benchmark read of a build.
+//! The digest of a benchmark run's reads of a build.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
@@ -27,10 +27,10 @@ const LINK: u32 = 0o120_000;
 /// Bytes that are read at once.
 const PIECE: u64 = 1 << 20;
 
-/// The files of a build before the benchmark runs in it: what it makes is its own.
+/// The files of a build before the benchmark runs in it, to tell the benchmark's own files apart.
 pub(in super::super) struct Before(BTreeMap<PathBuf, Stamp>);
 
-/// Tells whether a file is still what it was.
+/// Identifies the state of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     inode: u64,
@@ -50,7 +50,7 @@ impl Stamp {
         }
     }
 
-    /// The part of the mode that tells files, directories and links apart.
+    /// The part of the mode that distinguishes files, directories and links.
     fn kind(self) -> u32 {
         self.mode & 0o170_000
     }
@@ -59,7 +59,7 @@ impl Stamp {
 impl Before {
     /// Walks the directory of a build.
     ///
-    /// Cost: a look at each of its files.
+    /// Cost: one `stat` for each of its files.
     pub(in super::super) fn of(directory: &Path) -> Result<Self, LocalError> {
         let mut found = BTreeMap::new();
         let mut open = vec![PathBuf::new()];
@@ -69,7 +69,7 @@ impl Before {
             for entry in fs::read_dir(&path).map_err(unreadable)? {
                 let entry = entry.map_err(unreadable)?;
                 let metadata = match entry.metadata() {
-                    // A process that the build left running may be tidying up.
+                    // A process that the build left running may be cleaning up.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     other => other.map_err(unreadable)?,
                 };
@@ -83,12 +83,12 @@ impl Before {
         Ok(Self(found))
     }
 
-    /// Is a file still what it was?
+    /// Checks whether a file is unchanged.
     pub(in super::super) fn is_unchanged(&self, place: &Path, now: &Metadata) -> bool {
         self.0.get(place) == Some(&Stamp::of(now))
     }
 
-    /// Were all files changed before another one was?
+    /// Checks whether all files were changed before another one was.
     pub(in super::super) fn is_earlier_than(&self, other: &Metadata) -> bool {
         let other = Stamp::of(other).changed;
         self.0.values().all(|stamp| stamp.changed < other)
@@ -104,8 +104,8 @@ impl Before {
         links.find(is_changed).map(|(place, _)| place.clone())
     }
 
-    /// A file of the build that was looked at by a name elsewhere, as by a hard link or
-    /// through a mounted directory.
+    /// A file of the build that was accessed by another name, as by a hard link or through a
+    /// mounted directory.
     fn other_name(&self, directory: &Path, reads: &Reads) -> io::Result<Option<String>> {
         let device = fs::metadata(directory)?.dev();
         let files: HashMap<u64, &PathBuf> = (self.0.iter())
@@ -125,7 +125,7 @@ impl Before {
         Ok(None)
     }
 
-    /// The digest of what a run since then read, or why there is none.
+    /// The digest of all reads of a run since then, or the reason why it is missing.
     ///
     /// Cost: that of reading those files.
     pub(in super::super) fn digest(
@@ -200,18 +200,17 @@ impl Before {
     }
 }
 
-/// Each part is preceded by its length, so that no two lists read alike.
+/// Adds a part preceded by its length, so that no two lists read alike.
 fn part(digest: &mut Sha256, bytes: &[u8]) {
     digest.update((bytes.len() as u64).to_le_bytes());
     digest.update(bytes);
 }
 
-/// The hash of a file; of an executable, only of what is loaded of it, where `objcopy`
-/// can tell.
+/// The hash of a file; of an executable, only of its loaded part, where `objcopy` can extract that.
 fn content(path: &Path, directory: &Path) -> Result<Vec<u8>, LocalError> {
     let unreadable = |error| LocalError::io("read", path)(error);
     let file = File::open(path).map_err(unreadable)?;
-    // What is appended to an executable would be lost.
+    // Data appended to an executable would be lost.
     let can_be_stripped = Elf::open(&file)
         .is_some_and(|elf| elf.is_loaded() && elf.ends_with_sections() == Some(true));
     if can_be_stripped {
@@ -226,7 +225,7 @@ fn content(path: &Path, directory: &Path) -> Result<Vec<u8>, LocalError> {
     hash(file, directory).map_err(unreadable)
 }
 
-/// Copies an executable without what is not loaded; absent where that can't be done.
+/// Copies the loaded part of an executable; absent where that fails.
 #[expect(clippy::disallowed_methods, reason = "objcopy, which ends by itself")]
 fn loaded_part(path: &Path, to: &Path) -> Option<()> {
     let mut objcopy = Command::new("objcopy");
@@ -253,7 +252,7 @@ fn hash(mut content: impl Read, directory: &Path) -> io::Result<Vec<u8>> {
     loop {
         let more = (&mut content).take(PIECE).read_to_end(&mut kept)?;
         blank_out(&mut kept, name);
-        // The name may go on in the next piece.
+        // The name may continue in the next piece.
         let whole = match more {
             0 => kept.len(),
             _ => kept.len().saturating_sub(name.len().saturating_sub(1)),
@@ -317,7 +316,7 @@ mod tests {
         }
     }
 
-    /// The digest of a run that does something, in a build to which something was done.
+    /// The digest of a run, in a build that was changed before.
     fn digest(before: impl Fn(&Path), run: impl Fn(&Path)) -> Result<String, String> {
         let temporary = tempfile::tempdir().unwrap();
         // As long as other names: paths are of equal length.

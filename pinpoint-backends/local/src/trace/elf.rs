@@ -1,4 +1,4 @@
-//! The few things to know of an executable (ELF): where it ends, and its interpreter.
+//! The necessary facts about an executable (ELF): its end, and its interpreter.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -21,7 +21,7 @@ pub(super) struct Elf<'a> {
 }
 
 impl<'a> Elf<'a> {
-    /// Absent when the file is something else.
+    /// Absent when the file is not an ELF file.
     pub(super) fn open(file: &'a File) -> Option<Self> {
         let mut begin = [0; 6];
         file.read_exact_at(&mut begin, 0).ok()?;
@@ -32,13 +32,13 @@ impl<'a> Elf<'a> {
         })
     }
 
-    /// Is it an executable or a shared object? Others are not loaded.
+    /// Checks whether it is an executable or a shared object. Others are not loaded.
     pub(super) fn is_loaded(&self) -> bool {
         matches!(self.number(16, 2), Some(2 | 3))
     }
 
-    /// Does the file end with its sections and their table? Otherwise it holds more than
-    /// they tell; absent when that can't be told.
+    /// Checks that the file ends with its sections and their table. Otherwise it holds other data;
+    /// absent when that is unknown.
     pub(super) fn ends_with_sections(&self) -> Option<bool> {
         let table = self.either(0x28, 0x20)?;
         let (size, count) = match self.is_wide {
@@ -83,7 +83,7 @@ impl<'a> Elf<'a> {
         None
     }
 
-    /// A number as long as an address, whose place depends on that.
+    /// A number as long as an address, whose offset depends on that length.
     fn either(&self, wide: u64, narrow: u64) -> Option<u64> {
         match self.is_wide {
             true => self.number(wide, 8),

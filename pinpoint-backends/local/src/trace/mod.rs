@@ -1,46 +1,46 @@
-//! What a build command and the benchmark read: the proof that two builds are the same.
+//! Traces the reads of a build command and the benchmark, to prove that two builds are the same.
 //!
-//! Two commits differ in their sources, and so do their builds, if only by the path in
-//! which they were made. What counts is what the benchmark can see of it. So each build is
-//! made, and then the benchmark run in it once, uncounted, under `strace`.
+//! Two commits differ in their sources, and so do their builds, if only by the path in which they
+//! were made. Only the parts that the benchmark can see matter. So each build is made, and then the
+//! benchmark is run in it once, uncounted, under `strace`.
 //!
-//! - **The digest** of a build is that of everything the benchmark's own run looked up in
-//!   it: the contents of files that it read, the names in directories that it listed,
-//!   the places where it found nothing. In a build with the same digest it takes the same
-//!   steps, and so its runs are of the same level.
-//! - **Without a build** a commit is known to be the same as one that was built when git
-//!   has the same for both wherever that one's build or run looked. Its build would have
-//!   taken the same steps.
+//! - **The digest** of a build is that of everything the benchmark's own run looked up in it: the
+//!   contents of files that it read, the names in directories that it listed, the paths where it
+//!   found nothing. In a build with the same digest it takes the same steps, and so its runs are of
+//!   the same level.
+//! - **Without a build** a commit is known to be the same as one that was built when git has the
+//!   same contents for both wherever that one's build or run looked. Its build would have taken the
+//!   same steps.
 //!
-//! A file that was looked for in vain counts, and so does a directory that was listed: a
-//! commit that adds a file there changes something. Nothing is inferred from the *ends*
-//! of a range for commits between them: those may read other files. Each build proves
-//! only what is the same as itself.
+//! A file that was looked for in vain counts, and so does a directory that was listed: a commit
+//! that adds a file there changes something. Nothing is inferred from the *ends* of a range for
+//! commits between them: those may read other files. Each build proves only what is the same as
+//! itself.
 //!
-//! # What does not count
+//! # Ignored differences
 //!
-//! - The path of the work tree: its name is blanked out of what is read.
-//! - What of an executable is not loaded: symbols, debug information, the build id; unless
-//!   it is read in another way than to load it (`nm`, `wc -c`), or its size is asked for.
-//!   That needs `objcopy`; without it such files are compared as they are.
-//! - Times of files. `SOURCE_DATE_EPOCH` is set for builds that ask for it.
-//! - The hash of the commit, which commands of such a job are not given: what they do
-//!   with it could not be seen.
+//! - The path of the work tree: its name is blanked out of file contents.
+//! - The parts of an executable that are not loaded: symbols, debug information, the build id;
+//!   unless the file is read other than by loading it (`nm`, `wc -c`), or its size is read. That
+//!   needs `objcopy`; without it such files are compared in full.
+//! - Times of files. `SOURCE_DATE_EPOCH` is set for builds that use it.
+//! - The hash of the commit, which commands of such a job do not get: its effects could not be
+//!   seen.
 //!
-//! # What can't be proved
+//! # Unprovable cases
 //!
-//! A command that reads git's data (`git describe`), asks another process (a compiler
-//! cache, a container daemon, anything in the network), gives files that it did not make
-//! other names, removes symbolic links that it made or replaces those of the commit, looks at
-//! a build through a link, a hard link or a mount outside of it, or at what its build command
-//! put elsewhere, changes a file of the build that it read, brings its own loader, enters another root, or reads by `io_uring`: its builds are
-//! compared by their sources alone, and the reason is reported.
+//! A command that reads git's data (`git describe`), asks another process (a compiler cache, a
+//! container daemon, anything in the network), gives files that it did not make other names,
+//! removes symbolic links that it made or replaces those of the commit, accesses a build through a
+//! link, a hard link or a mount outside of it, or files that its build command put elsewhere,
+//! changes a file of the build that it read, brings its own loader, changes its root, or reads by
+//! `io_uring`: its builds are compared by their sources alone, and the reason is reported.
 //!
 //! # Limits
 //!
-//! The benchmark is taken to read the same files in each of its runs. Files outside of the
-//! work tree are taken to be the same for all commits. A traced command lasts until all
-//! that it started has ended, and programs do without their set-user-id bits.
+//! The benchmark is assumed to read the same files in each of its runs. Files outside of the work
+//! tree are assumed to be the same for all commits. A traced command lasts until all processes that
+//! it started have ended, and programs lose their set-user-id bits.
 //!
 //! `docs/same-builds.md` explains all of this to users.
 
@@ -78,7 +78,7 @@ pub(super) struct Tracer {
 }
 
 impl Tracer {
-    /// Looks whether commands can be traced here.
+    /// Checks that commands can be traced here.
     ///
     /// # Errors
     ///
@@ -132,14 +132,14 @@ impl Tracer {
         command
     }
 
-    /// The time that a traced command gets.
+    /// The time limit of a traced command.
     pub(super) fn timeout(&self, timeout: Option<Duration>) -> Option<Duration> {
         timeout.map(|timeout| timeout.saturating_mul(SLOWER))
     }
 }
 
-/// The places of a build at which a command looked that was started in its work tree,
-/// from a trace, which is removed. Git keeps its data of all work trees in `repositories`.
+/// The paths of a build that a command accessed from its work tree, from a trace, which is removed.
+/// Git keeps its data of all work trees in `repositories`.
 pub(super) fn read(
     output: &Path,
     dir: &BuildDir,
@@ -161,23 +161,22 @@ fn parse(output: &Path, directory: &Path) -> io::Result<Trace> {
     Ok(reader.finish())
 }
 
-/// What is known of a build that was traced. Kept beside it.
+/// The results of a traced build, kept next to it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Traced {
-    /// Where in the work tree its build command and the benchmark looked.
+    /// The paths in the work tree that its build command and the benchmark accessed.
     reads: BTreeMap<String, Access>,
     /// The files elsewhere that they read.
     #[serde(default)]
     outside: BTreeMap<String, Outside>,
     /// Identifies what the benchmark read.
     pub(super) digest: Option<String>,
-    /// The reason why there is no digest, or why the places are not all.
+    /// The reason why the digest is missing, or the paths are incomplete.
     pub(super) unproved: Option<String>,
 }
 
 impl Traced {
-    /// The build command, if there is one, read this; and the benchmark that, with this
-    /// digest.
+    /// Combines the build command's reads, if it exists, with the benchmark's, and their digest.
     pub(super) fn new(
         build: Option<Reads>,
         mut benchmark: Reads,
@@ -220,8 +219,8 @@ impl Traced {
         }
     }
 
-    /// The same, unless files elsewhere have changed since: then nothing is known of what
-    /// a build would read now.
+    /// Keeps the results, unless files elsewhere have changed since: then the reads of a build are
+    /// unknown.
     pub(super) fn if_still_true(self) -> Self {
         let mut outside = self.outside.iter();
         let Some((path, _)) = outside.find(|(path, outside)| !outside.is_still(path)) else {
@@ -233,9 +232,8 @@ impl Traced {
         }
     }
 
-    /// Where the work tree of a commit has to be like that of this build's for the two to
-    /// be the same, and whether the names of a directory count; absent when that is not
-    /// known.
+    /// The paths at which a work tree must equal this build's for the two to be the same, with true
+    /// if the names of a directory count; absent when unknown.
     pub(super) fn reads(&self) -> Option<BTreeMap<String, bool>> {
         let places = || {
             let mut places = (self.reads.iter())
@@ -248,9 +246,8 @@ impl Traced {
     }
 }
 
-/// Adds what is read to fill a work tree, by git and by us: attributes in each directory
-/// that leads to a file, and the manifests of dependencies; and those directories, any of
-/// which may be a submodule.
+/// Adds the paths that git and we read to fill a work tree: attributes in each parent directory of
+/// a file, the manifests of dependencies, and those directories, any of which may be a submodule.
 fn add_checkout(reads: &mut BTreeMap<String, bool>) {
     let mut directories = BTreeSet::from([String::new()]);
     for path in reads.keys() {

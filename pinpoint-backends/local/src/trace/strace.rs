@@ -1,4 +1,4 @@
-//! Reads what `strace -f -y` wrote.
+//! Reads the output of `strace -f -y`.
 //!
 //! ```text
 //! 4711 openat(AT_FDCWD</tree>, "a.h", O_RDONLY) = 3</tree/a.h>
@@ -8,11 +8,11 @@
 //! 4712 +++ exited with 0 +++
 //! ```
 //!
-//! A path may be relative to the working directory of its process, which the trace gives
-//! only now and then: each process begins with that of its parent, and threads share one.
-//! A child may be seen before its parent is said to have it; its lines wait until then.
+//! A path may be relative to the working directory of its process, which the trace gives only now
+//! and then: each process begins with that of its parent, and threads share one. A child may appear
+//! before the call that started it; its lines wait until then.
 //!
-//! Whatever is not understood is a doubt: nothing is proved by a trace with a gap.
+//! Anything unknown is a doubt: nothing is proved by a trace with a gap.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
@@ -21,23 +21,23 @@ use serde::{Deserialize, Serialize};
 
 use super::call::{Call, changed_process, described, find, path_of, process_of};
 
-/// The system calls to trace, as `strace` takes them. Those with a question mark do not
-/// exist everywhere.
+/// The system calls to trace, in the syntax of `strace`. Those with a question mark do not exist
+/// everywhere.
 pub(super) const CALLS: &str = "trace=%file,?getdents,?getdents64,fchdir,?fork,?vfork,?clone,\
     ?clone3,connect,bind,sendto,sendmsg,?sendmmsg,?io_uring_setup,?open_by_handle_at,?setns,\
     ?mmap,?mmap2";
 
-/// What was done with a path, beside looking it up.
+/// The uses of a path, besides looking it up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(in super::super) struct Access {
     /// Its content was read, or may have been.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) read: bool,
-    /// It was read by other means than to execute it or to map it as code, which leaves out
-    /// what is not loaded.
+    /// It was read other than by executing it or mapping it as code, which skips the parts that are
+    /// not loaded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) whole: bool,
-    /// Its size was asked for by its name.
+    /// Its size was read by its name.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) sized: bool,
     /// The names in the directory were listed.
@@ -84,13 +84,13 @@ pub(super) struct Trace {
     pub(super) paths: BTreeMap<PathBuf, Access>,
     /// The programs that were started.
     pub(super) executed: BTreeSet<PathBuf>,
-    /// Files that were made, or opened so that they would be made, and new directories.
+    /// Files that were made, or opened with creation, and new directories.
     pub(super) made: BTreeSet<PathBuf>,
-    /// The places at which files were put, or links: with a content of the command's own.
+    /// The paths at which files or links were put: with the command's own content.
     pub(super) placed: BTreeSet<PathBuf>,
-    /// The symbolic links that were made, where they are at the end.
+    /// The symbolic links that were made, by their final paths.
     pub(super) links: BTreeSet<PathBuf>,
-    /// The reason why these may not be all.
+    /// The reason why these may be incomplete.
     pub(super) doubt: Option<String>,
 }
 
@@ -100,7 +100,7 @@ pub(super) struct Reader {
     has_begun: bool,
     /// The working directories, each of one process or of several threads.
     directories: Vec<PathBuf>,
-    /// The place of each process's own.
+    /// The index of each process's directory.
     directory_of: HashMap<u32, usize>,
     /// Processes that have not ended.
     alive: BTreeSet<u32>,
@@ -108,17 +108,17 @@ pub(super) struct Reader {
     unfinished: HashMap<u32, Vec<u8>>,
     /// The lines of processes whose parent is not known yet.
     waiting: BTreeMap<u32, Vec<Vec<u8>>>,
-    /// The files that a process opened and did not map as code so far: where each is, and by
-    /// which names it was opened.
+    /// The files that a process opened and has not mapped as code: the path of each, and the names
+    /// by which it was opened.
     opened: HashMap<u32, Vec<(PathBuf, Vec<PathBuf>)>>,
     /// The addresses that were connected to.
     connected: BTreeSet<String>,
-    /// The addresses at which the traced processes answer themselves.
+    /// The addresses at which the traced processes themselves listen.
     bound: BTreeSet<String>,
 }
 
 impl Reader {
-    /// For a command that is started in a directory.
+    /// Creates a reader for a command started in a directory.
     pub(super) fn new(directory: &Path) -> Self {
         Self {
             trace: Trace::default(),
@@ -134,7 +134,7 @@ impl Reader {
         }
     }
 
-    /// One line, without its end.
+    /// Reads one line, without its end.
     pub(super) fn line(&mut self, line: &[u8]) {
         let Some((process, rest)) = process_of(line) else {
             self.doubt_line(line);
@@ -155,7 +155,7 @@ impl Reader {
         }
     }
 
-    /// The whole trace, after its last line.
+    /// Returns the whole trace, after its last line.
     pub(super) fn finish(mut self) -> Trace {
         if !self.has_begun {
             self.doubt("the trace is empty".into());
@@ -195,7 +195,7 @@ impl Reader {
 
     fn of_process(&mut self, process: u32, line: &[u8]) {
         if line.starts_with(b"+++ superseded") {
-            // It goes on as another thread's program, under its own number.
+            // It continues as another thread's program, under that number.
         } else if line.starts_with(b"+++ ") {
             self.alive.remove(&process);
             self.unfinished.remove(&process);
@@ -290,7 +290,7 @@ impl Reader {
         }
     }
 
-    /// What a process opened and did not map as code was read in another way.
+    /// Counts the files that a process opened and did not map as code as read in full.
     fn read_opened(&mut self, process: u32) {
         for (file, names) in self.opened.remove(&process).unwrap_or_default() {
             self.add(file, Access::READ);
@@ -300,8 +300,8 @@ impl Reader {
         }
     }
 
-    /// Every path among the arguments. Text that is none, such as the target of a new
-    /// link, is taken for one: a path too many does no harm.
+    /// Notes every path among the arguments. Other text, such as the target of a new link, is taken
+    /// for a path: an extra one does no harm.
     fn look_up(&mut self, process: u32, place: usize, call: &Call<'_>) {
         let opened = described(call.result);
         let access = match call.name {
@@ -325,7 +325,7 @@ impl Reader {
                 continue;
             }
             if let Some(text) = argument.strip_prefix(b"\"") {
-                // Paths are given whole; `"…"...` is a part of what a call answered.
+                // Paths are given in full; `"…"...` is part of a call's answer.
                 let Some(text) = text.strip_suffix(b"\"") else {
                     continue;
                 };
@@ -333,7 +333,7 @@ impl Reader {
                 let base = base
                     .take()
                     .unwrap_or_else(|| self.directories[place].clone());
-                // What is open was opened by a name.
+                // An open file was noted when it was opened.
                 let (path, access) = match path.as_os_str().is_empty() {
                     true if access == Access::SIZED => (base, Access::LOOKED_UP),
                     true => (base, access),
@@ -352,7 +352,7 @@ impl Reader {
                 self.add(path, access);
             }
         }
-        // Where a call opens a file, strace says which it is, behind all links.
+        // For a call that opens a file, strace reports the file, with links resolved.
         if let Some(opened) = &opened {
             self.add(opened.clone(), access);
             if access == Access::LOADED {
@@ -369,7 +369,7 @@ impl Reader {
         }
     }
 
-    /// What a successful call with these paths makes or moves.
+    /// Notes the files that a successful call with these paths makes or moves.
     fn note_changes(&mut self, call: &Call<'_>, named: Vec<PathBuf>, opened: Option<PathBuf>) {
         let last = named.last().cloned();
         match call.name {
@@ -418,7 +418,7 @@ impl Reader {
         }
     }
 
-    /// Did the command make what is there? Its own links may lead to what it did not.
+    /// Checks whether the command made the file at a path. Its own links may lead to other files.
     fn has_made(&self, path: &Path) -> bool {
         let Trace { made, links, .. } = &self.trace;
         if path.components().any(|part| part == Component::ParentDir) {
@@ -429,7 +429,7 @@ impl Reader {
             && (links.contains(path) || path.ancestors().any(|it| made.contains(it)))
     }
 
-    /// What the command made has a new name.
+    /// Renames the command's files.
     fn moved(&mut self, from: &Path, to: &Path, is_renamed: bool) {
         let links = below(&self.trace.links, from);
         let is_link = links.iter().any(|link| link == from);
@@ -438,7 +438,7 @@ impl Reader {
                 self.trace.links.remove(&link);
             }
             let rest = link.strip_prefix(from).unwrap_or(Path::new(""));
-            // Joined to nothing a path would end in a slash.
+            // Joined to an empty rest a path would end in a slash.
             self.add_link(to.components().chain(rest.components()).collect());
         }
         if !is_link {
@@ -478,7 +478,7 @@ impl Reader {
     }
 }
 
-/// Those of the paths that are a path or lie below it.
+/// The paths that equal a path or lie below it.
 fn below(paths: &BTreeSet<PathBuf>, path: &Path) -> Vec<PathBuf> {
     (paths.range(path.to_owned()..))
         .take_while(|it| it.starts_with(path))
@@ -486,9 +486,8 @@ fn below(paths: &BTreeSet<PathBuf>, path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Does a path lead through the working directory, the root or an open directory of a
-/// process, or is the size of its program asked for in this way? What is open was seen when
-/// it was opened.
+/// Checks whether a path leads through the working directory, the root or an open directory of a
+/// process, or reads the size of its program this way. Open files were noted when they were opened.
 fn leads_through_process(path: &Path, access: Access) -> bool {
     let parts: Vec<_> = path.iter().filter_map(|part| part.to_str()).collect();
     match &parts[..] {
@@ -739,8 +738,8 @@ mod tests {
         }
     }
 
-    /// The paths inside of the tree that were read otherwise than as code, and those whose
-    /// size was asked for.
+    /// The paths inside of the tree that were read other than as code, and those whose size was
+    /// read.
     #[track_caller]
     fn expect_whole_and_sized(text: &str, whole: &[&str], sized: &[&str]) {
         let found = trace(text.trim_start());

@@ -1,16 +1,14 @@
 //! Another revision of a git dependency in `Cargo.lock`.
 //!
-//! A package of a git repository has the source `git+URL?QUERY#HASH`, where the
-//! query is the branch, tag or revision that `Cargo.toml` asks for. Cargo takes
-//! the commit after the `#`, whatever the query says: `cargo update --precise`
-//! writes `?rev=OLD#NEW`, and `--locked` accepts it. So nothing else changes,
-//! neither in this file nor in any `Cargo.toml`.
+//! A package of a git repository has the source `git+URL?QUERY#HASH`, where the query is the
+//! branch, tag or revision that `Cargo.toml` asks for. Cargo takes the commit after the `#`, and
+//! ignores the query: `cargo update --precise` writes `?rev=OLD#NEW`, and `--locked` accepts it. So
+//! nothing else changes, neither in this file nor in any `Cargo.toml`.
 
-/// The file with `hash` as the commit of every source whose URL satisfies `is_it`; `None`
-/// when there is no such source.
+/// The file with `hash` as the commit of every source whose URL satisfies `is_it`; `None` without
+/// such a source.
 ///
-/// Sources are in the entry of a package and, in older files, in lists of
-/// dependencies, too.
+/// Sources are in the entry of a package and, in older files, in lists of dependencies, too.
 pub(super) fn hold(file: &str, is_it: impl Fn(&str) -> bool, hash: &str) -> Option<String> {
     let mut text = String::with_capacity(file.len());
     let mut rest = file;

@@ -47,7 +47,7 @@ pub(super) fn replace(file: &str, module: &str, directory: &Path) -> String {
 pub(super) fn directory_of(checkout: &Path, name: &str) -> Result<Option<PathBuf>, LocalError> {
     for path in repository::files(checkout, &["go.mod", "*/go.mod"])? {
         let path = checkout.join(path);
-        // Anything that Go could not read either is not a module.
+        // Files that Go could not read either are not modules.
         let is_fit = |metadata: &fs::Metadata| {
             metadata.is_file() && metadata.len() <= super::LARGEST_MANIFEST
         };

@@ -4,13 +4,13 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// The place of `path` in `directory`, which no component may leave: a manifest comes
-/// from a commit, and anyone may have written the commit.
+/// The place of `path` in `directory`, which no component may leave: a manifest comes from a
+/// commit, and anyone may have written the commit.
 ///
 /// # Errors
 ///
-/// The problem of the path, worded to follow its name in a sentence. A component that
-/// can't be looked at is a problem, too.
+/// The problem of the path, worded to follow its name in a sentence. An unreadable component is a
+/// problem, too.
 pub(super) fn inside(directory: &Path, path: &Path) -> Result<PathBuf, String> {
     let mut place = directory.to_owned();
     let mut components = path.components().peekable();

@@ -1,55 +1,49 @@
 //! Laying out the dependencies of a state in its work tree.
 //!
-//! A state is a commit and dependencies held at other revisions than the commit
-//! names: `{tool@1, skia@7}`. The tree that is built must be the one that the manifests
-//! describe, with the revisions that are held in place of those that are named:
-//! then `{tool@1}` and `{tool@1, skia@6}` are the same tree where tool@1 names
+//! A state is a commit and dependencies held at other revisions than the commit names: `{tool@1,
+//! skia@7}`. The tree must be the one that the manifests describe, with the held revisions in place
+//! of the named ones: then `{tool@1}` and `{tool@1, skia@6}` are the same tree where tool@1 names
 //! skia@6, and the two ends of a roll differ in nothing but skia.
 //!
-//! # What is done
+//! # Actions
 //!
 //! | named in | not held | held |
 //! | --- | --- | --- |
 //! | `.gitmodules` | checked out at its path | checked out at its path, and entered in the index, so that `git submodule update` leaves it there |
 //! | `DEPS` | checked out at its path | checked out at its path |
 //! | `Cargo.lock` | left to Cargo | the hash of its packages in the lock file |
-//! | `go.mod` | left to Go | checked out beside the work tree, and a `replace` with that directory |
+//! | `go.mod` | left to Go | checked out next to the work tree, and a `replace` with that directory |
 //!
 //! A revision is a hash or a tag. A branch moves, and builds are kept.
 //!
 //! Only what is available locally is checked out (see
-//! [`LocalRepositories`](crate::LocalRepositories)): nothing is fetched. What is not
-//! stays as a checkout leaves it, and the build command may fetch it. The manifests of a
-//! dependency that is laid out are read in turn, as far as they count: submodules of
-//! submodules, `recursedeps`. Where two name the same path the outer one is followed, as
-//! gclient does.
+//! [`LocalRepositories`](super::LocalRepositories)): nothing is fetched. The rest stays as in a
+//! plain checkout, and the build command may fetch it. The manifests of a dependency that is laid
+//! out are read in turn, as far as they count: submodules of submodules, `recursedeps`. Where two
+//! name the same path the outer one is followed, as gclient does.
 //!
-//! Cargo fetches a commit that it does not have from the URL in the lock file, and
-//! Go the other requirements of a replaced module. A merge that no branch holds can't be
-//! fetched: a state with one in a Cargo dependency does not build. A `vendor` directory
-//! or a `go.work` takes precedence over the replacement; Go refuses the first and obeys
-//! the second.
+//! Cargo fetches a commit that it does not have from the URL in the lock file, and Go the other
+//! requirements of a replaced module. A merge on no branch can't be fetched: a state with one in a
+//! Cargo dependency does not build. A `vendor` directory or a `go.work` takes precedence over the
+//! replacement; Go refuses the first and obeys the second.
 //!
-//! A dependency is known by its repository. Named at several paths by one
-//! repository, it is held at all of them.
+//! A dependency is known by its repository. Named at several paths by one repository, it is held at
+//! all of them.
 //!
 //! # Paths in `DEPS`
 //!
-//! Without `use_relative_paths` they begin at the directory that holds the
-//! checkout: `src/third_party/skia`. What the checkout is called there is not on
-//! record, so the most common first component is taken for it. Paths that begin
-//! otherwise are beside the checkout, and are left alone.
+//! Without `use_relative_paths` they begin at the directory that holds the checkout:
+//! `src/third_party/skia`. The name of the checkout there is not recorded, so the most common first
+//! component is assumed. Paths that begin otherwise are outside the checkout, and are left alone.
 //!
-//! # What does not build
+//! # Failed builds
 //!
-//! Each is a failed build with its reason, since another commit may succeed: a path that
-//! leads out of the work tree or to what the commit itself holds there; a manifest that
-//! can't be read; a dependency that is held and that no manifest names; a revision that
-//! the clone lacks. A submodule whose revision is not there yet is left to the build
-//! command, which may fetch it, and so is a dependency under a condition, which may be
-//! meant for other machines. And a file that only happens to be called `DEPS` is not a
-//! manifest: where the user names no other repository, one that can't be read is left
-//! alone, too.
+//! Each is a failed build with its reason, since another commit may succeed: a path that leads out
+//! of the work tree or to the commit's own files; a manifest that can't be read; a held dependency
+//! that no manifest names; a revision that the clone lacks. A submodule whose revision is missing
+//! is left to the build command, which may fetch it, and so is a dependency under a condition,
+//! which may be meant for other machines. And a file that only happens to be called `DEPS` is not a
+//! manifest: where the user names no other repository, one that can't be read is left alone, too.
 
 mod cargo_lock;
 mod go_mod;
@@ -83,9 +77,8 @@ const LARGEST_MANIFEST: u64 = 16 << 20;
 impl BuildSteps<'_> {
     /// Lays out the dependencies of a commit whose own work tree is filled.
     ///
-    /// Costs a look at four files when none of them names a repository that is available
-    /// locally.
-    pub(crate) async fn place_dependencies(&self) -> Result<LaidOut, Trouble> {
+    /// Checks just four files when none of them names a repository that is available locally.
+    pub(super) async fn place_dependencies(&self) -> Result<LaidOut, Trouble> {
         let commit = self.commit;
         let mut layout = Layout {
             steps: self,
@@ -124,13 +117,13 @@ impl BuildSteps<'_> {
 struct Layout<'a> {
     steps: &'a BuildSteps<'a>,
     held: Vec<&'a ModifiedDependency>,
-    /// Which of them a manifest names.
+    /// True for each one that a manifest names.
     named: Vec<bool>,
     placed: BTreeSet<PathBuf>,
     made: LaidOut,
     /// The number of modules checked out for Go.
     modules: usize,
-    /// Whose manifests are still to be read, the outermost first.
+    /// Holders whose manifests are still to be read, the outermost first.
     open: VecDeque<Holder>,
 }
 
@@ -157,7 +150,7 @@ struct Entry<'a> {
     /// The manifest.
     file: &'a str,
     path: &'a str,
-    /// A work tree and a place in it; none: beside the outermost one.
+    /// A work tree and a path in it; absent for a place outside the outermost one.
     place: Option<(&'a Path, &'a Path)>,
     url: String,
     revision: &'a str,
@@ -288,7 +281,7 @@ impl<'a> Layout<'a> {
             {
                 None
             } else {
-                // To be refused.
+                // To be rejected.
                 Some((solution.tree.as_path(), written))
             };
             let manifests = dependency.nested.iter();
@@ -307,8 +300,8 @@ impl<'a> Layout<'a> {
         Ok(())
     }
 
-    /// Checks a dependency out where it belongs, if it is available locally. Returns
-    /// the hash that is checked out if it is held there.
+    /// Checks a dependency out at its place, if it is available locally. Returns the checked-out
+    /// hash if it is held there.
     async fn place(
         &mut self,
         holder: &Holder,
@@ -350,7 +343,7 @@ impl<'a> Layout<'a> {
         );
         let hash = match self.steps.hash_of(&repository, &commit).await {
             Err(Trouble::Build(_)) if held.is_none() && entry.may_be_missing => {
-                // Once it is there, this build is not what it would be.
+                // Once the revision exists, this build is incomplete.
                 let left_out = (entry.url, entry.revision.to_owned());
                 self.made.left_out.insert(left_out);
                 return Ok(None);
@@ -371,7 +364,7 @@ impl<'a> Layout<'a> {
         Ok(held.map(|_| hash))
     }
 
-    /// Notes what is checked out at a place.
+    /// Records the checkout at a place.
     fn note(&mut self, place: &Path, url: &str, hash: &str) {
         let place = place.strip_prefix(&self.steps.dir.path).unwrap_or(place);
         let checkout = (url.to_owned(), hash.to_owned());
@@ -489,12 +482,12 @@ impl<'a> Layout<'a> {
             .any(|held| clones.same(&held.named_by, &holder.repository))
     }
 
-    /// The error for a manifest that can't be read: none if nothing that it names could
-    /// be laid out anyway.
+    /// The error for a manifest that can't be read: absent if nothing that it names could be laid
+    /// out anyway.
     fn unreadable(&self, holder: &Holder, file: &str, problem: String) -> Result<(), Trouble> {
         let matters = match file {
-            // Submodules have their own file; a dependency that is held and named nowhere
-            // else is found in the end.
+            // Submodules have their own file; a held dependency that is named nowhere else is found
+            // in the end.
             "DEPS" => !self.steps.config.repositories.is_empty(),
             _ => self.holds_for(holder) || !self.steps.clones.names().is_empty(),
         };

@@ -1,25 +1,24 @@
 //! The commits of a repository, as numbers.
 //!
-//! A history of a million commits is walked in milliseconds only if each step reads a
-//! number, not an object. Git's [commit-graph] file has such numbers: a commit's place
-//! among all hashes in order, and beside it the places of its parents and its
-//! *generation*, which is greater than that of any of its ancestors.
+//! A history of a million commits is walked in milliseconds only if each step reads a number, not
+//! an object. Git's [commit-graph] file has such numbers: a commit's place among all hashes in
+//! order, and the places of its parents and its *generation*, which is greater than that of any of
+//! its ancestors.
 //!
 //! ```text
 //! place        0     1     2     3     |  4     5
-//! commit       02f…  31c…  8a0…  e77…  |  c11…  5d2…   (as met)
+//! commit       02f…  31c…  8a0…  e77…  |  c11…  5d2…   (as found)
 //! 1st parent   2     none  1     0     |  3     4
 //! generation   3     1     2     4     |  infinite
 //!              in the commit-graph     |  newer than it
 //! ```
 //!
-//! Commits that the file does not know get the numbers after it as they are met, and are
-//! read from the object database, once. They are never ancestors of those that it knows.
-//! Where there is no such file, all commits are like that: the answers are the same, and
-//! take as long as reading the commits.
+//! Commits that are not in the file get the numbers after it as they are found, and are read from
+//! the object database, once. They are never ancestors of those in the file. Without the file, this
+//! holds for all commits: the answers are the same, and take as long as reading the commits.
 //!
-//! As in git, the file is ignored where it may be wrong: in a shallow clone, and where
-//! commits are replaced or grafted.
+//! As in git, the file is ignored where it may be wrong: in a shallow clone, and where commits are
+//! replaced or grafted.
 //!
 //! [commit-graph]: https://git-scm.com/docs/gitformat-commit-graph
 
@@ -38,7 +37,7 @@ use super::objects::{self, Objects};
 use crate::git::repository::Repository;
 use crate::process::sync::locked;
 
-/// No commit has these numbers: a commit-graph ends well below.
+/// Never the number of a commit: a commit-graph ends well below.
 const NO_PARENT: u32 = u32::MAX;
 const UNREAD: u32 = u32::MAX - 1;
 
@@ -46,7 +45,7 @@ const UNREAD: u32 = u32::MAX - 1;
 pub(super) struct Commits {
     /// For messages.
     name: String,
-    /// Is it a mirror, whose name is its URL?
+    /// True for a mirror, whose name is its URL.
     is_mirror: bool,
     git_dir: PathBuf,
     store: Arc<gix_odb::Store>,
@@ -55,15 +54,13 @@ pub(super) struct Commits {
     indexed: u32,
     /// The first parent of each commit in the graph, or [`NO_PARENT`].
     first_parents: OnceLock<Vec<u32>>,
-    /// Parents that are not those which the commit names: none at the end of a
-    /// shallow clone.
+    /// Parents that replace those in the commit: empty at the end of a shallow clone.
     grafts: HashMap<ObjectId, Vec<ObjectId>>,
     shallow: bool,
     newer: Mutex<Newer>,
 }
 
-/// The commits that the graph does not know, in the order in which they were
-/// found.
+/// The commits that the graph lacks, in the order in which they were found.
 #[derive(Default)]
 struct Newer {
     ids: Vec<ObjectId>,
@@ -85,7 +82,7 @@ impl Commits {
         for line in lines(name, &git_dir.join("info/grafts"))? {
             let ids = line.split_ascii_whitespace().map(|id| parse(id, hash));
             let ids: Option<Vec<_>> = ids.collect();
-            // Git warns of other lines and goes on.
+            // Git warns of other lines and continues.
             if let Some([commit, parents @ ..]) = ids.as_deref() {
                 grafts.insert(*commit, parents.to_vec());
             }
@@ -97,7 +94,7 @@ impl Commits {
         );
         let mut graph = None;
         if grafts.is_empty() && store.replacements().next().is_none() {
-            // An unreadable one is no worse than none.
+            // An unreadable graph counts as a missing one.
             let found = Graph::at(&store.path().join("info"), hash, None).ok();
             graph = found.filter(has_generations);
         }
@@ -120,7 +117,7 @@ impl Commits {
         })
     }
 
-    /// Ready to be walked over, by one thread at a time.
+    /// Starts a walk, for one thread.
     pub(super) fn walk(&self) -> Walk<'_> {
         Walk {
             commits: self,
@@ -193,7 +190,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Is the commit in the commit-graph?
+    /// Checks whether the commit is in the commit-graph.
     pub(super) fn is_indexed(&self, number: u32) -> bool {
         number < self.commits.indexed
     }
@@ -211,13 +208,12 @@ impl Walk<'_> {
 
     /// Adds a commit of the graph to a list, and the rest of its line.
     ///
-    /// A commit-graph has 36 bytes or more for every commit, in the order of
-    /// their hashes, so that every step of a walk reads from another place and
-    /// waits for the memory. A list of first parents alone is read off in order
-    /// and fits into the processor's cache; and as other processes use that,
-    /// too, a hundred walks go on at once, so that their waits overlap. They
-    /// start at fixed places and end at any of those, and the line is put
-    /// together from them ([list ranking] by sampling, Helman and JáJá 1999).
+    /// A commit-graph has 36 bytes or more for every commit, in the order of their hashes, so that
+    /// every step of a walk reads elsewhere and waits for memory. A list of first parents alone is
+    /// read in order and fits into the processor's cache; and as other processes use that, too, a
+    /// hundred walks run at once, so that their waits overlap. They start at fixed places and end
+    /// at any of those, and the line is put together from them ([list ranking] by sampling, Helman
+    /// and JáJá 1999).
     ///
     /// [list ranking]: https://doi.org/10.1007/3-540-48518-X_3
     pub(super) fn rest_of_line(
@@ -227,7 +223,7 @@ impl Walk<'_> {
     ) -> Result<(), HistoryError> {
         const WALKS: usize = 128;
         let parents = self.first_parents()?;
-        // Two, so that a start is identified by its last bits.
+        // A power of two, so that a start is identified by its last bits.
         let apart = (parents.len() / WALKS).next_power_of_two();
         let is_start = |number: u32| number as usize & (apart - 1) == 0;
         let starts = (0..parents.len()).step_by(apart).map(|start| start as u32);
@@ -356,7 +352,7 @@ impl Walk<'_> {
         }
     }
 
-    /// First parents that lead in a circle.
+    /// First parents form a circle.
     fn damaged_graph(&self) -> HistoryError {
         self.commits.unreadable(
             "its commit-graph is damaged; write it again with `git commit-graph write --reachable`",
@@ -368,8 +364,8 @@ impl Walk<'_> {
     }
 }
 
-/// Git 2.18 wrote commit-graphs without generations, as zeros; what was written
-/// later on top of them may have some.
+/// Git 2.18 wrote commit-graphs without generations, as zeros; graphs written later on top of them
+/// may have some.
 fn has_generations(graph: &Graph) -> bool {
     let Some(last) = graph.num_commits().checked_sub(1) else {
         return false;

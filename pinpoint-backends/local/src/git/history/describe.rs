@@ -1,4 +1,4 @@
-//! Descriptions of commits, of whatever repository.
+//! Descriptions of commits, of any repository.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ impl LocalRepositories {
     ///
     /// # Errors
     ///
-    /// When a repository lacks the commit. A commit of a repository that is not
-    /// available locally stays without.
+    /// When a repository lacks the commit. A commit of a repository that is not available locally
+    /// stays without them.
     pub async fn describe(&self, state: CombinedCommit) -> Result<CombinedCommit, LocalError> {
         let mut states = [state];
         self.describe_all(&mut states).await?;

@@ -41,8 +41,8 @@ struct Walked {
 }
 
 impl Walked {
-    /// The part from one commit to another. A search asks for smaller and
-    /// smaller parts of the same range.
+    /// The part from one commit to another. A search requests smaller and smaller parts of the same
+    /// range.
     fn part(&self, lower: u32, higher: u32) -> Option<ops::Range<usize>> {
         if (self.lower, self.higher) == (lower, higher) {
             return Some(0..self.line.len());
@@ -68,9 +68,9 @@ impl Ranges {
 
     /// The commits between two.
     ///
-    /// A range that is part of one walked before costs a look through that. Any
-    /// other costs a step for each of its commits, and if `lower` is not on the
-    /// line, for the commits between it and the line.
+    /// A range that is part of one walked before costs a scan of that. Any other costs a step for
+    /// each of its commits, and if `lower` is not on the line, for the commits between it and the
+    /// line.
     pub(super) fn between(
         &mut self,
         walk: &mut Walk<'_>,
@@ -101,10 +101,10 @@ impl Ranges {
     }
 }
 
-/// Is one commit the other, or part of its history?
+/// Checks whether one commit is the other, or part of its history.
 ///
-/// Commits whose generation rules out that they have it in their history are
-/// not looked at. First parents come first: the answer often is on the line.
+/// Commits whose generation rules out that they have it in their history are skipped. First parents
+/// come first: the answer often is on the line.
 pub(super) fn is_ancestor(
     walk: &mut Walk<'_>,
     ancestor: u32,
@@ -168,7 +168,7 @@ struct Line {
 }
 
 impl Line {
-    /// Longer lines are worth reading all first parents.
+    /// Beyond this length it pays to read all first parents.
     const SHORT: usize = 1 << 12;
 
     fn new(higher: u32) -> Self {
@@ -211,8 +211,8 @@ fn newest_in_history(
     line: &mut Line,
     commit: u32,
 ) -> Result<usize, HistoryError> {
-    // Commits newer than the commit-graph have no order but that of their parents: all of
-    // them are looked at, up to the line.
+    // Commits newer than the commit-graph are ordered only by their parents: all of them are
+    // examined, up to the line.
     let mut newer = HashMap::new();
     for (place, number) in line.commits.iter().enumerate() {
         if walk.is_indexed(*number) {
@@ -239,8 +239,8 @@ fn newest_in_history(
     if let Some(place) = newest {
         return Ok(place);
     }
-    // In the commit-graph, the history and the line are walked side by side,
-    // greater generations first: where they meet first is the newest place.
+    // In the commit-graph, the history and the line are walked together, greater generations first:
+    // their first common commit is the newest place.
     let mut place = newer.len();
     let mut parents = Vec::new();
     while let Some((generation, commit)) = by_generation.pop() {
@@ -272,7 +272,7 @@ fn newest_in_history(
 struct Seen(Vec<bool>);
 
 impl Seen {
-    /// Adds a commit; returns whether it was new.
+    /// Adds a commit; returns true if it was new.
     fn insert(&mut self, commit: u32) -> bool {
         let place = commit as usize;
         if place >= self.0.len() {

@@ -1,10 +1,9 @@
-//! States that no branch holds: commits merged into another, one by one.
+//! States on no branch: commits merged into another, one by one.
 //!
-//! Git merges without a work tree (`git merge-tree`). The result is written to our own
-//! bare repository, which borrows the user's objects, so that the user's is never
-//! written, and so that it can be checked out there. (A tree that the user has already is
-//! not written again: git sets the time of its file to now, as it does for all that is
-//! still in use.)
+//! Git merges without a work tree (`git merge-tree`). The result is written to our own bare
+//! repository, which borrows the user's objects, so that the user's is never written, and so that
+//! the result can be checked out there. (A tree that the user's repository has already is not
+//! written again: git sets the time of its file to now, as it does for all objects in use.)
 //!
 //! ```text
 //! F - - - M      F + x is a commit with the parents F and x,
@@ -12,9 +11,8 @@
 //!   x - y
 //! ```
 //!
-//! Such a commit has the author, committer, dates and message of the commit
-//! that is merged, and no configuration influences the merge: its hash
-//! is the same whenever and wherever it is made.
+//! Such a commit has the author, committer, dates and message of the merged commit, and no
+//! configuration influences the merge: its hash is the same whenever and wherever it is made.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -29,8 +27,7 @@ use crate::process::sync::locked;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// The merges that were made, by what was merged into what; nothing where the
-/// two conflict.
+/// The merges that were made, by their two commits; absent where the two conflict.
 #[derive(Default)]
 pub(super) struct Merges(Mutex<HashMap<(ObjectId, ObjectId), Option<ObjectId>>>);
 
@@ -126,7 +123,7 @@ fn merged_tree(
         .env("GIT_ATTR_NOSYSTEM", "1");
     let shallow = users.common_dir().join("shallow");
     if shallow.is_file() {
-        // Where the user's history ends, merging must not look further either.
+        // Where the user's history ends, merging must stop, too.
         command.env("GIT_SHALLOW_FILE", shallow);
     }
     let output = repository::run(&mut command)?;
@@ -136,7 +133,7 @@ fn merged_tree(
             Ok(Some(ObjectId::from_hex(tree.unwrap_or_default())?))
         }
         Some(1) => Ok(None),
-        // A merge that can't be inspected is still an answer.
+        // A merge that can't be checked still counts.
         _ if repository::is_older_than(MERGES_SINCE)? => Ok(None),
         _ => Err(repository::failed(&arguments, ours, &output).into()),
     }

@@ -5,11 +5,11 @@
 //! | `commits.rs` | commits as numbers, from the commit-graph or from objects |
 //! | `describe.rs` | author, date and subject of commits of any repository |
 //! | `line.rs` | ranges between two commits, and ancestry |
-//! | `merges.rs` | commits merged into another, which no branch holds |
+//! | `merges.rs` | commits merged into another, on no branch |
 //! | `objects.rs` | files and submodules of a commit, within limits |
 //! | `position.rs` | commits by their position (`refs/heads/main@{#1234}`) |
 //! | `registry.rs` | repositories by their URL |
-//! | `url.rs` | when two URLs mean the same |
+//! | `url.rs` | equality of URLs |
 
 mod commits;
 mod describe;
@@ -46,22 +46,19 @@ pub use url::same_repository;
 
 /// The history of one local repository.
 ///
-/// Clones share what they have read: the ranges used last, up to 4 million
-/// commits at 4 bytes each, the first parents of a commit-graph, and the commits
-/// beyond that.
+/// Clones share what they have read: the ranges used last, up to 4 million commits at 4 bytes each,
+/// the first parents of a commit-graph, and the commits beyond that.
 ///
 /// # Cost
 ///
-/// With a commit-graph (`git commit-graph write --reachable`; newer git writes
-/// it when it tidies up) a range of a million commits takes some 40 ms to walk,
-/// once, and 12 MB. Without, every commit of it is read from the object
-/// database, which takes seconds.
+/// With a commit-graph (`git commit-graph write --reachable`; newer git writes it during
+/// maintenance) a range of a million commits takes some 40 ms to walk, once, and 12 MB. Without,
+/// every commit of it is read from the object database, which takes seconds.
 ///
-/// # What counts as history
+/// # Definition of history
 ///
-/// The history that `git log` shows: commits replaced with `git replace` are read as
-/// their replacements, `info/grafts` is obeyed, and a shallow clone ends where it
-/// was cut off.
+/// The history that `git log` shows: commits replaced with `git replace` are read as their
+/// replacements, `info/grafts` is obeyed, and a shallow clone ends where it was cut off.
 #[derive(Clone)]
 pub struct LocalHistory(Arc<Inner>);
 
@@ -74,8 +71,7 @@ struct Inner {
 }
 
 impl LocalHistory {
-    /// The history of a repository. Merges are made in the state directory, as
-    /// builds are.
+    /// The history of a repository. Merges are made in the state directory.
     ///
     /// # Errors
     ///
@@ -90,23 +86,23 @@ impl LocalHistory {
         })))
     }
 
-    /// The repository whose history this is.
+    /// The repository of this history.
     pub fn repository(&self) -> &Repository {
         &self.0.repository
     }
 
-    /// A commit that is the result of merging commits into another, one after the other;
-    /// `None` when they conflict, and where git is older than 2.38, which can't merge
-    /// without a work tree. With nothing to merge, the commit itself.
+    /// A commit that is the result of merging commits into another, one after the other; `None`
+    /// when they conflict, and where git is older than 2.38, which can't merge without a work tree.
+    /// With nothing to merge, the commit itself.
     ///
-    /// Its hash is always the same for the same commits. It is in our own bare
-    /// repository (`STATE/repositories/<hash>`), from which it can be checked
-    /// out until that is removed; asking again makes it again.
+    /// Its hash is always the same for the same commits. It is in our own bare repository
+    /// (`STATE/repositories/<hash>`), from which it can be checked out until that is removed;
+    /// another call makes it again.
     ///
     /// # Errors
     ///
-    /// [`HistoryError::UnknownRevision`], and [`HistoryError::Unreadable`] also
-    /// when the state directory can't be written.
+    /// [`HistoryError::UnknownRevision`], and [`HistoryError::Unreadable`] also when the state
+    /// directory can't be written.
     pub async fn merged_commit(
         &self,
         commit: &str,
@@ -117,9 +113,9 @@ impl LocalHistory {
         Ok(state.map(|commit| commit.to_string()))
     }
 
-    /// Do two commits hold the same at these paths? Of a directory it counts only that it
-    /// is one, and where the path is with `true`, which names are in it.
-    pub(crate) async fn are_same_at(
+    /// Checks whether two commits have the same contents at these paths. Of a directory only its
+    /// existence counts, and for a path with `true`, its names.
+    pub(super) async fn are_same_at(
         &self,
         [one, other]: [&str; 2],
         paths: BTreeMap<String, bool>,
@@ -138,8 +134,8 @@ impl LocalHistory {
         .await
     }
 
-    /// Looks at a commit with others merged into it, in a repository that has
-    /// it; `None` when they conflict.
+    /// Examines a commit with others merged into it, in a repository that has it; `None` when they
+    /// conflict.
     async fn merged<T: Send + 'static>(
         &self,
         commit: &str,
@@ -167,7 +163,7 @@ impl LocalHistory {
             .await
             .map_err(|error| inner.commits.unreadable(error))?;
         self.ask(move |inner| {
-            // No process removes our repository meanwhile.
+            // No process removes our repository in the meantime.
             let _alone = &alone;
             let unreadable = |error| inner.commits.unreadable(error);
             let store = objects::store(ours.path(), commit.kind(), Vec::new());
@@ -191,8 +187,8 @@ impl LocalHistory {
         }
     }
 
-    /// Answers on a thread that may block. What a mirror lacks is fetched, and the question
-    /// asked again.
+    /// Answers on a thread that may block. Objects that a mirror lacks are fetched, and the
+    /// question is repeated.
     async fn ask<T: Send + 'static>(
         &self,
         question: impl Fn(&Inner) -> Result<T, HistoryError> + Send + Sync + 'static,
@@ -207,7 +203,7 @@ impl LocalHistory {
                 (Err(HistoryError::UnknownRevision { revision, .. }), Some(mirror)) if !fetched => {
                     fetched = true;
                     match mirror.bring(&revision, None).await {
-                        // What is missing is said by the answer.
+                        // The answer reports missing objects.
                         Ok(()) | Err(LocalError::Mirror(MirrorError::NoCommit { .. })) => {}
                         Err(LocalError::Mirror(error)) => {
                             return Err(self.0.commits.unreadable(error));
@@ -233,7 +229,7 @@ impl Inner {
     }
 
     fn resolve(&self, name: &str) -> Result<String, HistoryError> {
-        // To git, `main@{#x}` would mean an earlier state of main.
+        // For git, `main@{#x}` would mean an earlier state of main.
         if name.contains("@{#") {
             let found = match position::parse(name) {
                 Some(position) => position::find(self, &position)?,
@@ -349,7 +345,7 @@ impl History for LocalHistory {
         .await
     }
 
-    /// Only of regular files; a symbolic link counts as none.
+    /// Only regular files; a symbolic link counts as missing.
     async fn file(
         &self,
         commit: &str,

@@ -1,9 +1,7 @@
-//! Objects of a repository: commits, and the files and submodules they hold, read
-//! within limits.
+//! Objects of a repository: commits, and their files and submodules, read within limits.
 //!
-//! Anyone can write a commit, so the size of an object is checked before it is loaded,
-//! and a tree is read once for each depth at which it occurs, however many paths lead
-//! through it.
+//! Anyone can write a commit, so the size of an object is checked before it is loaded, and a tree
+//! is read once for each depth at which it occurs, however many paths lead through it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -65,10 +63,9 @@ fn replacements(repository: &Repository) -> Result<Vec<(ObjectId, ObjectId)>, Er
     Ok(pairs.collect())
 }
 
-/// Is the default of git left on?
+/// Checks whether a feature that git has on by default is still on.
 ///
-/// Only the repository's own configuration counts: no other can change what its
-/// history is.
+/// Only the repository's own configuration counts: no other can change its history.
 pub(super) fn is_enabled(repository: &Repository, name: &str) -> Result<bool, Error> {
     let arguments = ["config", "--local", "--includes", "--type=bool", name];
     let value = repository.test(&arguments)?;
@@ -81,7 +78,7 @@ pub(super) enum ObjectError {
     /// The repository lacks it.
     #[error("object {0} is missing")]
     Missing(ObjectId),
-    /// It is larger than asked for.
+    /// It exceeds the limit.
     #[error("object {object} has {size} bytes")]
     TooLarge {
         /// The object.
@@ -100,8 +97,8 @@ impl From<gix_error::Error> for ObjectError {
     }
 }
 
-/// The regular file that a commit has at a path, with at most this many bytes. A
-/// symbolic link counts as none.
+/// The regular file that a commit has at a path, with at most this many bytes. A symbolic link
+/// counts as missing.
 pub(super) fn file(
     objects: &Objects,
     commit: ObjectId,
@@ -138,8 +135,8 @@ pub(super) fn gitlinks(
         .collect())
 }
 
-/// Do two commits hold the same at these paths? Of a directory it counts only that it is
-/// one, and where the path is with `true`, which names are in it.
+/// Checks whether two commits have the same contents at these paths. Of a directory only its
+/// existence counts, and for a path with `true`, its names.
 pub(super) fn are_same_at(
     objects: &Objects,
     commits: [ObjectId; 2],
@@ -201,8 +198,7 @@ fn entries<'a>(
     let mut buffer = Vec::new();
     let top = load(objects, commit, &mut buffer)?;
     let top = CommitRef::from_bytes(top.data, top.object_hash)?.tree();
-    // The trees of one depth, with the paths that lead there: the rest of each,
-    // and the whole.
+    // The trees of one depth, with the paths that lead there: the rest of each, and the full path.
     let whole: Vec<(&str, &str)> = paths.iter().map(|path| (*path, *path)).collect();
     let mut level = BTreeMap::from([(top, whole)]);
     while !level.is_empty() {
@@ -284,7 +280,7 @@ impl Commits {
     }
 }
 
-/// Was the repository cloned without all of its objects (`git clone --filter`)?
+/// Checks whether the repository was cloned without all of its objects (`git clone --filter`).
 fn is_partial(git_dir: &Path) -> bool {
     let packs = fs::read_dir(git_dir.join("objects/pack"));
     { packs.into_iter().flatten().flatten() }

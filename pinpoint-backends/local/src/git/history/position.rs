@@ -16,8 +16,8 @@ use super::commits::Walk;
 use super::{Inner, line};
 
 const FOOTER: &str = "Cr-Commit-Position: ";
-/// Commits in a row without a number that are skipped. Where more have none, numbers are
-/// assumed to start later.
+/// Commits in a row without a number that are skipped. After more of them, numbers are assumed to
+/// start later.
 const GAP: usize = 1_000;
 
 pub(super) struct CommitPosition<'a> {
@@ -101,7 +101,7 @@ fn number(walk: &Walk<'_>, commit: u32, branch: &str) -> Result<Option<u64>, His
         .map(|position| position.number))
 }
 
-/// Numbers went on when `master` was renamed to `main`.
+/// Numbers continued when `master` was renamed to `main`.
 fn is_same(one: &str, other: &str) -> bool {
     let renamed = |branch: &str| matches!(branch, "main" | "master");
     one == other || (renamed(one) && renamed(other))

@@ -1,4 +1,4 @@
-//! The repositories of a job, by URL. Nothing is fetched but by mirrors.
+//! The repositories of a job, by URL. Only mirrors fetch.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -20,27 +20,25 @@ use crate::process::sync::{blocking, locked};
 
 /// The repositories that are available locally, looked for in this order:
 ///
-/// 1. those that the user named: a URL and the directory where it is;
+/// 1. those that the user named: a URL and its directory;
 /// 2. the main repository, by its path or by the URL of one of its remotes;
-/// 3. the submodules that the main repository has cloned, and theirs, by the
-///    URL of one of their remotes or the one in `.gitmodules` or `.git/config`.
+/// 3. the cloned submodules of the main repository, and theirs, by the URL of one of their remotes
+///    or the one in `.gitmodules` or `.git/config`.
 ///
-/// A path or a `file://` URL is a name like any other. It opens nothing by itself:
-/// it comes from a commit, and the author of a commit may not choose which of the
-/// user's directories are read.
+/// A path or a `file://` URL is a name like any other. It opens nothing by itself: it comes from a
+/// commit, whose author may not choose which of the user's directories are read.
 ///
 /// It is looked up once, at the first question.
 ///
-/// URLs are equal but for the case of scheme and host, a user of `https`, the
-/// usual port, and `/` or `.git` at the end; `user@host:path` is the same as
-/// `ssh://user@host/path`. A relative one (`../other`) is seen from the main
-/// repository's remotes.
+/// URLs are equal except for the case of scheme and host, a user of `https`, the usual port, and
+/// `/` or `.git` at the end; `user@host:path` is the same as `ssh://user@host/path`. A relative one
+/// (`../other`) is resolved against the main repository's remotes.
 ///
-/// A path or a `file://` URL is looked for in the same way: a manifest, which anyone may
-/// have written, opens no directory that the user did not name.
+/// A path or a `file://` URL is looked for in the same way: a manifest, which anyone may have
+/// written, opens no directory that the user did not name.
 ///
-/// Where the job was created elsewhere, they are those that it names, each from its URL
-/// ([`Mirrors`]), and no others: builds are what they would be there.
+/// Where the job was created elsewhere, they are exactly those that it names, each from its URL
+/// ([`Mirrors`]): builds are the same as there.
 #[derive(Clone)]
 pub struct LocalRepositories(Arc<Inner>);
 
@@ -54,27 +52,25 @@ struct Inner {
     /// By URL in normal form, the one used last at the end.
     open: Mutex<VecDeque<(String, LocalHistory)>>,
     known: OnceLock<Known>,
-    /// The identity of the repository at each place.
+    /// The identity of the repository at each path.
     git_dirs: Mutex<BTreeMap<PathBuf, String>>,
 }
 
 /// The repositories of a job that was created elsewhere.
 struct Elsewhere {
     mirrors: Mirrors,
-    /// URLs by the names that the job has for the repositories.
+    /// URLs by the job's names for the repositories.
     urls: BTreeMap<String, String>,
     /// The name of the main repository in the job.
     main: String,
 }
 
 impl LocalRepositories {
-    /// The number of histories kept open; one that is asked for again after that many
-    /// others is read again.
+    /// The number of histories kept open; one requested again after that many others is read again.
     const OPEN: usize = 16;
 
-    /// The repositories around a main one. `named` are URLs and directories;
-    /// the first of several equal URLs counts. Merges are made in the state
-    /// directory.
+    /// The repositories related to a main one. `named` are URLs and directories; the first of
+    /// several equal URLs counts. Merges are made in the state directory.
     pub fn new(
         main: Repository,
         named: impl IntoIterator<Item = (String, PathBuf)>,
@@ -85,9 +81,9 @@ impl LocalRepositories {
         Self::with(main, named.collect(), None, state_dir)
     }
 
-    /// The repositories of a job that was created elsewhere: `urls` by the names that it
-    /// has for them, of which `main_name` is that of the main one.
-    pub(crate) fn elsewhere(
+    /// The repositories of a job that was created elsewhere: `urls` by its names for them, of which
+    /// `main_name` is that of the main one.
+    pub(in super::super) fn elsewhere(
         main: Repository,
         main_name: String,
         urls: BTreeMap<String, String>,
@@ -119,7 +115,7 @@ impl LocalRepositories {
         }))
     }
 
-    /// The repository of this name, if it is available; fetched for a build, if need be.
+    /// The repository of this name, if it is available; fetched for a build, if necessary.
     ///
     /// # Errors
     ///
@@ -154,9 +150,8 @@ impl LocalRepositories {
         }
     }
 
-    /// The same text for all names of a repository that is available, and for all URLs
-    /// that are equal.
-    pub(crate) fn identity(&self, repository: &str) -> String {
+    /// Returns the same text for all names of an available repository, and for all equal URLs.
+    pub(in super::super) fn identity(&self, repository: &str) -> String {
         self.0.identity(repository)
     }
 
@@ -167,9 +162,8 @@ impl LocalRepositories {
         Some(urls.map(|url| url::normal_form(url)).collect())
     }
 
-    /// The clones of submodules that the main repository has, of whatever depth,
-    /// by their directories.
-    pub(crate) fn submodules(&self) -> Vec<PathBuf> {
+    /// The main repository's clones of submodules, of any depth, by their directories.
+    pub(in super::super) fn submodules(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut open = vec![(self.0.main.common_dir().to_owned(), 0)];
         while let Some((git_dir, depth)) = open.pop() {
@@ -201,7 +195,7 @@ impl LocalRepositories {
             Ok(Some(clone)) => clone,
             Ok(None) => {
                 return Err(unknown(match url::local_path(repository) {
-                    // A commit may not open any directory that it names.
+                    // A commit may not open arbitrary directories.
                     Some(path) => format!(
                         "{} is opened only if it is named as its clone",
                         path.display()
@@ -273,7 +267,7 @@ impl Inner {
 
     fn find(&self, name: &str, key: &str) -> Option<&Place> {
         let known = self.known();
-        // A relative URL may be resolved in as many ways as there are remotes.
+        // A relative URL may be resolved against each remote.
         let bases = known.bases.iter().filter(|_| url::is_relative(name));
         let resolved = bases.map(|base| url::normal_form(&url::resolve(base, name)));
         { resolved.chain([key.to_owned()]) }.find_map(|key| known.places.get(&key))
@@ -286,7 +280,7 @@ impl Inner {
         })
     }
 
-    /// As [`Repositories::identities`]: the place of a repository, or its URL.
+    /// As [`Repositories::identities`]: the path of a repository, or its URL.
     fn identity(&self, name: &str) -> String {
         let key = url::normal_form(name);
         let place = match self.find(name, &key) {
@@ -306,7 +300,7 @@ impl Inner {
     }
 }
 
-/// Where a repository is.
+/// The location of a repository.
 enum Place {
     Main,
     Directory(PathBuf),
@@ -319,7 +313,7 @@ fn git_dir_name(git_dir: &Path) -> String {
     format!("{}/", git_dir.display())
 }
 
-/// The places of repositories that were found so far.
+/// The locations of repositories that were found so far.
 struct Known {
     /// The bases of relative URLs.
     bases: Vec<String>,
@@ -327,9 +321,9 @@ struct Known {
     places: BTreeMap<String, Place>,
 }
 
-/// The URLs from which other machines can fetch the repositories around one, by the names
-/// that they have on this machine.
-pub(crate) fn urls_around(
+/// The URLs from which other machines can fetch the repositories related to one, by their names on
+/// this machine.
+pub(in super::super) fn urls_around(
     main: &Repository,
     named: &BTreeMap<String, PathBuf>,
 ) -> BTreeMap<String, String> {
@@ -361,7 +355,7 @@ pub(crate) fn urls_around(
 }
 
 impl Known {
-    /// The repositories around one of this machine.
+    /// The repositories related to one on this machine.
     fn around(main: &Repository, named: &[(String, PathBuf)]) -> Self {
         let main = Cloned::read(main.common_dir());
         let mut known = Self {
@@ -378,7 +372,7 @@ impl Known {
         known
     }
 
-    /// Those of a job that was created elsewhere.
+    /// The repositories of a job that was created elsewhere.
     fn elsewhere(main: &Repository, elsewhere: &Elsewhere) -> Self {
         let url = elsewhere.urls.get(&elsewhere.main);
         let names = || url.into_iter().chain([&elsewhere.main]).cloned();
@@ -398,16 +392,16 @@ impl Known {
         known
     }
 
-    /// The first place known for a URL counts.
+    /// Adds a URL, whose first known location counts.
     fn add(&mut self, url: String, place: Place) {
         self.places.entry(url).or_insert(place);
     }
 
-    /// Adds the clones of a repository's submodules, and of theirs. `bases` are
-    /// the URLs of the superproject.
+    /// Adds the clones of a repository's submodules, and of theirs. `bases` are the URLs of the
+    /// superproject.
     ///
-    /// Relative URLs of submodules of submodules are relative to what the one above
-    /// is called, by its own remotes or by the superproject's relative URL.
+    /// Relative URLs of submodules of submodules are relative to the names of the one above: its
+    /// own remotes, or the superproject's relative URL.
     fn add_submodules(&mut self, superproject: &Cloned, bases: &[String], depth: usize) {
         let clones = clones(&superproject.git_dir);
         if depth == DEEPEST || clones.is_empty() {
@@ -459,7 +453,7 @@ struct Cloned {
 impl Cloned {
     fn read(git_dir: &Path) -> Self {
         let config = git_dir.join("config");
-        // As a file, whatever repository it belongs to.
+        // As a file, independent of its repository.
         let mut command = repository::git(Path::new("/"));
         command.args(LIST).arg("--file").arg(config);
         let output = repository::run(&mut command).ok();
@@ -495,8 +489,8 @@ impl Cloned {
         names
     }
 
-    /// The URL of each submodule, by its name, as configured in the clone and as written
-    /// in the `.gitmodules` that is checked out.
+    /// The URL of each submodule, by its name, as configured in the clone and as written in the
+    /// checked-out `.gitmodules`.
     fn submodules(&self) -> Vec<(String, String)> {
         let submodule = |(key, url): (String, String)| {
             let name = key.strip_prefix("submodule.")?.strip_suffix(".url")?;
@@ -531,7 +525,7 @@ fn entries(list: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The most submodules of submodules; no project has as many.
+/// The most submodules of submodules; no project is as deep.
 const DEEPEST: usize = 16;
 
 /// The clones of a repository's own submodules, sorted. Git keeps them in

@@ -1,4 +1,4 @@
-//! When two names of a repository mean the same.
+//! Equality of the names of repositories.
 //!
 //! | equal | |
 //! | --- | --- |
@@ -7,14 +7,13 @@
 //! | `git@host:a/b` | `ssh://git@host/a/b.git` |
 //! | `file:///src/a` | `/src/a` |
 //!
-//! Nothing else is: the same path by `https` and by `ssh` may be two
-//! repositories, and so may `http` and `https`. `git@host:a` is seen from the
-//! user's home, and `git@host:/a` from the root.
+//! No others are equal: the same path by `https` and by `ssh` may be two repositories, and so may
+//! `http` and `https`. `git@host:a` is relative to the user's home, and `git@host:/a` to the root.
 
 use std::path::{Path, PathBuf};
 
-/// The path that a `file://` URL or an absolute path names.
-pub(crate) fn local_path(name: &str) -> Option<PathBuf> {
+/// The path of a `file://` URL or an absolute path.
+pub(in super::super) fn local_path(name: &str) -> Option<PathBuf> {
     let path = match name.split_once("://") {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file") => {
             rest.strip_prefix("localhost").unwrap_or(rest)
@@ -29,21 +28,21 @@ pub(crate) fn without_links(path: &Path) -> PathBuf {
     let real = path.ancestors().find_map(|existing| {
         let rest = path.strip_prefix(existing).ok()?;
         let real = existing.canonicalize().ok()?;
-        // A separator would be added to it.
+        // Joining an empty rest would add a separator.
         let is_whole = rest.as_os_str().is_empty();
         Some(if is_whole { real } else { real.join(rest) })
     });
     real.unwrap_or_else(|| path.to_owned())
 }
 
-/// Are these URLs of the same repository?
+/// Checks whether these URLs mean the same repository.
 #[doc(hidden)]
 pub fn same_repository(url: &str, other: &str) -> bool {
     normal_form(url) == normal_form(other)
 }
 
-/// The same text for all names of a repository.
-pub(crate) fn normal_form(name: &str) -> String {
+/// Returns the same text for all names of a repository.
+pub(in super::super) fn normal_form(name: &str) -> String {
     if let Some(path) = local_path(name) {
         return trimmed(&without_links(&path).to_string_lossy()).to_owned();
     }
@@ -70,7 +69,7 @@ pub(crate) fn normal_form(name: &str) -> String {
         _ => ":9418",
     };
     let host = host.strip_suffix(port).unwrap_or(&host);
-    // To the web, the user is how one logs in; to ssh, it is whose files.
+    // On the web, the user is a login; for ssh, part of the path.
     let user = user.filter(|_| scheme == "ssh");
     let user = user.map(|login| login.split_once(':').map_or(login, |(user, _)| user));
     let user = user.map(|user| format!("{user}@")).unwrap_or_default();
@@ -89,8 +88,8 @@ fn trimmed(path: &str) -> &str {
         .trim_end_matches('/')
 }
 
-/// The URL that a submodule's relative one (`../other.git`) means, seen from
-/// its superproject's; an absolute one means itself.
+/// Resolves a submodule's relative URL (`../other.git`) against its superproject's; an absolute one
+/// stays unchanged.
 pub(super) fn resolve(superproject: &str, url: &str) -> String {
     if !is_relative(url) {
         return url.to_owned();

@@ -21,10 +21,10 @@ use libc::{c_int, pid_t};
 use super::plan::{Plan, Strings};
 use super::report::{MOST_COUNTED, Told};
 
-/// The time that a process has to end after it was asked to.
+/// The time that a process has to end after the request.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Processes that outlive their parent by less have not been left: helpers that notice
+/// Processes that outlive their parent by less do not count as left running: helpers that notice
 /// the end of their parent, as Python's, and the last command of a pipe.
 const LINGER: Duration = Duration::from_millis(50);
 
@@ -72,8 +72,8 @@ pub(super) extern "C" fn supervise(plan: &Plan, parent: pid_t) -> ! {
     }
 }
 
-/// Leaves the terminal, takes in orphans, and is notified of ends. Returns the signals
-/// that are blocked while waiting.
+/// Leaves the terminal, takes in orphans, and is notified of exits. Returns the signals that are
+/// blocked while waiting.
 ///
 /// # Safety
 ///
@@ -104,8 +104,8 @@ unsafe fn become_supervisor(parent: pid_t) -> libc::sigset_t {
     }
 }
 
-/// Starts the command, and returns its number and its start time. It and this
-/// process are on record from then on.
+/// Starts the command, and returns its number and its start time. It and this process are recorded
+/// from then on.
 ///
 /// # Safety
 ///
@@ -129,8 +129,8 @@ unsafe fn begin(plan: &Plan) -> Result<(pid_t, Duration), c_int> {
         if let Some(cpus) = &plan.cpus
             && libc::sched_setaffinity(0, size_of_val(cpus), ptr::from_ref(cpus)) != 0
         {
-            // They existed when the job began. The kernel's number, EINVAL, would be
-            // taken for a fault of the program.
+            // They existed when the job began. The kernel's number, EINVAL, would be blamed on the
+            // program.
             return Err(libc::ENODEV);
         }
         let recorded = record(plan.register.as_raw_fd(), c"/proc/self/stat", 0);
@@ -180,7 +180,7 @@ unsafe fn record(register: c_int, path: &CStr, at: libc::off_t) -> libc::off_t {
     }
 }
 
-/// The beginning of a small file; nothing if it can't be read.
+/// Reads the beginning of a small file; empty if it can't be read.
 ///
 /// # Safety
 ///
@@ -233,7 +233,7 @@ unsafe fn close_others(kept: c_int) {
     }
 }
 
-/// Waits for the command, ends everything it leaves, and records all for the report.
+/// Waits for the command, ends all processes that it leaves, and records everything for the report.
 ///
 /// # Safety
 ///
@@ -250,8 +250,8 @@ unsafe fn accompany(
         let mut deadline = None;
         let (ended, status, used, written) = loop {
             let time = now();
-            // What others write from now on is not the command's, if they have to be ended.
-            // They may wait for its number to be free.
+            // Later output is not the command's, if others have to be ended. They may wait for its
+            // number to be free.
             let written = has_ended(leader).then(|| lengths());
             if let Reaped::Leader(status, used) = reap(leader) {
                 break (time, status, used, written.unwrap_or_else(|| lengths()));
@@ -294,7 +294,7 @@ unsafe fn accompany(
     }
 }
 
-/// Has the command ended, and is not reaped yet?
+/// Checks whether the command has ended, but is not reaped yet.
 ///
 /// # Safety
 ///
@@ -335,8 +335,8 @@ unsafe fn length(file: c_int) -> u64 {
     }
 }
 
-/// Ends everything that the command left. Returns the number of those processes, if their
-/// end was not asked for, and how many of them could not be ended.
+/// Ends all processes that the command left. Returns their number, if their end was not requested,
+/// and the number that could not be ended.
 ///
 /// # Safety
 ///
@@ -350,7 +350,7 @@ unsafe fn end_the_rest(
 ) -> (usize, usize) {
     // SAFETY: as for this function.
     unsafe {
-        // Processes that are not under this one are in the group, if anywhere.
+        // Processes that are not below this one are in the group, if anywhere.
         if !cfg!(any(target_os = "linux", target_os = "android")) {
             libc::kill(-leader, libc::SIGKILL);
             return (0, 0);
@@ -416,8 +416,8 @@ unsafe fn name(process: pid_t, names: &mut Told) {
     names.push(b"\n");
 }
 
-/// Calls back with each process whose parent this one is, as the kernel lists them;
-/// false where it does not.
+/// Calls back with each child of this process, as the kernel lists them; returns false where it
+/// does not.
 ///
 /// # Safety
 ///
@@ -464,7 +464,7 @@ enum Reaped {
     NobodyLeft,
 }
 
-/// Records all that have ended.
+/// Reaps the processes that have ended.
 ///
 /// # Safety
 ///
@@ -489,12 +489,12 @@ unsafe fn reap(leader: pid_t) -> Reaped {
     }
 }
 
-/// Sends a signal to the command and its process group, which it may have left.
-/// For as long as the command is not reaped: its number is in use until then.
+/// Sends a signal to the command and its process group, which it may have left. Only until the
+/// command is reaped: its number is in use until then.
 ///
 /// # Safety
 ///
-/// None is needed: no memory is involved, and a signal to no process does no harm.
+/// No conditions: no memory is involved, and a signal to no process does no harm.
 unsafe fn signal(leader: pid_t, signal: c_int) {
     // SAFETY: as stated above.
     unsafe {

@@ -1,23 +1,21 @@
 //! The process between this one and a command that it runs.
 //!
-//! A command may leave processes that go on after its end: in its process group,
-//! or in sessions of their own, as a server does that detaches. When its parent ends,
-//! such a process is inherited by the nearest *subreaper* above it (see
-//! `PR_SET_CHILD_SUBREAPER` in prctl(2)). This process must not be that: it may be a
-//! user's Python, with children of its own that do not belong to the benchmark. So each
-//! command has a small process above it, forked for it alone, which inherits all that the
-//! command leaves. It starts the command, waits for it, ends what is left, reports, and
-//! is gone. The kernel also notifies it when this process dies, in whatever way, and it
-//! then ends the command as if asked to.
+//! A command may leave processes running after its end: in its process group, or in other sessions,
+//! as a detached server. When its parent ends, such a process is inherited by the nearest
+//! *subreaper* above it (see `PR_SET_CHILD_SUBREAPER` in prctl(2)). This process must not be a
+//! subreaper: it may be a user's Python, with unrelated children. So each command has a small
+//! process above it, forked for it alone, which inherits all processes that the command leaves. It
+//! starts the command, waits for it, ends the remaining processes, reports, and exits. The kernel
+//! also notifies it when this process dies, in any way, and it then ends the command as if
+//! requested.
 //!
-//! Outside of Linux there are no subreapers: there the process group of the command
-//! is ended, and processes that left the group are not found.
+//! Outside of Linux there are no subreapers: there the process group of the command is ended, and
+//! processes that left the group are not found.
 //!
-//! After `fork` in a program with several threads only async-signal-safe calls are
-//! allowed until `exec`, and there is no `exec` here: the supervisor stays the copy that
-//! it is. Whatever it needs is prepared before, in [`Plan`]. It allocates nothing, takes
-//! no lock and can't panic. The command is started by `posix_spawn`, which copies no page
-//! tables a second time.
+//! After `fork` in a program with several threads only async-signal-safe calls are allowed until
+//! `exec`, and the supervisor never calls `exec`: it stays a copy. All that it needs is prepared
+//! before, in [`Plan`]. It allocates nothing, takes no lock and can't panic. The command is started
+//! by `posix_spawn`, which copies no page tables a second time.
 
 #![expect(
     unsafe_code,
@@ -54,8 +52,8 @@ impl Supervisor {
         // what is allowed there and does not return.
         let (process, error) = unsafe {
             let parent = libc::getpid();
-            // A signal in the child, before it has handlers of its own, would run
-            // those of this process, which notify others.
+            // A signal in the child, before it has handlers set, would run those of this process,
+            // which notify others.
             let mut all = MaybeUninit::uninit();
             let mut before = MaybeUninit::uninit();
             libc::sigfillset(all.as_mut_ptr());
@@ -77,9 +75,9 @@ impl Supervisor {
         })
     }
 
-    /// Its report, once it has ended; absent when it was killed. The error is
-    /// that of the command's start.
-    pub(crate) fn report(&self) -> Option<io::Result<Report>> {
+    /// Its report, once it has ended; absent when it was killed. The error is from the command's
+    /// start.
+    pub(super) fn report(&self) -> Option<io::Result<Report>> {
         let mut report = [0; REPORT_LENGTH];
         let length = self.receiver.recv(&mut report).ok()?;
         report::parse(&String::from_utf8_lossy(&report[..length]))

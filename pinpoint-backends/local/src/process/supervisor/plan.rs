@@ -22,16 +22,16 @@ use libc::{c_char, c_int};
 use crate::process::cpus::CpuList;
 
 /// A command, and the files it writes to.
-pub(crate) struct Launch {
-    /// Its own settings of standard streams are ignored, and `env_clear` can't be seen:
-    /// other variables of this process have to be removed by name.
-    pub(crate) command: Command,
-    pub(crate) stdout: File,
-    pub(crate) stderr: File,
+pub(in super::super) struct Launch {
+    /// Its own settings of standard streams are ignored, and `env_clear` can't be detected: other
+    /// variables of this process have to be removed by name.
+    pub(in super::super) command: Command,
+    pub(in super::super) stdout: File,
+    pub(in super::super) stderr: File,
     /// The processors that it is pinned to.
-    pub(crate) cpus: Option<CpuList>,
-    /// Has the processor count its instructions.
-    pub(crate) count_instructions: bool,
+    pub(in super::super) cpus: Option<CpuList>,
+    /// Makes the processor count its instructions.
+    pub(in super::super) count_instructions: bool,
 }
 
 /// Everything needed to start a command, made before the fork.
@@ -51,11 +51,11 @@ pub(crate) struct Plan {
     pub(super) stderr: OwnedFd,
     pub(super) register: OwnedFd,
     pub(super) report: OwnedFd,
-    /// The end of the report's socket that stays here.
+    /// This process's end of the report's socket.
     pub(super) receiver: UnixDatagram,
 }
 
-/// Strings as C takes a list of them.
+/// A list of strings in C's form.
 pub(super) struct Strings {
     _owned: Vec<CString>,
     pub(super) pointers: Vec<*mut c_char>,
@@ -78,7 +78,7 @@ impl Strings {
 pub(super) struct Attributes(pub(super) libc::posix_spawnattr_t);
 
 impl Attributes {
-    /// A process group of its own, no signal blocked, and none ignored on our behalf.
+    /// Sets a new process group, no blocked signal, and none ignored on our behalf.
     fn new() -> io::Result<Self> {
         let mut attributes = MaybeUninit::uninit();
         let mut none = MaybeUninit::uninit();
@@ -86,8 +86,8 @@ impl Attributes {
         let flags = libc::POSIX_SPAWN_SETPGROUP
             | libc::POSIX_SPAWN_SETSIGMASK
             | libc::POSIX_SPAWN_SETSIGDEF;
-        // SAFETY: `init` and `sigemptyset` make valid values of what they are given,
-        // and the others are given nothing but such values.
+        // SAFETY: `init` and `sigemptyset` make valid values of their arguments, and the others get
+        // only such values.
         unsafe {
             check(libc::posix_spawnattr_init(attributes.as_mut_ptr()))?;
             let mut attributes = Self(attributes.assume_init());
@@ -110,7 +110,7 @@ impl Attributes {
 
 impl Drop for Attributes {
     fn drop(&mut self) {
-        // SAFETY: they were initialised, and this happens once.
+        // SAFETY: they were initialized, and this happens once.
         unsafe {
             libc::posix_spawnattr_destroy(&raw mut self.0);
         }
@@ -148,7 +148,7 @@ impl Plan {
         let (receiver, report) = UnixDatagram::pair()?;
         receiver.set_nonblocking(true)?;
         let null = File::open("/dev/null")?;
-        // A copy is never one of the first three.
+        // A copy never has one of the first three numbers.
         let copy = |file: &File| Ok::<_, io::Error>(OwnedFd::from(file.try_clone()?));
         Ok(Self {
             directory: directory.map(|path| string(path.as_os_str())).transpose()?,
@@ -186,9 +186,8 @@ fn environment(command: &Command) -> Vec<(OsString, OsString)> {
     variables.into_iter().collect()
 }
 
-/// Checks a command that another program is to start: its program exists and may be
-/// executed.
-pub(crate) fn check_program(command: &Command) -> io::Result<()> {
+/// Checks a command for another program to start: its program exists and is executable.
+pub(in super::super) fn check_program(command: &Command) -> io::Result<()> {
     let directory = command.get_current_dir();
     let file = find(command.get_program(), directory, &environment(command))?;
     let file_is = file.metadata()?;

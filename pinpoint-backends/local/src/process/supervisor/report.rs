@@ -14,12 +14,12 @@ pub(super) const REPORT_LENGTH: usize = 1024;
 
 /// The report of a supervisor on a command that was started.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Report {
-    /// As `wait` gives it.
-    pub(crate) status: c_int,
-    pub(crate) wall: Duration,
-    pub(crate) user: Duration,
-    pub(crate) system: Duration,
+pub(in super::super) struct Report {
+    /// The status from `wait`.
+    pub(in super::super) status: c_int,
+    pub(in super::super) wall: Duration,
+    pub(in super::super) user: Duration,
+    pub(in super::super) system: Duration,
     /// In the system's unit.
     pub(crate) peak_memory: u64,
     pub(crate) left: Left,
@@ -64,7 +64,7 @@ impl Left {
     }
 }
 
-/// The report, written into a buffer of fixed size: nothing may be allocated here.
+/// The report, written into a buffer of fixed size: allocation is not allowed here.
 pub(super) struct Told {
     text: [u8; REPORT_LENGTH],
     length: usize,
@@ -85,7 +85,7 @@ impl Told {
         }
     }
 
-    /// Adds as much as there is room for.
+    /// Adds as much as fits.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         for byte in bytes {
             if let Some(place) = self.text.get_mut(self.length) {
@@ -100,8 +100,7 @@ impl Told {
     }
 }
 
-/// Reads what was written to [`Told`]. The inner error is that of the start of the
-/// command.
+/// Reads the text of a [`Told`]. The inner error is from the start of the command.
 pub(super) fn parse(report: &str) -> Option<io::Result<Report>> {
     let mut lines = report.lines();
     let mut numbers = lines

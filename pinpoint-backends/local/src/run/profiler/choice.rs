@@ -1,4 +1,4 @@
-//! Which profiler fits a benchmark.
+//! The choice of a profiler for a benchmark.
 
 use std::path::Path;
 
@@ -7,16 +7,16 @@ use crate::config::LocalConfig;
 use crate::process::supervisor::find;
 use crate::run::instructions::{InstructionCounter, VALGRIND};
 
-/// What decides about the profiler.
+/// The facts that decide about the profiler.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProfilerFacts {
     /// The benchmark and its arguments.
     pub command: Vec<String>,
-    /// The text of the script that the benchmark is, or that its shell is given.
+    /// The text of the script that is the benchmark, or that its shell runs.
     pub script: Option<String>,
     /// perf is installed.
     pub has_perf: bool,
-    /// perf is installed, and the kernel does not allow it.
+    /// perf is installed, but the kernel does not allow it.
     pub perf_refused: bool,
     /// Valgrind is installed.
     pub has_valgrind: bool,
@@ -24,16 +24,16 @@ pub struct ProfilerFacts {
     pub has_py_spy: bool,
     /// samply is installed.
     pub has_samply: bool,
-    /// What the job measures is counted by callgrind.
+    /// True if callgrind counts the job's measure.
     pub is_counted: bool,
 }
 
-/// The profiler for a benchmark: of its language where that has one of its own, else perf,
-/// else callgrind, else samply.
+/// The profiler for a benchmark: that of its language if there is one, else perf, else callgrind,
+/// else samply.
 ///
 /// # Errors
 ///
-/// When the one that fits is missing.
+/// When the fitting one is missing.
 ///
 /// ```
 /// use pinpoint_local::{Profiler, ProfilerFacts, choose_profiler};
@@ -51,7 +51,7 @@ pub fn choose_profiler(facts: &ProfilerFacts) -> Result<Profiler, ProfilerError>
     }
     let commands = started::commands(&facts.command, facts.script.as_deref());
     let kinds: Vec<Kind> = commands.iter().filter_map(|it| Kind::of(it)).collect();
-    // What sees programs of any kind fits where there are several.
+    // A profiler for any kind of program fits where there are several kinds.
     let kind = match kinds.split_first() {
         Some((first, others)) if others.iter().all(|kind| kind == first) => *first,
         _ => Kind::Other,
@@ -73,19 +73,19 @@ pub fn choose_profiler(facts: &ProfilerFacts) -> Result<Profiler, ProfilerError>
     }
 }
 
-/// What a command is, to profilers.
+/// The kind of a command, as profilers distinguish them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Node,
     Python,
     Go,
     Browser,
-    /// A program of its own.
+    /// Any other program.
     Other,
 }
 
 impl Kind {
-    /// None of a command of the system, as `cd` and `cat`, which is not what is measured.
+    /// Absent for a system command such as `cd` and `cat`, which is not the one measured.
     fn of(command: &[String]) -> Option<Self> {
         let path = command.first()?;
         let program = started::base_name(path);
@@ -138,12 +138,12 @@ fn missing(profiler: Profiler) -> ProfilerError {
     }
 }
 
-/// Finds out on this machine what decides about the profiler of a job.
+/// Collects the facts on this machine that decide about the profiler of a job.
 pub fn profiler_facts(config: &LocalConfig) -> ProfilerFacts {
     let has_perf = is_installed(perf::PROGRAM);
     ProfilerFacts {
         command: config.command.clone(),
-        // As the user has it checked out; a build may make it, too.
+        // In the user's checkout; a build may also make it.
         script: started::script(&config.repository, &config.command),
         has_perf,
         perf_refused: has_perf && perf::check().is_err(),
@@ -155,7 +155,7 @@ pub fn profiler_facts(config: &LocalConfig) -> ProfilerFacts {
 }
 
 impl Profiler {
-    /// Whether it can profile the benchmark of a job on this machine.
+    /// Checks that it can profile the benchmark of a job on this machine.
     ///
     /// # Errors
     ///

@@ -1,14 +1,13 @@
 //! Chromium's own traces, with V8's samples and the marks of pages among them.
 //!
-//! A benchmark of pages starts a browser itself, or has Puppeteer, Lighthouse or a driver
-//! start one, and may speak the DevTools protocol with it. With the options `--trace-startup…`
-//! (`components/tracing/common/tracing_switches.cc` in Chromium) the browser traces itself
-//! from its start until it is closed, and the protocol stays free for the benchmark. They
-//! reach it through stand-ins: scripts with the names of browsers, which come first on the
-//! `PATH` and start the browser of that name with the options added. Where the user names
-//! the browser in a variable that tools know, a stand-in takes its place there. A
-//! benchmark that finds its browser in another way passes the options on itself: they are
-//! the lines of `PINPOINT_CHROME_FLAGS`.
+//! A benchmark of pages starts a browser itself, or has Puppeteer, Lighthouse or a driver start
+//! one, and may speak the DevTools protocol with it. With the options `--trace-startup…`
+//! (`components/tracing/common/tracing_switches.cc` in Chromium) the browser traces itself from its
+//! start until it is closed, and the protocol stays free for the benchmark. The options are passed
+//! by stand-ins: scripts with the names of browsers, which come first on the `PATH` and start the
+//! browser of that name with the options added. Where the user names the browser in a variable that
+//! tools know, a stand-in takes its place there. A benchmark that finds its browser in another way
+//! passes on the options itself: they are the lines of `PINPOINT_CHROME_FLAGS`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -35,13 +34,13 @@ const VARIABLES: [&str; 3] = ["CHROME_PATH", "CHROME_BIN", "PUPPETEER_EXECUTABLE
 /// The variable that holds the options.
 const FLAGS: &str = "PINPOINT_CHROME_FLAGS";
 
-/// Comes before the name of a variable of the user's: what it held.
+/// The prefix for variables with the user's former values.
 const BEFORE: &str = "PINPOINT_REAL_";
 
 /// The directory of the stand-ins.
 pub(super) const STAND_INS: &str = "browsers";
 
-/// What the Performance panel of DevTools records of scripts, and the marks of pages.
+/// The recordings of scripts in the Performance panel of DevTools, and the marks of pages.
 const CATEGORIES: &str = "devtools.timeline,disabled-by-default-devtools.timeline,disabled-by-default-v8.cpu_profiler,v8,toplevel,blink.user_timing";
 
 pub(super) fn is_browser(program: &str) -> bool {
@@ -60,7 +59,8 @@ fn options(file: &OsStr) -> Vec<OsString> {
     ]
 }
 
-/// A browser that is named by its path gets the options at once, any other by the stand-ins.
+/// Passes the options directly to a browser named by its path, and through the stand-ins to any
+/// other.
 pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) -> Command {
     let mut command = Command::new(program);
     let name = program.file_name().and_then(OsStr::to_str);
@@ -71,7 +71,7 @@ pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) ->
     command
 }
 
-/// The stand-ins as scripts by their names: for the browsers that are there, and for what
+/// The stand-ins as scripts by their names: for the installed browsers, and for those that
 /// variables name.
 pub(super) fn stand_ins(is_there: impl Fn(&str) -> bool) -> Vec<(&'static str, String)> {
     let browsers = BROWSERS.into_iter().filter(|name| is_there(name));
@@ -87,7 +87,7 @@ after=${PATH#*"$stand_ins"}
 PATH=$before${after#:}
 export PATH"#;
 
-/// A script that starts this browser. Each process writes a trace of its own.
+/// A script that starts this browser. Each process writes its own trace.
 fn stand_in(real: &str) -> String {
     let file = OsStr::new("$place/$$.json");
     let options: Vec<String> = { options(file).into_iter() }

@@ -1,4 +1,4 @@
-//! What can go wrong with a profiler.
+//! Errors of profilers.
 
 use std::io;
 
@@ -7,18 +7,18 @@ use super::Profiler;
 /// A profiler can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfilerError {
-    /// There is none of this name.
+    /// No profiler has this name.
     #[error(
         "{0:?} is no profiler; choose {names}, command:TEMPLATE or files:GLOB",
         names = Profiler::NAMES.join(", ")
     )]
     Unknown(String),
-    /// A template does not say where the profile goes.
+    /// The template does not say where the profile goes.
     #[error(
         "the template of a profiler must say where the profile goes: put {{profile}} into {0:?}, and {{command}} where the benchmark is to stand"
     )]
     Template(String),
-    /// A pattern that is none, or leads out of the work tree.
+    /// The pattern is invalid, or leads out of the work tree.
     #[error(
         "{pattern:?} does not name profiles ({reason}); give a pattern of files inside the work tree, as in files:profiles/*.folded"
     )]
@@ -35,7 +35,7 @@ pub enum ProfilerError {
         profiler: Profiler,
         /// The program.
         program: &'static str,
-        /// How to get it.
+        /// Installation advice.
         advice: &'static str,
     },
     /// Nothing is installed that could profile the benchmark.
@@ -47,17 +47,17 @@ pub enum ProfilerError {
         setting(.paranoid)
     )]
     NotPermitted {
-        /// What perf says.
+        /// The error of perf.
         reason: String,
         /// The value of `kernel.perf_event_paranoid`, if it can be read.
         paranoid: Option<i32>,
     },
-    /// The kernel does not let py-spy look at other processes.
+    /// The kernel does not let py-spy trace other processes.
     #[error(
         "py-spy may not look at the benchmark's processes; allow it with `sysctl kernel.yama.ptrace_scope=0` as root, or run pinpoint as root"
     )]
     NoPtrace,
-    /// The command is none of Go's.
+    /// The command does not run Go tests.
     #[error(
         "the profiler go needs a benchmark that is `go test` or a test binary (`x.test`), and this one begins with {0:?}; if the program can write a profile itself, take command:'PROGRAM -cpuprofile {{profile}}'"
     )]
@@ -70,7 +70,7 @@ pub enum ProfilerError {
         /// The reason.
         source: io::Error,
     },
-    /// The run ended and there is no profile.
+    /// The run ended without a profile.
     #[error("{} wrote no profile; {}", .0.in_words(), advice(.0))]
     Nothing(Profiler),
 }

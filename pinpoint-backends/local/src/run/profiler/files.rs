@@ -1,7 +1,7 @@
 //! Profiles that the benchmark writes itself.
 //!
-//! A pattern may match files of the commit, or of a directory that the user had built: only
-//! what a run has written counts, and only what was not there before it is removed.
+//! A pattern may match files of the commit, or of a directory that the user had built: only files
+//! that a run has written count, and only files that did not exist before it are removed.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::error::LocalError;
 
 /// # Errors
 ///
-/// [`ProfilerError::Pattern`] when it is no pattern, or leads out of the work tree.
+/// [`ProfilerError::Pattern`] when the pattern is invalid, or leads out of the work tree.
 pub(super) fn checked(pattern: &str) -> Result<String, ProfilerError> {
     let wrong = |reason: String| ProfilerError::Pattern {
         pattern: pattern.into(),
@@ -54,7 +54,7 @@ pub(super) fn matching(tree: &Path, pattern: &str) -> Result<Vec<PathBuf>, Local
 #[derive(Default)]
 pub(super) struct Before(HashMap<PathBuf, Stamp>);
 
-/// Differs once a file is written: its number, its length, and when it was changed.
+/// Differs once a file is written: its inode, its length, and the time of its last change.
 type Stamp = (u64, u64, i64, i64);
 
 impl Before {
@@ -64,14 +64,14 @@ impl Before {
         Ok(Self(stamped.map(|(stamp, path)| (path, stamp)).collect()))
     }
 
-    /// The files that the run has written, in the order of their names.
+    /// The files written by the run, in the order of their names.
     pub(super) fn written(&self, tree: &Path, pattern: &str) -> Result<Vec<PathBuf>, LocalError> {
         let mut paths = matching(tree, pattern)?;
         paths.retain(|path| self.0.get(path).copied() != stamp(path));
         Ok(paths)
     }
 
-    /// Removes the files that were not there, as far as that is possible.
+    /// Removes files that did not exist before, as far as possible.
     pub(super) fn restore(&self, tree: &Path, pattern: &str) {
         let paths = matching(tree, pattern).unwrap_or_default().into_iter();
         for path in paths.filter(|path| !self.0.contains_key(path)) {

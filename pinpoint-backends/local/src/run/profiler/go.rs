@@ -1,8 +1,8 @@
 //! The sampler that Go builds into tests.
 //!
 //! `go test` refuses `-cpuprofile` for several packages. A program that executes the tests
-//! (`-exec`) gives each of them a profile of its own; it is named in `GOFLAGS`, and so reaches
-//! `go test` in scripts, too.
+//! (`-exec`) gives each of them its own profile; it is named in `GOFLAGS`, and so reaches `go test`
+//! in scripts, too.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::{ProfilerError, set};
 /// The name of the program that executes tests.
 pub(super) const EXECUTOR: &str = "execute";
 
-/// `go run` has programs executed by it, too, which know no such option.
+/// `go run` also uses it for programs that lack this option.
 pub(super) const SCRIPT: &str = "#!/bin/sh
 program=$1
 shift
@@ -26,7 +26,7 @@ esac
 
 const VARIABLE: &str = "GOFLAGS";
 
-/// Whether a command is `go test …`, or a test that was compiled.
+/// Checks whether a command is `go test …`, or a compiled test.
 pub(super) fn is_test(command: &[String]) -> bool {
     let [program, arguments @ ..] = command else {
         return false;
@@ -71,7 +71,7 @@ pub(super) fn set_environment(place: &Path, command: &mut Command) {
     if !before.is_empty() {
         options.push(" ");
     }
-    // Both the options and the value of this one are taken apart at blanks.
+    // Both the options and the value of this one are split at blanks.
     options.push("'-exec=\"");
     options.push(place.join(EXECUTOR));
     options.push("\"' -count=1");

@@ -1,7 +1,7 @@
-//! The profiles that are kept with a job.
+//! Stores the profiles of a job.
 //!
-//! `JOB/profiles/RUN/` holds what the profiler wrote for one run, each file compressed with
-//! gzip. It is moved there as a whole: after a kill there is all of it or none.
+//! `JOB/profiles/RUN/` holds the profiler's files for one run, each compressed with gzip. It is
+//! moved there as a whole: after a kill it is either complete or missing.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -15,28 +15,27 @@ use crate::build::workspace::CleanReport;
 use crate::error::LocalError;
 use crate::process::files::{self, Mode};
 
-/// The directory in that of a job.
+/// The directory of profiles within that of a job.
 const DIRECTORY: &str = "profiles";
 
 /// Ends the names of directories that are being filled.
 const UNFINISHED: &str = ".unfinished";
 
-/// What begins a file that is compressed already.
+/// The first bytes of a compressed file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// The profiles of a job.
 #[doc(hidden)]
 pub struct Kept {
     place: PathBuf,
-    /// The most bytes.
+    /// The most bytes of profiles.
     most: u64,
-    /// Held while one of several runs that end together finds its place.
+    /// Held while a run is moved into place: several may end together.
     placing: Mutex<()>,
 }
 
 impl Kept {
-    /// Those of the job in this directory. What an earlier process did not finish is
-    /// removed.
+    /// Opens those of the job in this directory. Removes unfinished ones of an earlier process.
     #[doc(hidden)]
     pub fn open(job_dir: &Path, most: u64) -> Result<Self, LocalError> {
         let place = job_dir.join(DIRECTORY);
@@ -57,14 +56,14 @@ impl Kept {
         })
     }
 
-    /// Keeps the profile of a run; false when there is no room for it.
+    /// Keeps the profile of a run; returns false when there is no space for it.
     #[doc(hidden)]
     pub fn add(&self, run: &str, profile: &[PathBuf]) -> Result<bool, LocalError> {
         let unfinished = self.place.join(format!("{run}{UNFINISHED}"));
         files::create_dir(&unfinished)?;
         let filled = self.fill(&unfinished, profile);
         if !matches!(filled, Ok(true)) {
-            // On a full disk, it would stand in the way of what is to make room.
+            // On a full disk, it would prevent the freeing of space.
             files::remove(&unfinished)?;
             return filled;
         }
@@ -75,13 +74,13 @@ impl Kept {
             return Ok(false);
         }
         let finished = self.place.join(run);
-        // Of the same run, made again after a kill.
+        // One of the same run, repeated after a kill.
         files::remove(&finished)?;
         fs::rename(&unfinished, &finished).map_err(LocalError::io("write", &finished))?;
         Ok(true)
     }
 
-    /// Copies the files, as far as there is room: a profiler may write more than the disk has.
+    /// Copies the files, as far as space permits: a profiler may write more than the disk holds.
     fn fill(&self, place: &Path, profile: &[PathBuf]) -> Result<bool, LocalError> {
         let mut room = self.most;
         for (number, path) in profile.iter().enumerate() {
@@ -97,8 +96,8 @@ impl Kept {
     }
 }
 
-/// Copies a file, compressed if it is not so already, and returns the bytes written; none when
-/// there would be more than `room`.
+/// Copies a file, compressed if necessary, and returns the bytes written; `None` when they would
+/// exceed `room`.
 fn compress(from: &Path, to: &Path, room: u64) -> io::Result<Option<u64>> {
     let mut source = File::open(from)?;
     let mut begin = [0; 2];
@@ -127,7 +126,7 @@ fn compress(from: &Path, to: &Path, room: u64) -> io::Result<Option<u64>> {
 #[error("there is no more room")]
 struct NoRoom;
 
-/// A file that takes so many bytes and no more.
+/// A file of a limited number of bytes.
 struct Bounded {
     file: File,
     written: u64,
@@ -163,9 +162,8 @@ fn size(place: &Path) -> io::Result<u64> {
     Ok(bytes)
 }
 
-/// The files of the profile of a run, by the run's name in the job: the number of its
-/// action, and `-first` or `-second` in a pair. None when none were kept, or they were
-/// removed.
+/// The files of the profile of a run, by the run's name in the job: the number of its action, and
+/// `-first` or `-second` in a pair. Empty when none were kept, or they were removed.
 ///
 /// # Errors
 ///
@@ -191,7 +189,7 @@ pub(crate) fn clean(jobs: &Path, report: &mut CleanReport) -> Result<(), LocalEr
         if !profiles.is_dir() {
             continue;
         }
-        // Held while the job is worked on.
+        // Held while a process works on the job.
         match files::try_lock(&job_dir.join("lock"), Mode::Alone)? {
             None => report.in_use.push(profiles),
             Some(_alone) => report.take(profiles),
@@ -221,7 +219,7 @@ mod tests {
             .read_to_string(&mut text)
             .unwrap();
         assert_eq!(text, "main;parse 3\n");
-        // What is compressed is copied.
+        // A compressed file is copied.
         assert!(kept.add("7-second", &files).unwrap());
         let copy = kept_profiles(job.path(), "7-second").unwrap();
         assert_eq!(fs::read(&copy[0]).unwrap(), fs::read(&files[0]).unwrap());

@@ -1,8 +1,7 @@
-//! Profilers: what runs the benchmark so that a profile of the run is left.
+//! Profilers: they run the benchmark and leave a profile of the run.
 //!
-//! Each has a file of its own, which says how the benchmark is started and what is to be
-//! done with what it left. Command lines are made by pure functions; only
-//! [`Recording`] touches files.
+//! Each has its own file, for starting the benchmark and processing the files that it left. Command
+//! lines are made by pure functions; only [`Recording`] touches files.
 //!
 //! | profiler | starts | leaves |
 //! | --- | --- | --- |
@@ -13,7 +12,7 @@
 //! | `python` | `py-spy record … -- COMMAND` | a speedscope file |
 //! | `go` | COMMAND, its tests with `-cpuprofile` | a pprof file for each package |
 //! | `chrome` | COMMAND, its browsers with options | a Chrome trace for each browser |
-//! | `command:TEMPLATE` | the template, by `sh -c` | what it writes to `{profile}` |
+//! | `command:TEMPLATE` | the template, by `sh -c` | its output to `{profile}` |
 //! | `files:GLOB` | COMMAND | the files in the work tree that match |
 
 mod callgrind;
@@ -53,14 +52,14 @@ use crate::run::job_remarks::Remark;
 /// Begins the names of directories for profiles of runs that are being made.
 const PREFIX: &str = "profile-";
 
-/// What profiles the runs of a job.
+/// A profiler for the runs of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Profiler {
     /// Linux's sampler, with call graphs by frame pointers.
     Perf,
-    /// The same, with call graphs by DWARF: for programs without frame pointers. Each
-    /// sample takes 8 kB, and minutes may pass until all are read.
+    /// As [`Perf`](Self::Perf), with call graphs by DWARF: for programs without frame pointers.
+    /// Each sample takes 8 kB, and minutes may pass until all are read.
     PerfDwarf,
     /// Valgrind's callgrind, which counts instructions: one pair of runs is enough, and a
     /// run takes 20 to 200 times as long.
@@ -71,14 +70,14 @@ pub enum Profiler {
     Python,
     /// The sampler of `go test`.
     Go,
-    /// samply: on macOS, too, where there is no perf.
+    /// samply: also on macOS, which lacks perf.
     Samply,
     /// The traces of Chromium, which the benchmark starts.
     Chrome,
-    /// A shell command that has a profile written to `{profile}`. `{command}` is the
-    /// benchmark; without it, the shell command stands for the benchmark.
+    /// A shell command that writes a profile to `{profile}`. `{command}` is the benchmark; without
+    /// it, the shell command replaces the benchmark.
     Command(String),
-    /// The benchmark writes profiles itself, to files in the work tree with such names.
+    /// The benchmark writes profiles itself, to files in the work tree that match.
     Files(String),
 }
 
@@ -95,18 +94,18 @@ impl Profiler {
         "chrome",
     ];
 
-    /// Whether it counts, so that one pair of runs is enough.
+    /// Returns true if it counts, so that one pair of runs is enough.
     pub fn is_exact(&self) -> bool {
         *self == Self::Callgrind
     }
 
-    /// Whether its profiles may say when each sample was taken, so that a part of their time
-    /// can be looked at.
+    /// Returns true if its profiles may have timestamps, so that a part of their time can be
+    /// examined.
     pub fn has_times(&self) -> bool {
         !matches!(self, Self::Callgrind | Self::Go)
     }
 
-    /// Describes what it measures, for users. `None` for a command or files of the user's own.
+    /// Describes what it measures, for users. `None` for the user's command or files.
     pub fn counts(&self) -> Option<&'static str> {
         match self {
             Self::Perf | Self::PerfDwarf | Self::Samply | Self::Go => {
@@ -123,7 +122,7 @@ impl Profiler {
         }
     }
 
-    /// As it is called in a sentence: a template may be long.
+    /// Its name in a sentence: a template may be long.
     pub fn in_words(&self) -> String {
         match self {
             Self::Command(_) => "the profiler's command".into(),
@@ -185,26 +184,26 @@ impl FromStr for Profiler {
     }
 }
 
-/// How the runs of a job are profiled.
+/// The profiling of a job's runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profiling {
     /// The profiler.
     pub profiler: Profiler,
     /// The most bytes of profiles that are kept with the job.
     pub keep: u64,
-    /// Where frame pointers show perf no callers, it unwinds with DWARF from then on.
+    /// When frame pointers yield no callers, perf unwinds with DWARF from then on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dwarf_if_needed: bool,
 }
 
-/// The remark on a job whose runs perf recorded with DWARF after all.
+/// The remark on a job for which perf switched to DWARF.
 const BY_DWARF: &str = "most stacks name no callers by frame pointers, which compilers leave out by \
     default: runs were recorded with perf-dwarf instead. -fno-omit-frame-pointer (Rust: -C \
     force-frame-pointers=yes) has perf find callers with less to record";
 
 impl Profiling {
-    /// The profiler of the next run of the job whose directory this is.
-    pub(crate) fn of_next_run(&self, job_dir: &Path) -> Result<Profiler, LocalError> {
+    /// The profiler of the next run of the job in this directory.
+    pub(super) fn of_next_run(&self, job_dir: &Path) -> Result<Profiler, LocalError> {
         let by_dwarf = self.dwarf_if_needed && Remark::CallersMissing.is_noted(job_dir)?;
         Ok(match by_dwarf {
             true => Profiler::PerfDwarf,
@@ -212,9 +211,9 @@ impl Profiling {
         })
     }
 
-    /// Whether a run that left these files has to be recorded again because its stacks lack
-    /// callers. A remark notes it, so that later runs use DWARF at once.
-    pub(crate) fn is_to_be_repeated(
+    /// Checks whether a run with these files has to be repeated because its stacks lack callers. A
+    /// remark notes it, so that later runs use DWARF at once.
+    pub(super) fn is_to_be_repeated(
         &self,
         job_dir: &Path,
         files: &[PathBuf],
@@ -233,22 +232,22 @@ impl Profiling {
     }
 }
 
-/// The profile of one run, in the making. What it is of is removed when it is dropped.
-pub(crate) struct Recording {
+/// The recording of one run's profile. Its files are removed when it is dropped.
+pub(super) struct Recording {
     profiler: Profiler,
-    /// What the profiler writes, and nothing else.
+    /// The profiler's files, and nothing else.
     directory: TempDir,
-    /// Where the benchmark runs.
+    /// The work tree in which the benchmark runs.
     tree: PathBuf,
-    /// Of profiles that it writes itself.
+    /// The state of profiles that the benchmark writes itself.
     before: files::Before,
 }
 
 impl Recording {
     /// # Errors
     ///
-    /// When no directory can be made for it, or the work tree can't be read.
-    pub(crate) fn begin(
+    /// When its directory can't be created, or the work tree can't be read.
+    pub(super) fn begin(
         profiler: &Profiler,
         place: &Path,
         tree: &Path,
@@ -310,8 +309,9 @@ impl Recording {
         }
     }
 
-    /// The files of the profile, once the run has ended; or why there are none, in a line.
-    pub(crate) fn end(&self, stderr: &str) -> Result<Result<Vec<PathBuf>, String>, LocalError> {
+    /// The files of the profile, once the run has ended; or the reason why they are missing, in a
+    /// line.
+    pub(super) fn end(&self, stderr: &str) -> Result<Result<Vec<PathBuf>, String>, LocalError> {
         let place = self.directory.path();
         let (written, failure) = match &self.profiler {
             Profiler::Perf | Profiler::PerfDwarf => match perf::text(place) {
@@ -342,8 +342,8 @@ impl Recording {
         })
     }
 
-    /// The reason for which a run failed, when it lies with the profiler.
-    pub(crate) fn refusal(&self, stderr: &str) -> Option<ProfilerError> {
+    /// The reason for a failed run, when the profiler is at fault.
+    pub(super) fn refusal(&self, stderr: &str) -> Option<ProfilerError> {
         match self.profiler {
             Profiler::Perf | Profiler::PerfDwarf | Profiler::Samply => perf::refusal(stderr),
             Profiler::Python => python::refusal(stderr),
@@ -360,7 +360,7 @@ impl Drop for Recording {
     }
 }
 
-/// What a variable holds for a command: options of the job before those of this process.
+/// A variable's value for a command: options of the job before those of this process.
 fn set(command: &Command, variable: &str) -> Option<OsString> {
     let set = { command.get_envs() }.filter(|(name, _)| *name == variable);
     match set.last() {
@@ -400,8 +400,8 @@ fn all_in(place: &Path) -> Result<Vec<PathBuf>, LocalError> {
     Ok(paths)
 }
 
-/// Removes what runs left whose process was killed. No other process works on the job.
-pub(crate) fn remove_left(runs: &Path) -> Result<(), LocalError> {
+/// Removes the files of runs whose process was killed. No other process is working on the job.
+pub(super) fn remove_left(runs: &Path) -> Result<(), LocalError> {
     for entry in fs::read_dir(runs).map_err(LocalError::io("read", runs))? {
         let entry = entry.map_err(LocalError::io("read", runs))?;
         if entry
@@ -409,7 +409,7 @@ pub(crate) fn remove_left(runs: &Path) -> Result<(), LocalError> {
             .as_encoded_bytes()
             .starts_with(PREFIX.as_bytes())
         {
-            // What is still being written there is removed the next time.
+            // Files still being written there are removed the next time.
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -479,7 +479,7 @@ mod tests {
         assert_eq!(next(&profiling), Profiler::Perf);
         assert!(profiling.is_to_be_repeated(job.path(), files).unwrap());
         assert_eq!(next(&profiling), Profiler::PerfDwarf);
-        // What DWARF does not find either is not looked for again.
+        // Callers that DWARF does not find either are not looked for again.
         assert!(!profiling.is_to_be_repeated(job.path(), files).unwrap());
         let warnings = crate::run_warnings(job.path()).unwrap();
         assert!(

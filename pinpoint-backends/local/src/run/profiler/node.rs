@@ -1,10 +1,10 @@
 //! V8's sampler in all processes of Node.js.
 //!
-//! `--cpu-prof` is not allowed in `NODE_OPTIONS` by all versions, and a benchmark is often
-//! started by npm or a script. A module that is loaded before the program is allowed
-//! everywhere (`--require`). In each process it starts the same sampler through the documented
-//! module `inspector`, and it has each worker started with `--cpu-prof`: only Node.js itself can
-//! write the profile of a worker that is terminated, as pools of workers do.
+//! `--cpu-prof` is not allowed in `NODE_OPTIONS` by all versions, and a benchmark is often started
+//! by npm or a script. A module that is loaded before the program is allowed everywhere
+//! (`--require`). In each process it starts the same sampler through the documented module
+//! `inspector`, and starts each worker with `--cpu-prof`: only Node.js itself can write the profile
+//! of a worker that is terminated, as pools of workers do.
 
 use std::path::Path;
 use std::process::Command;
@@ -69,7 +69,7 @@ pub(super) fn set_environment(place: &Path, command: &mut Command) {
     command.env(VARIABLE, options(&place.join(HOOK), before.as_deref()));
 }
 
-/// Those that the user has, and ours.
+/// The user's options, and ours.
 fn options(hook: &Path, before: Option<&str>) -> String {
     let quoted: String = (hook.to_string_lossy().chars())
         .flat_map(|c| {

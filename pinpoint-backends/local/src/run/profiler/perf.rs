@@ -1,9 +1,9 @@
 //! Linux's perf.
 //!
-//! Where the processor counts nothing, as in most virtual machines, the clock of the
-//! kernel takes the samples (`cpu-clock`): a thousand in each second that a processor
-//! spends on the benchmark. What perf writes is read by perf alone, so that it is made
-//! text of at once, where the programs that it is of are still there.
+//! Where the processor's counters are unavailable, as in most virtual machines, the clock of the
+//! kernel takes the samples (`cpu-clock`): a thousand in each second that a processor spends on the
+//! benchmark. Only perf reads its own format, so it is converted to text at once, while the
+//! profiled programs still exist.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -16,14 +16,14 @@ use crate::run::instructions::InstructionCounter;
 
 pub(super) const PROGRAM: &str = "perf";
 
-/// What perf writes, and the text made of it.
+/// perf's output, and its text.
 const DATA: &str = "perf.data";
 const TEXT: &str = "perf.txt";
 
-/// Samples a second: no divisor of what timers of programs run at.
+/// Samples a second: not a divisor of common timer rates.
 const FREQUENCY: &str = "997";
 
-/// How the callers of a function are found.
+/// The method of finding the callers of a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stacks {
     FramePointers,
@@ -58,12 +58,12 @@ fn recording(data: &Path, stacks: Stacks, has_counters: bool) -> Command {
     command
 }
 
-/// Whether the processor's own counters can be used.
+/// Checks whether the processor's own counters can be used.
 fn has_counters() -> bool {
     InstructionCounter::available().is_ok_and(|it| it == InstructionCounter::Processor)
 }
 
-/// Makes text of what perf wrote; or says in a line why there is none.
+/// Converts perf's output to text; returns the reason, in a line, if that fails.
 #[expect(
     clippy::disallowed_methods,
     reason = "perf script, which ends by itself"
@@ -77,7 +77,7 @@ pub(super) fn text(place: &Path) -> Result<PathBuf, String> {
     let output = script
         .args(["script", "--no-inline", "--force", "-i"])
         .arg(&data)
-        // An interruption of the job is no failure of the run.
+        // Interrupting the job is not a failure of the run.
         .process_group(0)
         .stdin(Stdio::null())
         .stdout(file)
@@ -94,8 +94,8 @@ pub(super) fn text(place: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Whether most stacks of perf's text name no function but the one that ran. So it is of a program
-/// without frame pointers, as compilers make one by default: then inlining looks like a change.
+/// Checks whether most stacks in perf's text name only the function that ran. This happens without
+/// frame pointers, which compilers omit by default: then inlining looks like a change.
 pub(super) fn lacks_callers(text: &str) -> bool {
     let (mut lost, mut all) = (0_usize, 0_usize);
     for stack in text.split("\n\n") {
@@ -114,14 +114,14 @@ pub(super) fn lacks_callers(text: &str) -> bool {
     lost > all / 2
 }
 
-/// Has the kernel end a program with this process, which no supervisor of a run knows.
+/// Makes the kernel end a program with this process: no supervisor of a run knows it.
 #[cfg(target_os = "linux")]
 #[expect(
     unsafe_code,
     reason = "the standard library has no other way to say this of a program"
 )]
 fn ends_with_this_process(command: &mut Command) {
-    // SAFETY: between fork and exec there is this system call alone.
+    // SAFETY: this system call is the only one between fork and exec.
     unsafe {
         command.pre_exec(|| {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
@@ -133,7 +133,7 @@ fn ends_with_this_process(command: &mut Command) {
 #[cfg(not(target_os = "linux"))]
 fn ends_with_this_process(_: &mut Command) {}
 
-/// Whether perf may be used here: a program that does nothing is profiled.
+/// Checks that perf may be used here, by profiling a program that does nothing.
 pub(super) fn check() -> Result<(), ProfilerError> {
     checked(PROGRAM, |place| {
         let nothing = Path::new("true");
@@ -141,7 +141,7 @@ pub(super) fn check() -> Result<(), ProfilerError> {
     })
 }
 
-/// Whether a profiler that takes perf's samples ends well with this command.
+/// Checks that a profiler of perf's samples succeeds with this command.
 #[expect(
     clippy::disallowed_methods,
     reason = "a profile of a program that ends at once"
@@ -162,7 +162,7 @@ pub(super) fn checked(
     }
 }
 
-/// The error that perf reports, if what it wrote to standard error is one of permission.
+/// The error that perf reports, if its standard error is one of permission.
 pub(super) fn refusal(stderr: &str) -> Option<ProfilerError> {
     let is_refused = stderr.contains("perf_event_paranoid") || stderr.contains("No permission to");
     is_refused.then(|| not_permitted(stderr))

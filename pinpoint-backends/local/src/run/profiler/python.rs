@@ -1,11 +1,10 @@
 //! py-spy.
 //!
-//! It samples all processes of Python that the benchmark starts. It ends with 0 however
-//! the benchmark ends, and writes to standard output, where results may be read from: a
-//! shell stands above it that sends that elsewhere, and one below it that notes how the
-//! benchmark ended. py-spy ends as soon as no Python is left, which on a busy machine is before
-//! that is noted, and kills the process that it has started, if that is still there. So a
-//! subshell notes it, and the shell above waits for all of them.
+//! It samples all processes of Python that the benchmark starts. It ends with 0 however the
+//! benchmark ends, and writes to standard output, where results may be read from: a shell above it
+//! redirects that, and one below it notes the benchmark's exit code. py-spy ends as soon as no
+//! Python process is left, on a busy machine before the code is noted, and kills the process that
+//! it started. So a subshell notes the code, and the shell above waits for all of them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,10 +23,10 @@ pub(super) const FILE: &str = "py-spy.json";
 /// Holds the exit code of the benchmark.
 const STATUS: &str = "status";
 
-/// py-spy's own words go to standard error, the benchmark's to where they belong. `cat` reads
-/// until both py-spy and the shell below have ended, and so closed what they never write to.
+/// py-spy's output goes to standard error, the benchmark's to its own place. `cat` reads until both
+/// py-spy and the shell below have ended, and so closed their ends of the pipe.
 const ABOVE: &str = r#"{ "$@" 4>&1 >&2 | cat; } 3>&1 >&2"#;
-/// The pipe makes a subshell of what is before it.
+/// The pipe puts the part before it into a subshell.
 const BELOW: &str = r#"{ "$@" >&3 3>&- 4>&-; echo $? >"$0"; } | :"#;
 
 pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) -> Command {
@@ -35,7 +34,7 @@ pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) ->
     command
         .args(["-c", ABOVE, "sh", PROGRAM, "record"])
         .args(["-r", "500", "-f", "speedscope"])
-        // One frame for a function, whatever its line is that is executed.
+        // One frame for a function, independent of the executed line.
         .args(["--function", "--full-filenames", "--subprocesses"])
         .arg("-o")
         .arg(place.join(FILE))
@@ -46,7 +45,7 @@ pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) ->
     command
 }
 
-/// What py-spy writes, as far as it is looked at.
+/// The part of py-spy's output that is used.
 #[derive(Serialize, Deserialize)]
 struct Recorded {
     profiles: Vec<Thread>,
@@ -68,8 +67,8 @@ struct Shared {
     frames: Vec<Map<String, Value>>,
 }
 
-/// The profile without the shell below py-spy, which begins each stack as a process. What is no
-/// such profile stays as it is, and its reader says so.
+/// The profile without the shell below py-spy, which begins each stack as a process. Anything else
+/// stays unchanged, for its reader to reject.
 pub(super) fn profile(place: &Path) -> io::Result<PathBuf> {
     let path = place.join(FILE);
     let content = match fs::read(&path) {
@@ -79,7 +78,7 @@ pub(super) fn profile(place: &Path) -> io::Result<PathBuf> {
     let Ok(mut recorded) = serde_json::from_slice::<Recorded>(&content) else {
         return Ok(path);
     };
-    // Each run has a file of its own.
+    // Each run has its own file.
     let status = place.join(STATUS).display().to_string();
     let is_shell = |frame: &Map<String, Value>| {
         let name = frame.get("name").and_then(Value::as_str);
@@ -177,7 +176,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"{}");
     }
 
-    /// A stand-in that ends while the benchmark is still on, and kills what it has started.
+    /// A stand-in that ends before the benchmark, and kills its children.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test waits for it")]
     fn the_end_of_the_benchmark_is_waited_for() {

@@ -1,8 +1,8 @@
 //! samply, for Linux and macOS.
 //!
-//! Its profiles hold addresses; the names of the functions there it writes to a file of
-//! their own, for itself (`--unstable-presymbolicate`, samply 0.13). They are put into the
-//! profile where the programs are still there. The profile is as the Firefox Profiler reads it.
+//! Its profiles hold addresses; it writes the names of the functions to a separate file
+//! (`--unstable-presymbolicate`, samply 0.13). They are added to the profile while the programs
+//! still exist. The profile has the format of the Firefox Profiler.
 //!
 //! ```json
 //! {"string_table": ["UNKNOWN", "hash"], "data": [{"debug_name": "words", "debug_id": "0a1b…",
@@ -22,14 +22,14 @@ use super::{ProfilerError, perf};
 
 pub(super) const PROGRAM: &str = "samply";
 
-/// The profile, and the names, as samply calls that file.
+/// The profile, and the names, in samply's file names.
 const FILE: &str = "samply.json";
 const SYMBOLS: &str = "samply.syms.json";
 
 /// Samples a second, as many as perf takes.
 const FREQUENCY: &str = "997";
 
-/// The digits of an identifier of a library that do not count its versions.
+/// The digits of a library's identifier, without its age.
 const IDENTIFIER: usize = 32;
 
 pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) -> Command {
@@ -44,15 +44,15 @@ pub(super) fn command(place: &Path, program: &Path, arguments: Vec<OsString>) ->
     command
 }
 
-/// Whether samply may be used here: a program that does nothing is profiled.
+/// Checks that samply may be used here, by profiling a program that does nothing.
 pub(super) fn check() -> Result<(), ProfilerError> {
     perf::checked(PROGRAM, |place| {
         command(place, Path::new("true"), Vec::new())
     })
 }
 
-/// Puts the names into the profile that samply wrote; or says in a line why they are not
-/// there.
+/// Adds the names to the profile that samply wrote; returns the reason, in a line, if they are
+/// missing.
 pub(super) fn profile(place: &Path) -> Result<PathBuf, String> {
     let read = |name: &str| fs::read(place.join(name)).map_err(|error| failed(name, &error));
     let (profile, symbols) = (read(FILE)?, read(SYMBOLS)?);
@@ -108,7 +108,7 @@ impl Symbols {
     }
 }
 
-/// A library, whichever way its identifier is written.
+/// Identifies a library, in either form of its identifier.
 fn key(name: &str, identifier: &str) -> (String, String) {
     let digits = identifier.chars().filter(char::is_ascii_hexdigit);
     let identifier = digits.take(IDENTIFIER).collect::<String>();

@@ -1,8 +1,8 @@
-//! What a benchmark starts, as far as its command line and shell scripts say.
+//! The commands that a benchmark starts, from its command line and shell scripts.
 //!
-//! A benchmark is often a shell script, or a shell command, that starts the program in
-//! question. Which profiler fits depends on that program. A shell's text is taken apart into
-//! commands without being understood: quotes and substitutions are not looked into.
+//! A benchmark is often a shell script, or a shell command, that starts the program in question.
+//! The fitting profiler depends on that program. A shell's text is split into commands without
+//! being parsed: quotes and substitutions are not examined.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "ash"];
 
-/// Programs that become or start the one that they are given.
+/// Programs that become or start the program in their arguments.
 const WRAPPERS: [&str; 14] = [
     "env", "exec", "command", "time", "nice", "ionice", "timeout", "taskset", "chrt", "numactl",
     "stdbuf", "setarch", "nohup", "xvfb-run",
@@ -24,11 +24,11 @@ const KEYWORDS: [&str; 9] = [
 /// The signs between two commands.
 const SEPARATORS: [char; 8] = ['\n', ';', '&', '|', '(', ')', '`', '}'];
 
-/// No more of a script is read.
+/// The most bytes of a script that are read.
 const LONGEST_SCRIPT: u64 = 1 << 16;
 
-/// The commands that these words start, each with its program first. `script` is the text of
-/// the script that is the program, or that the shell is given.
+/// The commands that these words start, each with its program first. `script` is the text of the
+/// script that is the program, or that the shell runs.
 pub(super) fn commands(words: &[String], script: Option<&str>) -> Vec<Vec<String>> {
     let direct = without_wrappers(words.iter().map(String::as_str));
     let Some((program, arguments)) = direct.split_first() else {
@@ -53,7 +53,7 @@ pub(super) fn commands(words: &[String], script: Option<&str>) -> Vec<Vec<String
     }
 }
 
-/// The text of the script that is the program of a command, or that its shell is given.
+/// The text of the script that is the program of a command, or that its shell runs.
 pub(super) fn script(repository: &Path, words: &[String]) -> Option<String> {
     let direct = without_wrappers(words.iter().map(String::as_str));
     let (program, arguments) = direct.split_first()?;
@@ -71,7 +71,7 @@ pub(super) fn script(repository: &Path, words: &[String]) -> Option<String> {
     let file = File::open(path).ok()?;
     file.take(LONGEST_SCRIPT).read_to_end(&mut begin).ok()?;
     let text = String::from_utf8_lossy(&begin).into_owned();
-    // Programs have such signs.
+    // Programs contain such characters.
     (!text.contains('\0')).then_some(text)
 }
 
@@ -90,7 +90,7 @@ enum OfShell<'a> {
     Nothing,
 }
 
-/// What a shell with these arguments executes.
+/// The commands that a shell with these arguments executes.
 fn of_shell<'a>(arguments: &[&'a str]) -> OfShell<'a> {
     let is_option = |word: &&str| word.starts_with('-') && word.len() > 1;
     let options = arguments.iter().take_while(|word| is_option(word)).count();
@@ -125,8 +125,8 @@ fn of_text(text: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A command from its program on: without what sets variables, and without programs that only
-/// start it and their options and numbers.
+/// A command from its program on: without assignments of variables, and without wrappers and their
+/// options and numbers.
 fn without_wrappers<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut is_wrapped = false;
     let before = |word: &&str| {
@@ -149,7 +149,7 @@ fn owned(words: &[&str]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// The commands, each in a line.
+    /// The commands, one to a line.
     fn found(words: &[&str], script: Option<&str>) -> String {
         let commands = commands(&owned(words), script);
         let lines: Vec<String> = commands.iter().map(|words| words.join(" ")).collect();

@@ -1,4 +1,4 @@
-//! A shell command of the user's that has a profile written.
+//! A shell command of the user's that writes a profile.
 //!
 //! ```text
 //! perf record -o {profile}.data -- {command}; perf script -i {profile}.data >{profile}
@@ -11,7 +11,7 @@ use std::process::Command;
 
 use super::ProfilerError;
 
-/// The file that is meant.
+/// The name of the profile's file.
 pub(super) const FILE: &str = "profile";
 
 const PROFILE: &str = "{profile}";
@@ -33,7 +33,7 @@ pub(super) fn command(
     program: &Path,
     arguments: Vec<OsString>,
 ) -> Command {
-    // The path is that of a variable, so that no sign in it means anything to the shell.
+    // The path is that of a variable, so that the shell gives none of its characters a meaning.
     let script = template
         .replace(PROFILE, "\"$PINPOINT_PROFILE\"")
         .replace(COMMAND, "\"$@\"");
