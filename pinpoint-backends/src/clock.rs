@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pinpoint_core::Clock;
 
-/// Waits as `tokio` does.
+/// Waits by the runtime's clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TokioClock;
 

@@ -1,7 +1,7 @@
-//! Where the search meets the world.
+//! Backends that run searches: local builds, job stores, LUCI and Temporal.
 //!
-//! Everything here does what [`pinpoint_core`] only describes. Each backend is
-//! a cargo feature, so that a program carries only what it uses.
+//! They carry out the requests of [`pinpoint_core`]. Each backend is a cargo feature, so that a
+//! program carries only what it uses.
 
 #[cfg(any(
     feature = "local",

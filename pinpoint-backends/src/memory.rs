@@ -1,7 +1,7 @@
-//! Memory of this process.
+//! The memory of this process.
 
-/// Gives memory that is free back to the system where the allocator keeps it, as glibc's does
-/// after a load has passed. Takes some milliseconds, in which other threads may wait.
+/// Returns free memory to the system where the allocator keeps it, as glibc's does after a load has
+/// passed. Takes some milliseconds, in which other threads may wait.
 #[cfg_attr(
     all(target_os = "linux", target_env = "gnu"),
     expect(unsafe_code, reason = "it is a call of the system's library")

@@ -1,4 +1,4 @@
-//! From a question about a benchmark to a job for the workers of a bot.
+//! Turns a question about a benchmark into a job for the workers of a bot.
 
 use pinpoint_core::api::Workload;
 use pinpoint_core::bots::Bots;
@@ -11,9 +11,9 @@ use crate::store::NewJob;
 /// A question about a benchmark that the operator has configured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// What is run, and where.
+    /// The benchmark, and its bot.
     pub workload: Workload,
-    /// The question. Its commits are those of the bot's repository, whichever they name.
+    /// The question. Its commits are those of the bot's repository, no matter which they name.
     pub spec: JobSpec,
 }
 
@@ -22,7 +22,7 @@ impl Question {
     ///
     /// # Errors
     ///
-    /// The first reason why it can't be carried out.
+    /// The first problem that prevents it.
     pub fn job(&self, bots: &Bots) -> Result<NewJob, RequestError> {
         let run = Run::of(&self.workload, bots)?;
         let aggregate = Some(run.aggregate());
@@ -70,7 +70,7 @@ impl Question {
         };
         let directions = spec.direction() == Direction::Unknown;
         let mut job = run.job(spec, first, chart, every_chart)?;
-        // Where nobody says what is better, the format does, or the unit.
+        // If the question gives no direction, the format does, or the unit.
         job.config["find_metric"]["directions"] = directions.into();
         Ok(job)
     }

@@ -1,4 +1,4 @@
-//! Ending a job that another process may work on.
+//! Cancels a job that another process may be working on.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,24 +10,24 @@ use super::{JobConfig, JobError, TakenJob, Worker, open_local};
 use crate::job_dir;
 use crate::store::{CancelRequest, JobId, JobStore, LockError, StoreError};
 
-/// The time in which a process that works on a job notices a request to end it, if nothing
-/// of the job takes long to end.
-const NOTICE_TIMEOUT: Duration = Duration::from_secs(1);
+/// The time in which a process working on a job notices a request to end it, if all of the job's
+/// work ends quickly.
+const SOON: Duration = Duration::from_secs(1);
 
-/// The time after a lease has expired in which the job is taken.
+/// The time after a lease has expired until the job is taken.
 const MARGIN: Duration = Duration::from_secs(5);
 
-/// Ends a job of this machine on this request, and returns its state. Another process that
-/// works on it is asked to end it, and waited for with this patience. Unless that is none, it
-/// lasts at least until the lease that it had at first has expired, if it is dead. `waits` is
-/// called once with what is waited for: [`JobError::Locked`] or [`StoreError::Leased`]. Builds and
-/// runs that go on elsewhere are ended by `worker`.
+/// Ends a job of this machine on this request, and returns its state. Another process that works on
+/// it is asked to end it, and waited for with this patience. Unless that is zero, the wait lasts at
+/// least until its first lease has expired, in case it is dead. `waits` is called once with the
+/// reason for waiting: [`JobError::Locked`] or [`StoreError::Leased`]. Builds and runs in progress
+/// elsewhere are ended by `worker`.
 ///
 /// # Errors
 ///
 /// [`JobError::Locked`] or [`StoreError::Leased`] when the other process still works on it: the
-/// request stands. When the job can't be ended. A job in LUCI on which no
-/// process works needs a worker, unless it was imported: nothing was asked for here.
+/// request stands. When the job can't be ended. A job in LUCI on which no process works needs a
+/// worker, unless it was imported: it has no requests here.
 #[expect(clippy::too_many_arguments, reason = "each is of another kind")]
 pub async fn cancel(
     store: &JobStore,
@@ -49,10 +49,10 @@ pub async fn cancel(
                 held @ (JobError::Locked(LockError::Held { .. })
                 | JobError::Store(StoreError::Leased { .. })),
             ) => {
-                // More than once: a process that has just started to work on the job
-                // clears earlier requests.
+                // More than once: a process that has just started working on the job clears earlier
+                // requests.
                 match store.request_cancel(id, request, None).await {
-                    // It has ended, and is about to be let go.
+                    // It has ended, and is about to be released.
                     Err(StoreError::Transition { .. }) => {}
                     asked => asked?,
                 }
@@ -60,8 +60,8 @@ pub async fn cancel(
                 if Instant::now() >= until {
                     return Err(held);
                 }
-                // One that lives has ended it by then.
-                if asked.elapsed() > NOTICE_TIMEOUT
+                // A live holder has ended it by then.
+                if asked.elapsed() > SOON
                     && let Some(waits) = waits.take()
                 {
                     waits(&held);
@@ -72,7 +72,7 @@ pub async fn cancel(
         }
     };
     let ended = match taken.job().state {
-        // By the process that was asked to.
+        // By the process that received the request.
         state @ (JobState::Canceled | JobState::Completed) => Ok(state),
         JobState::Pending | JobState::Running | JobState::Failed => {
             cancel_taken(store, &taken, state_dir, request, worker).await
@@ -82,7 +82,7 @@ pub async fn cancel(
     ended
 }
 
-/// The time after which a job that is held could have been taken, if its holder is dead.
+/// The time after which a held job can be taken, if its holder is dead.
 fn longest_wait(patience: Duration, held: &JobError) -> Duration {
     match held {
         JobError::Store(StoreError::Leased { seconds, .. }) if !patience.is_zero() => {

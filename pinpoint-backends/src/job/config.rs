@@ -1,5 +1,4 @@
-//! The configuration of a job: how it is carried out, beside its spec, which says what is
-//! asked.
+//! The configuration of a job's execution; its spec holds the question.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,20 +15,20 @@ use crate::local::{
 };
 use crate::store::{Job, JobId, NewJob};
 
-/// The configuration of a job: how it is carried out. It is stored with the job, so that
-/// another process can resume it.
+/// The configuration of a job's execution. It is stored with the job, so that another process can
+/// resume it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct JobConfig {
     /// Commits, builds and runs on this machine; absent when they are in LUCI, or when the
     /// job's creator has an executor that does all of it.
     #[serde(default)]
     pub local: Option<LocalConfig>,
-    /// Commits, builds and runs in LUCI, as its executor has the configuration: programs that
-    /// were built with it read it.
+    /// Commits, builds and runs in LUCI, in its executor's format, which programs built with that
+    /// executor read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub luci: Option<serde_json::Value>,
-    /// The metric to find before the search; absent when the spec says everything, and in
-    /// jobs that an early version started.
+    /// The metric to find before the search; absent when the spec is complete, and in jobs that an
+    /// early version started.
     #[serde(default)]
     pub find_metric: Option<FindMetric>,
     /// Builds are made by a function that only the job's creator has.
@@ -38,7 +37,7 @@ pub struct JobConfig {
     /// Runs are made by a function that only the job's creator has.
     #[serde(default, skip_serializing_if = "is_false")]
     pub runs: bool,
-    /// Commits that the creator's executor is not asked to build, by name.
+    /// Commits that the creator's executor must not build, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skip: Vec<String>,
     /// Variables of the environment that builds and runs inherit. Their values are not
@@ -48,14 +47,14 @@ pub struct JobConfig {
     /// The file to which a report is written when the job ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<PathBuf>,
-    /// It waits for a worker of its bot, and is not carried out by the process that made
-    /// it. This never changes: the store finds such jobs by it.
+    /// True if it waits for a worker of its bot, rather than running in the process that made it.
+    /// This never changes: the store finds such jobs by it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub by_workers: bool,
     /// The request of the API that it was made from, in JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<serde_json::Value>,
-    /// The span in which the job was asked for, if it was within a trace.
+    /// The span in which the job was requested, if it was within a trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traceparent: Option<TraceParent>,
     /// The job whose result this one explains by profiles of its runs.
@@ -71,13 +70,12 @@ pub struct JobConfig {
 pub struct CommandLine {
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// The words that are the two ends, when that is certain.
+    /// The words that are the two ends, if certain.
     pub ends: Option<(usize, usize)>,
 }
 
 impl JobConfig {
-    /// The configuration of a stored job. One without any has an executor of its
-    /// creator's.
+    /// The configuration of a stored job. One without any uses its creator's executor.
     ///
     /// # Errors
     ///
@@ -99,7 +97,7 @@ impl JobConfig {
         }
     }
 
-    /// Does the job need functions that only its creator has?
+    /// Returns true if the job needs functions that only its creator has.
     pub fn needs_functions(&self) -> bool {
         (self.local.is_none() && self.luci.is_none()) || self.builds || self.runs
     }
@@ -149,8 +147,8 @@ pub fn open_local(
     LocalExecutor::open(config, location, job.as_str())
 }
 
-/// As [`open_local`], with what this machine has for jobs that were created elsewhere.
-/// Their repository is fetched meanwhile, which may take long: see [`TakenJob::prepare`].
+/// As [`open_local`], with this machine's provisions for jobs created elsewhere. Their repository
+/// is fetched first, which may take long: see [`TakenJob::prepare`].
 ///
 /// # Errors
 ///
@@ -167,7 +165,7 @@ pub async fn open_provided(
     LocalExecutor::open_with(config, location, job.as_str(), provisions).await
 }
 
-/// The place of a job on this machine, and its configuration with the patch that is there.
+/// The place of a job on this machine, and its configuration with the patch there.
 fn at(config: &LocalConfig, state_dir: &Path, job: &JobId) -> (LocalConfig, Location) {
     let mut config = config.clone();
     let job_dir = job_dir(state_dir, job.as_str());

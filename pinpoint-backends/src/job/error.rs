@@ -12,7 +12,7 @@ use crate::store::{JobId, LockError, NewJobError, StoreError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobError {
-    /// This process was asked to end.
+    /// This process was asked to stop.
     #[error("interrupted")]
     Interrupted,
     /// Another process works on it.
@@ -54,7 +54,7 @@ pub enum JobError {
     /// It paused: something can't be carried out, or its records can't be used.
     #[error(transparent)]
     Drive(DriveError),
-    /// Its creator alone can build or run for it.
+    /// Only its creator can build or run for it.
     #[error("job {job} calls functions of the program that made it, which has to resume it")]
     NeedsFunctions {
         /// The job.
@@ -76,7 +76,7 @@ pub enum JobError {
         /// The job.
         job: JobId,
     },
-    /// It inherits a variable that can't be had here.
+    /// It inherits a variable that is not available here.
     #[error(
         "the job inherits the variable {name} of the environment: {source}; set it where the job is carried out"
     )]
@@ -101,8 +101,8 @@ impl From<NewJobError> for JobError {
 }
 
 impl JobError {
-    /// Whether the store or this machine is in trouble, and not the job: the store does not
-    /// answer, the disk is full, a repository can't be fetched. The job can go on later, or on
+    /// Returns true if the store or this machine is in trouble, and not the job: the store does not
+    /// answer, the disk is full, a repository can't be fetched. The job can continue later, or on
     /// another machine.
     pub fn is_infrastructure(&self) -> bool {
         match self {
@@ -115,7 +115,7 @@ impl JobError {
     }
 }
 
-/// As [`JobError::is_infrastructure`], of an error that an executor refuses with.
+/// As [`JobError::is_infrastructure`], for an executor's error.
 pub(crate) fn is_infrastructure(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     #[cfg(feature = "local")]
     if let Some(error) = error.downcast_ref::<LocalError>() {

@@ -1,9 +1,8 @@
 //! Jobs that explain others: the two builds of a result, run in pairs under a profiler.
 //!
-//! An explanation is a comparison in pairs like any other, with its journal; beside the
-//! values of its runs their profiles are kept. What a run reports as its value is the time
-//! that it took under the profiler, which decides nothing: the answer follows from the
-//! profiles.
+//! An explanation is a comparison in pairs like any other, with its journal; the profiles of its
+//! runs are kept along with their values. The value of a run is its time under the profiler, which
+//! decides nothing: the answer follows from the profiles.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,20 +22,20 @@ use crate::store::{Job, JobId};
 /// The chart of the runs of an explanation.
 const CHART: &str = "wall";
 
-/// So many times as long a run takes at most while its instructions are counted.
+/// The factor by which a run is slower, at most, while its instructions are counted.
 const SLOWEST: u32 = 200;
 
-/// What a job explains.
+/// The job that another explains, and its changes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Explained {
     /// The job whose result it is.
     pub job: String,
-    /// The difference that the job measured, as a part of the level before: above zero where
-    /// the experiment is worse. Absent where nothing moved, where it is not known which way is
-    /// worse, and of failures and memory, which profiles of time do not show.
+    /// The difference that the job measured, as a part of the level before: above zero where the
+    /// experiment is worse. Absent without a difference, where the worse direction is unknown, and
+    /// for failures and memory, which profiles of time do not show.
     #[serde(default)]
     pub difference: Option<f64>,
-    /// What was changed; absent where that is not known.
+    /// The changes; absent if unknown.
     #[serde(default)]
     pub changes: Option<Changes>,
     /// Functions of the base that have another name in the experiment.
@@ -50,11 +49,11 @@ pub struct Explained {
     pub window: Option<String>,
 }
 
-/// Where the changes between two states are.
+/// The location of the changes between two states.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Changes {
-    /// Between two commits of a repository; the first parent where none is named.
+    /// Between two commits of a repository; the first parent if none is named.
     Commits {
         /// Any directory of the repository.
         repository: PathBuf,
@@ -73,16 +72,16 @@ pub enum NotExplicable {
     /// It has no result.
     #[error("job {0} has no result to explain; let it end first")]
     Unfinished(JobId),
-    /// It ended before that.
+    /// It ended before its result.
     #[error("job {0} was canceled before it found a culprit")]
     Canceled(JobId),
-    /// It could not go on.
+    /// It failed.
     #[error("job {0} failed before it found a culprit")]
     Failed(JobId),
     /// It found nothing.
     #[error("job {0} found no culprit, so there is nothing to explain")]
     NoCulprit(JobId),
-    /// A commit that is no culprit was asked for.
+    /// The requested commit is not a culprit.
     #[error("{revision} is no culprit of job {job}; those are {culprits}")]
     OtherCulprit {
         /// The job.
@@ -92,7 +91,7 @@ pub enum NotExplicable {
         /// Its culprits.
         culprits: String,
     },
-    /// A culprit was asked for, of a job that compares two builds.
+    /// A culprit was requested of a job that compares two builds.
     #[error("job {0} compares two builds and has no culprits to choose from")]
     NoChoice(JobId),
     /// Its commits are built or run by functions of a program.
@@ -116,12 +115,12 @@ struct Sides {
     changes: Option<Changes>,
 }
 
-/// The question and the configuration of a job that explains the result of another in so
-/// many pairs of runs. Of several culprits it is the first, or the one whose hash begins with
-/// these digits.
+/// The question and the configuration of a job that explains the result of another in this many
+/// pairs of runs. Of several culprits it is the first, or the one whose hash begins with these
+/// digits.
 ///
-/// Of a job in LUCI, the configuration of its executor is that of the job: what has its runs
-/// profiled is for the executor to say. Of its changes nothing is known on this machine.
+/// Of a job in LUCI, the configuration of its executor is that of the job: the executor decides how
+/// its runs are profiled. Its changes are unknown on this machine.
 ///
 /// # Errors
 ///
@@ -164,7 +163,7 @@ pub fn explain_job(
     let config = JobConfig {
         local: (config.local).map(|local| profiled(local, sides.base, profiling)),
         luci: config.luci,
-        // Many tasks are asked for at once: whether they leave profiles shows in one before.
+        // Many tasks are requested at once: one run before them shows whether they leave profiles.
         find_metric: in_luci.then(FindMetric::default),
         inherited_env: config.inherited_env,
         explains: Some(Explained {
@@ -178,7 +177,7 @@ pub fn explain_job(
     Ok((spec, config))
 }
 
-/// The configuration of runs that are profiled, on this machine.
+/// The configuration of profiled runs on this machine.
 fn profiled(local: LocalConfig, base: Variant, profiling: Profiling) -> LocalConfig {
     let is_exact = profiling.profiler.is_exact();
     LocalConfig {
@@ -192,12 +191,12 @@ fn profiled(local: LocalConfig, base: Variant, profiling: Profiling) -> LocalCon
         measure_choice: None,
         run_aggregate: None,
         results: None,
-        // It is meant for runs that nothing slows down.
+        // It is meant for runs at full speed.
         timeout: local.timeout.map(|limit| match is_exact {
             true => limit.saturating_mul(SLOWEST),
             false => limit,
         }),
-        // What is counted does not depend on what is cached.
+        // Exact counts do not depend on caches.
         warmup: if is_exact { 0 } else { local.warmup },
         skip: Vec::new(),
         trace: false,
@@ -266,7 +265,7 @@ fn of_pair(result: &PairwiseResult, local: Option<&LocalConfig>) -> Sides {
     }
 }
 
-/// A change as one for the worse, if it is known where that lies.
+/// The size of a change, positive for the worse, if the worse direction is known.
 fn worse(change: f64, direction: Direction) -> Option<f64> {
     match direction {
         Direction::Down => Some(change),
@@ -323,24 +322,24 @@ pub struct ProfilePair {
     pub base: Vec<PathBuf>,
     /// Of the experiment.
     pub experiment: Vec<PathBuf>,
-    /// What the operating system measured of both runs, the base's first; absent unless it
+    /// The operating system's measurements of both runs, the base's first; absent unless it
     /// measured both.
     pub usage: Option<[Usage; 2]>,
-    /// Why one of them is missing.
+    /// The reason why one of them is missing.
     pub missing: Option<MissingProfile>,
 }
 
-/// Why a run has no profile.
+/// The reason why a run has no profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MissingProfile {
-    /// The job's profiles had no room for it.
+    /// The job had no more space for profiles.
     NoRoom,
     /// The failure of the run, or another remark on it.
     Other(String),
 }
 
 impl ProfilePair {
-    /// Whether there are profiles of both sides.
+    /// Returns true if both sides have profiles.
     pub fn is_whole(&self) -> bool {
         !self.base.is_empty() && !self.experiment.is_empty()
     }

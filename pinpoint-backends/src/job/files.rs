@@ -1,5 +1,5 @@
-//! The files of a job's directory that go with it through the store, so that any machine
-//! can go on with it, and make a report that is whole.
+//! The files of a job's directory that go with it through the store, so that any machine can
+//! continue it, and make a complete report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -18,27 +18,26 @@ use crate::store::{JobFile, JobId, JobStore, KnownFile, Lease, StoreError};
 /// directory.
 pub const PATCH: &str = "patch";
 
-/// Files that only grow: they are added to.
+/// Files that only grow.
 const GROWING: [&str; 3] = ["runs/tails.jsonl", "sessions.jsonl", "remarks.jsonl"];
 
-/// Small files that are written anew.
+/// Small files that are rewritten.
 const CHANGING: [&str; 3] = ["waits.json", "memory_floor.json", "reported.json"];
 
 /// The folders with the outputs of builds and of failed runs, which are kept once they are
 /// written, and the ends of their names.
 const OUTPUTS: [(&str, &[&str]); 2] = [("builds", &["log"]), ("runs", &["out", "err"])];
 
-/// The most that is kept of an output: its end. An executor keeps no more of a run's.
+/// The most bytes kept of an output, from its end. An executor keeps no more of a run's.
 const LONGEST_OUTPUT: u64 = 132 << 10;
 
-/// The most that is kept of the outputs of a job.
+/// The most bytes kept of a job's outputs.
 const MOST_OUTPUTS: u64 = 16 << 20;
 
-/// The most that is read of a file at once.
+/// The most bytes read of a file at once.
 const MOST_AT_ONCE: u64 = 1 << 20;
 
-/// Writes the files of a job to its directory, where they are missing or less than in the
-/// store.
+/// Writes the files of a job to its directory, where they are missing or shorter than in the store.
 ///
 /// # Errors
 ///
@@ -49,7 +48,7 @@ pub async fn fetch_files(store: &JobStore, id: &JobId, job_dir: &Path) -> Result
 
 async fn fetch(store: &JobStore, id: &JobId, job_dir: &Path) -> Result<Vec<JobFile>, StoreError> {
     let mut files = store.files(id).await?;
-    // Names from elsewhere lead nowhere else.
+    // Names from elsewhere may not lead outside.
     files.retain(|file| {
         let name = &*file.known.name;
         GROWING.contains(&name) || is_changing(file) || name == PATCH || is_output(name)
@@ -61,13 +60,13 @@ async fn fetch(store: &JobStore, id: &JobId, job_dir: &Path) -> Result<Vec<JobFi
     Ok(files)
 }
 
-/// Is it a small file that can be read? A damaged one stays where it is: the next machine
-/// does without it.
+/// Checks whether it is a small file that can be read. A damaged one stays: the next machine
+/// continues without it.
 fn is_changing(file: &JobFile) -> bool {
     CHANGING.contains(&&*file.known.name) && is_json(&file.content)
 }
 
-/// The name of an output, which leads to no other place.
+/// Checks that it is the name of an output, and leads nowhere else.
 fn is_output(name: &str) -> bool {
     OUTPUTS.iter().any(|(folder, ends)| {
         let name = name
@@ -81,7 +80,7 @@ fn is_output(name: &str) -> bool {
     })
 }
 
-/// The names of the outputs that a report says were written.
+/// The names of the outputs that a report mentions.
 fn outputs_of(report: &Report) -> Vec<String> {
     let logs = match report {
         Report::Built(build) => vec![("builds", &build.log)],
@@ -113,9 +112,9 @@ fn bring_up_to_date(path: &Path, file: &JobFile) -> io::Result<()> {
         here => Some(here?),
     };
     let is_whole = here.is_some_and(|here| match GROWING.contains(&&*file.known.name) {
-        // What this machine has besides is added to the store when it goes on.
+        // The rest of this machine's file is added to the store when the job continues.
         true => here.starts_with(&file.content),
-        // All of it, perhaps, of which the store has the end.
+        // Possibly all of the output, of which the store has the end.
         false => here == file.content || is_output(&file.known.name),
     });
     if is_whole {
@@ -129,7 +128,7 @@ fn bring_up_to_date(path: &Path, file: &JobFile) -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps the files of a job that is worked on, in the store.
+/// Keeps the files of an active job in the store.
 #[derive(Debug)]
 pub(super) struct Keeper(Arc<Files>);
 
@@ -138,29 +137,29 @@ struct Files {
     store: JobStore,
     lease: Lease,
     job_dir: PathBuf,
-    /// Other machines keep files of the same job meanwhile.
+    /// Other machines keep files of the same job at the same time.
     shared: bool,
     kept: Mutex<Kept>,
-    /// Read by tasks that wait for something to be kept.
+    /// Read-locked by tasks that are waiting to keep files.
     waiting: RwLock<()>,
 }
 
-/// What the store has.
+/// The store's part of the files.
 #[derive(Debug, Default)]
 struct Kept {
     growing: BTreeMap<String, KnownFile>,
     changing: BTreeMap<String, Vec<u8>>,
-    /// Files that have grown beyond what is kept.
+    /// Files that have outgrown the limit.
     full: Vec<String>,
     /// Bytes of outputs.
     outputs: u64,
-    /// Outputs that it is to have.
+    /// Outputs that are to be kept.
     awaited: BTreeSet<String>,
 }
 
 impl Keeper {
-    /// For one of several machines that work on the job under one lease. Files that grow have
-    /// in the store what all of them added, and in the directory what this one did.
+    /// For one of several machines that work on the job under one lease. Growing files have in the
+    /// store the additions of all machines, and in the directory those of this one.
     #[cfg(feature = "temporal")]
     pub(super) async fn begin_shared(
         store: &JobStore,
@@ -219,23 +218,21 @@ impl Keeper {
         Ok(Self::of(store, lease, job_dir, kept, false))
     }
 
-    /// Adds to the store what the directory has besides. What fails is tried again the
-    /// next time: it must not end the job.
+    /// Adds new contents of the directory to the store. Failures are retried the next time: they
+    /// must not end the job.
     pub(super) async fn keep(&self) {
         let _waiting = self.0.waiting.read().await;
         let files = Arc::clone(&self.0);
-        // In a task of its own: a transaction that has begun has to go on while the caller is
-        // not polled, as when that waits for its turn to write.
-        if let Err(error) = tokio::spawn(async move { files.keep().await }).await {
-            warn!(%error, "the files of the job were not kept");
-        }
+        // In a separate task: a transaction must proceed while the caller is not polled, as when
+        // that waits for its turn to write.
+        let _ = tokio::spawn(async move { files.keep().await }).await;
     }
 
-    /// As [`keep`](Self::keep), with the outputs that a report says were written.
+    /// As [`keep`](Self::keep), with the outputs that a report mentions.
     pub(super) async fn keep_with(&self, report: &Report) {
         let outputs = outputs_of(report);
         let left_nothing = matches!(report, Report::Listed(_) | Report::Built(_));
-        // Of several machines, this one may have done nothing else.
+        // Of several machines, this one may have done no other work.
         if outputs.is_empty() && left_nothing && !self.0.shared {
             return;
         }
@@ -243,7 +240,7 @@ impl Keeper {
         self.keep().await;
     }
 
-    /// Returns when what is being kept has been, and its callers have gone on.
+    /// Returns when all files are kept, and the callers have continued.
     pub(super) async fn at_rest(&self) {
         drop(self.0.waiting.write().await);
     }
@@ -343,7 +340,7 @@ impl Files {
     }
 }
 
-/// A file of which the store has nothing.
+/// A file that the store lacks.
 fn new_file(name: &str) -> KnownFile {
     KnownFile {
         name: name.into(),
@@ -451,7 +448,7 @@ mod tests {
         assert_eq!(kept().await, [b"{}"]);
         fs::write(&waits, [0, 0]).unwrap();
         assert_eq!(kept().await, [b"{}"]);
-        // The next worker here has the sound one.
+        // The next worker here gets the undamaged one.
         fetch_files(&store, &id, &here).await.unwrap();
         assert_eq!(fs::read(&waits).unwrap(), b"{}");
     }
@@ -486,7 +483,7 @@ mod tests {
             some.await;
             // It would wait for half a minute, and then fail.
             store.create(&job).await.unwrap();
-            // There is one keeper at a time.
+            // Only one keeper runs at a time.
             if !ended {
                 keeping.await;
             }

@@ -1,35 +1,33 @@
-//! The life of a job: one definition of it for the command line, Python, a service and
-//! its workers, over any store and any executor.
+//! The life of a job: one definition of it for the command line, Python, a service and its workers,
+//! over any store and any executor.
 //!
-//! A job is taken ([`TakenJob::take`]), worked on until it ends or this process has to
-//! end ([`TakenJob::work`]), and released. One on which nothing is under way can be ended
-//! ([`TakenJob::cancel`]), and [`cancel`] ends any other. [`machine_of`] and
-//! [`stored_result`] show a job without taking it, and [`waiting()`] says what one waits
-//! for, and [`interrupted`] which ones are nobody's any more.
+//! A job is taken ([`TakenJob::take`]), worked on until it ends or this process has to stop
+//! ([`TakenJob::work`]), and released. An idle job is ended by [`TakenJob::cancel`], and any other
+//! by [`cancel`]. [`machine_of`] and [`stored_result`] show a job without taking it, [`waiting()`]
+//! returns the reason why one waits, and [`interrupted`] finds jobs whose process is gone.
 //!
-//! A job that is worked on is held by a lock, against other processes of this machine,
-//! and by a lease, against other machines. The lease is renewed for as long as the work
-//! goes on; a worker that lost it stops.
+//! An active job is held by a lock, against other processes of this machine, and by a lease,
+//! against other machines. The lease is renewed during the work; a worker that loses it stops.
 //!
-//! The ends of the outputs of its runs, and the other small files that its report needs,
-//! go with it through the store, into the directory of the next worker.
+//! The ends of the outputs of its runs, and the other small files that its report needs, go with it
+//! through the store, into the directory of the next worker.
 //!
 //! # Traces
 //!
-//! With a subscriber of [`tracing`], the work of a process on a job is a span `work` with the
-//! id of that `job` and its `bot`, around those of [`drive`](pinpoint_core::drive), in which each `build`
-//! and `run` is one more. Its field `traceparent` says to which trace it belongs: see
-//! [`TraceParent`]. The end of a job is an event.
+//! With a subscriber of [`tracing`], the work of a process on a job is a span `work` with the id of
+//! that `job` and its `bot`, around those of [`drive`](pinpoint_core::drive), in which each `build`
+//! and `run` is one more. Its field `traceparent` names its trace: see [`TraceParent`]. The end of
+//! a job is an event.
 //!
 //! # Cancellation
 //!
-//! Anyone may request it in the store while a job is worked on. The worker notices within
-//! half a second, ends what is under way, and keeps the result as far as it is known. To
-//! resume a canceled job is to withdraw that. A job whose worker was killed while it was
-//! ending goes on ending. On a job without a worker, [`TakenJob::cancel`] does it; where
-//! builds and runs may go on elsewhere, [`TakenJob::cancel_with`].
+//! Anyone may request it in the store while a job is active. The worker notices within half a
+//! second, ends all work in progress, and keeps the result as far as it is known. Resuming a
+//! canceled job withdraws the request. A job whose worker was killed while ending continues to end.
+//! A job without a worker is canceled by [`TakenJob::cancel`], or by [`TakenJob::cancel_with`] if
+//! builds and runs may be in progress elsewhere.
 //!
-//! # An executor of one's own
+//! # A custom executor
 //!
 //! ```
 //! use std::future::pending;

@@ -1,9 +1,9 @@
-//! The proof that the journal of a signed job names no commits of its own.
+//! Proves that the journal of a signed job names no foreign commits.
 //!
-//! What is built follows from the signed spec and configuration, and from the names of
-//! commits in the journal, which is not signed. Each of these has to be the one that the
-//! repository has at that place, counted from the ends of the spec. With this, an
-//! altered journal can make the answer wrong, and nothing else.
+//! The signed spec and configuration determine the builds, together with the names of commits in
+//! the journal, which is not signed. Each of these has to be the repository's commit at that place,
+//! counted from the ends of the spec. With this, an altered journal can make the answer wrong, and
+//! nothing else.
 
 use async_trait::async_trait;
 use pinpoint_core::job::ResultSource;
@@ -13,7 +13,7 @@ use pinpoint_core::{
 };
 use tokio::sync::Mutex;
 
-/// The journal names a commit that the job does not lead to.
+/// The journal names a commit outside of the job's ranges.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the journal names the commit {}, which this signed job does not lead to: it was altered",
@@ -29,12 +29,12 @@ pub(super) struct Proving<'a> {
     claims: Mutex<Option<Claims>>,
 }
 
-/// Commits that the journal names.
+/// The commits that the journal names.
 #[derive(Debug, Default)]
 struct Claims {
-    /// With the places in listings at which the repository has to have them.
+    /// With their places in listings, which the repository has to confirm.
     placed: Vec<(Located, CombinedCommit)>,
-    /// One that is wrong wherever the repository has it.
+    /// A commit that is wrong at any place.
     foreign: Option<CombinedCommit>,
 }
 
@@ -47,8 +47,7 @@ impl<'a> Proving<'a> {
         }
     }
 
-    /// Notes what the journal claims, once it was replayed: from then on it is not read any
-    /// more.
+    /// Notes the journal's claims, once it was replayed: it is not read again.
     pub(super) fn watch(&self, event: &DriveEvent<'_>, engine: &Engine<JobMachine>) {
         if matches!(event, DriveEvent::Replayed(_))
             && let Ok(mut claims) = self.claims.try_lock()
@@ -58,7 +57,7 @@ impl<'a> Proving<'a> {
     }
 
     async fn prove(&self) -> Result<(), ExecutorError> {
-        // Requests that come meanwhile wait for the proof.
+        // Requests in the meantime wait for the proof.
         let mut claims = self.claims.lock().await;
         let claims =
             (claims.as_mut()).ok_or(ExecutorError::Refused("no journal was read".into()))?;
@@ -135,7 +134,7 @@ impl Executor for Proving<'_> {
         ticket: &Ticket,
         heartbeat: &Heartbeat,
     ) -> Result<Report, ExecutorError> {
-        // Work that was started before may be made again.
+        // Work that was started before may be repeated.
         self.prove().await?;
         self.executor.wait(request, ticket, heartbeat).await
     }

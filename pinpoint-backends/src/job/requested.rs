@@ -1,5 +1,5 @@
-//! From a request of the API to a job. A request names a bot and a benchmark; how that is
-//! built and run is in the bots' configuration.
+//! From a request of the API to a job. A request names a bot and a benchmark; the bots'
+//! configuration has the commands that build and run it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,22 +30,22 @@ const CACHE_SIZE: u64 = 10 << 30;
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub enum JobRequest {
-    /// Which commit?
+    /// Finds the commit that changed a metric.
     Bisection(ScheduleBisectRequest),
-    /// Do two commits differ?
+    /// Decides whether two commits differ.
     Pairwise(SchedulePairwiseRequest),
-    /// Do they, which commit, and does it really?
+    /// Decides whether two commits differ, finds the commit, and confirms it.
     CulpritFinder(ScheduleCulpritFinderRequest),
 }
 
-/// The reason why a request is no job.
+/// The reason why a request can't become a job.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
     /// Fields are missing, or wrong.
     #[error("the request is not valid:\n{0}")]
     Invalid(#[from] Violations),
-    /// There is no such bot.
+    /// No bot has this name.
     #[error(transparent)]
     UnknownBot(#[from] UnknownBot),
     /// No worker takes jobs of the bot.
@@ -54,7 +54,7 @@ pub enum RequestError {
     /// The bot has no repository.
     #[error("configuration: bot `{0}` has no `repository` in its configuration")]
     NoRepository(String),
-    /// The operator has not said how the benchmark is run.
+    /// The configuration has no command for the benchmark.
     #[error(
         "benchmark: `{benchmark}` can't be requested: the configuration of the bots has no command for it{}",
         suggested(.near.as_deref())
@@ -62,7 +62,7 @@ pub enum RequestError {
     NoCommand {
         /// The benchmark.
         benchmark: String,
-        /// One that can be requested, with nearly this name.
+        /// A known benchmark with nearly this name.
         near: Option<String>,
     },
     /// The benchmark is run on other bots.
@@ -76,7 +76,7 @@ pub enum RequestError {
     /// The benchmark can't be run with the story.
     #[error("story: {0}")]
     Story(#[from] StoryError),
-    /// An argument that the operator does not allow.
+    /// The operator does not allow an argument.
     #[error("{field}: {source}")]
     Argument {
         /// The field.
@@ -84,7 +84,7 @@ pub enum RequestError {
         /// The argument.
         source: RefusedArgument,
     },
-    /// Something that workers can't do.
+    /// Workers don't support a feature.
     #[error("{field}: {reason}")]
     Unsupported {
         /// The field.
@@ -102,7 +102,7 @@ fn suggested(near: Option<&str>) -> String {
 }
 
 impl RequestError {
-    /// The operator has not said how this benchmark is run.
+    /// The error for a benchmark without a command in the configuration.
     pub fn no_command(benchmark: &str, bots: &Bots) -> Self {
         Self::NoCommand {
             benchmark: benchmark.to_owned(),
@@ -112,25 +112,24 @@ impl RequestError {
 }
 
 impl JobRequest {
-    /// The job that is requested, for the workers of its bot. Its title is left to the
-    /// caller.
+    /// The requested job, for the workers of its bot. Its title is left to the caller.
     ///
     /// # Errors
     ///
-    /// All problems of the request, or the first reason why the job can't be carried out.
+    /// All problems of the request, or the first problem that prevents the job.
     pub fn job(&self, bots: &Bots) -> Result<NewJob, RequestError> {
         let mut job = match self {
             Self::Bisection(request) => bisection(&ValidBisection::read(request, bots)?, bots)?,
             Self::Pairwise(request) => pairwise(&ValidPairwise::read(request, bots)?, bots)?,
             Self::CulpritFinder(request) => {
                 let valid = ValidCulpritFinder::read(request, bots)?;
-                // The difference that was verified is looked for, unless another is named.
+                // The verified difference is searched for, unless another is named.
                 let magnitude = request.comparison_magnitude.trim();
                 let magnitude = (!magnitude.is_empty()).then_some(valid.magnitude);
                 culprit_finder(&valid, magnitude.map(Magnitude::Absolute), bots)?
             }
         };
-        // What the job itself does not need, such as the issue to report to, is kept so.
+        // Fields that the job itself does not need, such as the issue to report to, are kept here.
         job.config["request"] = self.to_json()?;
         Ok(job)
     }
@@ -139,7 +138,7 @@ impl JobRequest {
     ///
     /// # Errors
     ///
-    /// It has a time that is none.
+    /// It contains an invalid duration.
     pub fn to_json(&self) -> Result<serde_json::Value, JobError> {
         let written = match self {
             Self::Bisection(request) => serde_json::to_value(request),
@@ -252,7 +251,7 @@ fn pairwise(valid: &ValidPairwise, bots: &Bots) -> Result<NewJob, RequestError> 
     })
 }
 
-/// What is run, and where.
+/// The benchmark, and its bot.
 pub(super) struct Run<'a> {
     workload: &'a Workload,
     bot: Bot<'a>,

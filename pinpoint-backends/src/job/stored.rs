@@ -1,4 +1,4 @@
-//! A job as the store has it: making and reading one.
+//! Creates and reads jobs in the store.
 
 use pinpoint_core::job::JobResult;
 use pinpoint_core::{FindMetric, JobKind, JobMachine, JobSpec};
@@ -18,7 +18,7 @@ pub(super) fn written(part: &impl Serialize) -> Result<Value, JobError> {
 ///
 /// For a job of a later version.
 pub fn kind_of(job: &Job) -> Result<JobKind, JobError> {
-    // Jobs that were made in Python had kinds of their own.
+    // Jobs made in Python used to have their own kinds.
     let kind = job.kind.strip_prefix("python_").unwrap_or(&job.kind);
     kind.parse().map_err(|source| JobError::Kind {
         job: job.id.clone(),
@@ -30,7 +30,7 @@ pub fn kind_of(job: &Job) -> Result<JobKind, JobError> {
 ///
 /// # Errors
 ///
-/// When its kind is not known, or its spec can't be read.
+/// When its kind is unknown, or its spec can't be read.
 pub fn spec_of(job: &Job) -> Result<JobSpec, JobError> {
     fn read<T: for<'a> Deserialize<'a> + Into<JobSpec>>(job: &Job) -> Result<JobSpec, JobError> {
         match T::deserialize(&job.spec) {
@@ -70,8 +70,7 @@ pub fn stored_result(job: &Job) -> Result<Option<JobResult>, JobError> {
     })
 }
 
-/// The machine of a job as it was created. Whether the journal is still empty matters for
-/// jobs of early versions alone.
+/// The machine of a new job. An empty journal matters only for jobs of early versions.
 ///
 /// # Errors
 ///
@@ -102,8 +101,8 @@ fn find_metric(job: &Job, is_new: bool) -> Result<Option<FindMetric>, JobError> 
         source,
     })?;
     let config = config.unwrap_or_default();
-    // An early version found the metric of a command before it began the journal, and
-    // wrote it into the spec.
+    // An early version found the metric of a command before it started the journal, and wrote it
+    // into the spec.
     let directions =
         (config.direction_by_unit).filter(|_| is_new && config.local.is_some() && !config.runs);
     let of_old_job = directions.map(|directions| FindMetric {
@@ -113,8 +112,7 @@ fn find_metric(job: &Job, is_new: bool) -> Result<Option<FindMetric>, JobError> 
     Ok(config.find_metric.or(of_old_job))
 }
 
-/// The configuration as this version writes it, of a job that an early version created
-/// and no worker has started.
+/// The configuration in this version's form, of an unstarted job that an early version created.
 pub(super) fn renewed_config(job: &Job) -> Result<Option<Value>, JobError> {
     let is_old = (job.config.get("find_metric")).is_none_or(Value::is_null);
     let Some(find) = find_metric(job, true)?.filter(|_| is_old) else {

@@ -1,4 +1,4 @@
-//! Taking a job, working on it, ending it.
+//! Taking a job, working on it, and ending it.
 
 use std::borrow::Cow;
 use std::fs;
@@ -29,17 +29,17 @@ use crate::store::{
 };
 use crate::{TokioClock, job_dir};
 
-/// The time that other machines wait for a machine that died before they may take its
-/// job. A store that is out of reach for less stops nothing.
+/// The time that other machines wait for a dead machine before they may take its job. A shorter
+/// outage of the store stops nothing.
 const LEASE: Duration = Duration::from_secs(60);
 
-/// The time for which a process may keep the lock of a job that it has let go.
+/// The time for which a process may keep the lock of a released job.
 const LETS_GO: Duration = Duration::from_secs(10);
 
-/// The interval between two looks whether it has.
-const RELEASE_POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// The interval between checks of that lock.
+const LOOK: Duration = Duration::from_millis(100);
 
-/// The interval at which a running job looks whether it was canceled.
+/// The interval at which a running job checks for cancellation.
 const CANCEL_POLL: Duration = Duration::from_millis(500);
 
 /// The executor of a job, with the names of its commits.
@@ -51,34 +51,33 @@ pub struct Worker<'a> {
     pub source: &'a dyn ResultSource,
 }
 
-/// A job that this process works on, and no other.
+/// A job that only this process works on.
 #[derive(Debug)]
 pub struct TakenJob {
     store: JobStore,
     job: Job,
     lease: Lease,
-    /// How long the lease lasts unless it is renewed.
+    /// The duration of the lease unless it is renewed.
     lease_time: Duration,
-    /// The time for which it was worked on before this process took it.
+    /// The time spent on it before this process took it.
     worked_before: Duration,
     taken: Instant,
-    /// Taken from the queue, and not at a user's request: a request to cancel it stands.
+    /// True if it was taken from the queue, not at a user's request: a request to cancel it stands.
     is_assigned: bool,
-    /// Taken because a key was trusted that signed it: its journal is not.
+    /// True if it was taken for its signature by a trusted key: its journal is not trusted.
     is_signed: bool,
     files: Keeper,
-    /// Against others on this machine, as the lease is against other machines.
+    /// Protects against other processes on this machine, as the lease does against other machines.
     _lock: JobLock,
 }
 
 impl TakenJob {
-    /// Takes a job that no other process works on. `owner` names the one who takes it:
-    /// the same for all processes that share `job_dir`, where this machine keeps what
-    /// belongs to the job.
+    /// Takes a job that no other process works on. `owner` names the taker: the same for all
+    /// processes that share `job_dir`, this machine's directory for the job.
     ///
     /// # Errors
     ///
-    /// When another process works on it, or its kind is not known here.
+    /// When another process works on it, or its kind is unknown here.
     pub async fn take(
         store: &JobStore,
         id: &JobId,
@@ -91,7 +90,7 @@ impl TakenJob {
         })?;
         let lock = lock(store, id, owner, job_dir).await?;
         let lease = store.lease(id, owner, LEASE).await?;
-        // Read only now: another process may have written to it until now.
+        // Read only now: another process may have written to it before.
         let read = async {
             let job = store.get(id.as_str()).await?;
             kind_of(&job)?;
@@ -111,21 +110,21 @@ impl TakenJob {
                 _lock: lock,
             }),
             Err(error) => {
-                // If it can't be released it expires by itself.
+                // A lease that can't be released expires by itself.
                 let _ = store.release(&lease).await;
                 Err(error)
             }
         }
     }
 
-    /// Takes the oldest job that fits and that no worker has, for this time unless the
-    /// lease is renewed, as [`work`](Self::work) does; with `trusted`, the oldest that one of
-    /// these keys has signed. A request to cancel the job stands, and is carried out by that.
+    /// Takes the oldest fitting job without a worker, for this time unless the lease is renewed, as
+    /// [`work`](Self::work) does; with `trusted`, the oldest signed by one of these keys. A request
+    /// to cancel the job stands, and is carried out by `work`.
     ///
     /// # Errors
     ///
-    /// When the store or the job's directory can't be used, or a suspended process of this
-    /// machine has the job. The job is released then.
+    /// When the store or the job's directory can't be used, or a suspended process of this machine
+    /// has the job. Then the job is released.
     pub async fn take_next(
         store: &JobStore,
         filter: &JobFilter,
@@ -171,8 +170,8 @@ impl TakenJob {
         }))
     }
 
-    /// Joins those who work on a job for the owner of its lease, each on a machine of its
-    /// own. Who holds the lease renews it.
+    /// Joins a job as one of several machines that work for the owner of its lease. Only the lease
+    /// holder renews the lease.
     ///
     /// # Errors
     ///
@@ -204,12 +203,12 @@ impl TakenJob {
         })
     }
 
-    /// Records what happened to an action in the job's journal, as [`JobJournal::record_once`]
-    /// does, after what the action left in the job's directory.
+    /// Records an event of an action in the job's journal, as [`JobJournal::record_once`] does,
+    /// after keeping the action's files in the job's directory.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// As [`JobJournal::record_once`].
     #[cfg(feature = "temporal")]
     pub(crate) async fn record_once(
         &self,
@@ -228,14 +227,14 @@ impl TakenJob {
         Ok(placed)
     }
 
-    /// The journal, for others to add to it as well.
+    /// Opens the journal, so that others can add to it, too.
     #[cfg(feature = "temporal")]
     pub(crate) async fn journal(&self) -> Result<JobJournal, StoreError> {
         self.store.leased_journal(&self.lease).await
     }
 
-    /// Ends a job whose journal has all that its machine needs, and returns its result, or leaves
-    /// it failed, for this reason.
+    /// Ends a job whose journal is complete, and returns its result, or marks it as failed, for
+    /// this reason.
     ///
     /// # Errors
     ///
@@ -263,16 +262,16 @@ impl TakenJob {
         Ok(result)
     }
 
-    /// The job as the store had it when it was taken.
+    /// The job as stored when it was taken.
     pub fn job(&self) -> &Job {
         &self.job
     }
 
-    /// Works on the job until it has a result, and keeps the result with it.
+    /// Works on the job until it has a result, and stores the result.
     ///
-    /// When `interrupted` resolves, this process has to end: the job is left as it is and
-    /// can be resumed. A job that is canceled in the store ends with what is known so far.
-    /// `watch` is called for every step; it must not block.
+    /// When `interrupted` resolves, this process has to stop: the job stays unchanged and can be
+    /// resumed. A job that is canceled in the store ends with the results so far. `watch` is called
+    /// for every step; it must not block.
     ///
     /// # Errors
     ///
@@ -303,16 +302,16 @@ impl TakenJob {
                 Ok(result)
             }
             Err(error) => {
-                // If it can't be noted why the work ended, this is still the reason.
+                // If the reason can't be recorded, it is still returned.
                 let _ = self.stop(&error, &message(&error)).await;
                 Err(error)
             }
         }
     }
 
-    /// Notes why the work on the job ended without a result. It failed only if something is
-    /// wrong with the job; otherwise it is pending again. A process that has lost the job
-    /// writes nothing.
+    /// Records the reason why the work on the job ended without a result. The job has failed only
+    /// if it is at fault; otherwise it is pending again. A process that has lost the job writes
+    /// nothing.
     async fn stop(&self, error: &JobError, reason: &str) -> Result<(), JobError> {
         match error {
             JobError::Store(StoreError::LeaseLost { .. }) => Ok(()),
@@ -324,9 +323,8 @@ impl TakenJob {
         }
     }
 
-    /// Does something that has to be done before the job can be worked on, such as fetching
-    /// its repository, and keeps the lease meanwhile. It is dropped when the process has to
-    /// end or the job is canceled: the job is as it was then.
+    /// Awaits preparation for the job, such as fetching its repository, while keeping the lease. It
+    /// is dropped when the process has to stop or the job is canceled: the job stays unchanged.
     ///
     /// # Errors
     ///
@@ -337,7 +335,7 @@ impl TakenJob {
         preparation: impl Future<Output = T>,
     ) -> Result<T, JobError> {
         if !self.is_assigned {
-            // Requests that came before: the job is to go on.
+            // Earlier requests: the job is to continue.
             self.store.clear_cancel(&self.job.id).await?;
         }
         tokio::select! {
@@ -349,12 +347,12 @@ impl TakenJob {
         }
     }
 
-    /// Does something once the job has its result, such as telling others of it, and keeps the
-    /// lease meanwhile. What it leaves in the small files of the job's directory goes with the job.
+    /// Awaits work after the job's result, such as reporting it, while keeping the lease. Its
+    /// changes to the small files of the job's directory go with the job.
     ///
     /// # Errors
     ///
-    /// [`JobError::Interrupted`] when the process has to end first, and when the lease is lost.
+    /// [`JobError::Interrupted`] when the process has to stop first, and when the lease is lost.
     pub async fn follow_up<T>(
         &self,
         interrupted: impl Future<Output = ()>,
@@ -370,7 +368,7 @@ impl TakenJob {
         done
     }
 
-    /// The result of the job, which has taken the time for which it was worked on.
+    /// The result of the job, with the time spent on it.
     async fn result(
         &self,
         engine: &Engine<JobMachine>,
@@ -401,7 +399,7 @@ impl TakenJob {
         let (mut journal, machine) = self.open().await?;
         let interrupted = async {
             interrupted.await;
-            // What has just ended is about to be recorded.
+            // Work that has just ended is about to be recorded.
             self.files.at_rest().await;
         };
         let stop = async {
@@ -432,10 +430,9 @@ impl TakenJob {
             .await
     }
 
-    /// Ends the job, on which no work is under way, and returns its state: no process works
-    /// on it, and where it has an executor of work elsewhere, [`TakenJob::cancel_with`] ends
-    /// that, too. A job that was killed just after it had found its result keeps that. There
-    /// is no result without a source that names its commits.
+    /// Ends the job without work in progress, and returns its state: no process works on it, and
+    /// work elsewhere is for [`TakenJob::cancel_with`]. A job that was killed just after it had
+    /// found its result keeps that. A result requires a source that names its commits.
     ///
     /// # Errors
     ///
@@ -458,13 +455,13 @@ impl TakenJob {
         Ok(state)
     }
 
-    /// Ends the job as [`TakenJob::cancel`] does, after the builds and runs that go on
-    /// elsewhere, also those that a process had asked for and not journaled when it was killed:
-    /// the executor finds them by their keys.
+    /// Ends the job as [`TakenJob::cancel`] does, after the builds and runs in progress elsewhere,
+    /// including those that a killed process had requested and not journaled: the executor finds
+    /// them by their keys.
     ///
     /// # Errors
     ///
-    /// The same; and when the executor can't end them: then the job is as it was.
+    /// As [`TakenJob::cancel`]; and when the executor can't end them: then the job stays unchanged.
     pub async fn cancel_with(&self, worker: Worker<'_>) -> Result<JobState, JobError> {
         tokio::select! {
             biased;
@@ -483,7 +480,7 @@ impl TakenJob {
             })
         });
         let tickets: Vec<Ticket> = tickets.collect();
-        // One that can't be ended keeps no other from it.
+        // A ticket that can't be canceled does not prevent the others.
         let ended = join_all(tickets.iter().map(|ticket| executor.cancel(ticket))).await;
         let ended: Result<(), _> = ended.into_iter().collect();
         Ok(ended.map_err(|error| DriveError::Refused(error.into()))?)
@@ -500,7 +497,7 @@ impl TakenJob {
         }
     }
 
-    /// Leaves the job failed, for this reason.
+    /// Marks the job as failed, for this reason.
     ///
     /// # Errors
     ///
@@ -510,9 +507,9 @@ impl TakenJob {
         self.set_state(JobState::Failed, Some(reason), None).await
     }
 
-    /// Records that the job can't be worked on here, because of this error, of the machine of
-    /// this name where there are several. It has failed then, unless another machine may be able
-    /// to do it, or this one later: then it is pending.
+    /// Records that the job can't run here, because of this error, with the machine's name if there
+    /// are several. The job has failed, unless another machine may be able to run it, or this one
+    /// later: then it is pending.
     ///
     /// # Errors
     ///
@@ -527,8 +524,7 @@ impl TakenJob {
         self.stop(error, &reason).await
     }
 
-    /// Withdraws a cancellation, and requests that came before, where a user wants the job
-    /// to go on.
+    /// Withdraws a cancellation, and earlier requests, when a user resumes the job.
     async fn resume(&self) -> Result<(), JobError> {
         let id = &self.job.id;
         match self.job.state {
@@ -539,8 +535,7 @@ impl TakenJob {
         self.set_running().await
     }
 
-    /// Leaves the job to the next worker that looks for one, as if it had just been
-    /// interrupted.
+    /// Leaves the job to the next available worker, as if it had just been interrupted.
     ///
     /// # Errors
     ///
@@ -554,12 +549,12 @@ impl TakenJob {
         Ok(())
     }
 
-    /// Gives the job back. If that fails the lease runs out by itself.
+    /// Releases the job. If that fails the lease expires by itself.
     pub async fn release(self) {
         let _ = self.store.release(&self.lease).await;
     }
 
-    /// The journal, and the machine that it begins with.
+    /// Opens the journal, and the machine at its start.
     async fn open(&self) -> Result<(JobJournal, JobMachine), JobError> {
         let mut journal = self.store.leased_journal(&self.lease).await?;
         let is_new = journal.is_empty().await?;
@@ -569,7 +564,7 @@ impl TakenJob {
         Ok((journal, machine_of(&self.job, is_new)?))
     }
 
-    /// The journal, and the engine that it leads to.
+    /// Opens the journal, and replays it into an engine.
     async fn replayed(&self) -> Result<(JobJournal, Engine<JobMachine>), JobError> {
         let (mut journal, machine) = self.open().await?;
         let mut engine = Engine::new(journal.job(), machine);
@@ -577,7 +572,7 @@ impl TakenJob {
         Ok((journal, engine))
     }
 
-    /// A job whose worker was killed is found as it was: running.
+    /// A job whose worker was killed is still marked as running.
     async fn set_running(&self) -> Result<(), JobError> {
         match self.job.state {
             JobState::Running => Ok(()),
@@ -600,8 +595,8 @@ impl TakenJob {
         Ok(())
     }
 
-    /// Renews the lease as long as this is polled, until it is lost. A store that does not
-    /// answer shows itself at the next record.
+    /// Renews the lease as long as this is polled, until it is lost. A store that does not answer
+    /// fails at the next record.
     async fn keep_lease(&self) -> StoreError {
         loop {
             tokio::time::sleep(self.lease_time / 4).await;
@@ -615,7 +610,7 @@ impl TakenJob {
     async fn canceled(&self) {
         loop {
             tokio::time::sleep(CANCEL_POLL).await;
-            // An unreadable store shows itself at the next record.
+            // An unreadable store fails at the next record.
             if (self.store.cancel_requested(&self.job.id).await).unwrap_or(false) {
                 return;
             }
@@ -623,28 +618,8 @@ impl TakenJob {
     }
 }
 
-/// The lock of a job whose directory is made where it is missing. It may block for a while: not
-/// the runtime.
-async fn acquired(job_dir: &Path) -> Result<JobLock, LockError> {
-    let path = job_dir.to_owned();
-    let acquire = move || {
-        fs::create_dir_all(&path).map_err(|source| LockError::File {
-            path: path.clone(),
-            source,
-        })?;
-        JobLock::acquire(&path)
-    };
-    let acquired = tokio::task::spawn_blocking(acquire).await;
-    acquired.unwrap_or_else(|panic| {
-        Err(LockError::File {
-            path: job_dir.to_owned(),
-            source: std::io::Error::other(panic),
-        })
-    })
-}
-
-/// The lock of a job. A process that has it and not the job still has the job open: it is
-/// asked to release it, and waited for.
+/// Takes the lock of a job. A process that has only the lock still has the job open: it is asked to
+/// release it, and waited for.
 async fn lock(
     store: &JobStore,
     id: &JobId,
@@ -670,12 +645,11 @@ async fn is_free(store: &JobStore, id: &JobId, owner: &str) -> bool {
     matches!(shared, Err(StoreError::LeaseLost { .. }))
 }
 
-/// The time for which a job was worked on, as the store has it: without that for which it lay
-/// there.
+/// The stored time of work on a job, without idle time.
 fn worked(job: &Job) -> Duration {
     let mut worked = job.duration.unwrap_or_default();
     if job.state == JobState::Running {
-        // Its process died, and its lease has not expired; or another has it, too.
+        // Its process died, and its lease has not expired; or another worker also has it.
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = i64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(i64::MAX);
         worked = worked.saturating_add(now.saturating_sub(job.updated).max(0));
@@ -683,7 +657,7 @@ fn worked(job: &Job) -> Duration {
     Duration::from_millis(u64::try_from(worked).unwrap_or_default())
 }
 
-/// The longest error that is kept: the output of a benchmark may be in it.
+/// The most bytes kept of an error: a benchmark's output may be in it.
 const LONGEST_ERROR: usize = 4_096;
 
 /// An error with those of its sources that its own text does not contain.
@@ -711,6 +685,6 @@ fn shortened(text: &str) -> Cow<'_, str> {
 }
 
 fn to_value(result: &JobResult) -> Value {
-    // Every key is a string and every number finite: this can't fail.
+    // This can't fail: every key is a string and every number finite.
     serde_json::to_value(result).unwrap_or_default()
 }

@@ -1,10 +1,8 @@
-//! The trace of a job, as OpenTelemetry has it: who made it, and each build and run,
-//! wherever they were made.
+//! The trace of a job, as in OpenTelemetry: its creation, and each build and run, on any machine.
 //!
-//! A job that was asked for within a trace ([`TraceParent`]) is a part of that one; any other
-//! has a trace of its own, whose id is the job's. The job as a whole is a span, whose id is
-//! the second half of the job's. So every worker knows both, and a job that moves between
-//! workers is one trace.
+//! A job that was requested within a trace ([`TraceParent`]) is a part of that one; any other has a
+//! separate trace, whose id is the job's. The job as a whole is a span, whose id is the second half
+//! of the job's. So every worker knows both ids, and a job that moves between workers is one trace.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,7 +26,7 @@ pub struct TraceParent {
     flags: u8,
 }
 
-/// The text is no trace context.
+/// The text is not a trace context.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a trace context, as in 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -46,13 +44,13 @@ impl TraceParent {
         };
         Self {
             trace,
-            // The bits that are random.
+            // The random bits.
             span: id as u64,
             flags,
         }
     }
 
-    /// The span in which a job was asked for.
+    /// The span in which a job was requested.
     pub fn asked_in(job: &Job) -> Option<Self> {
         job.config.get("traceparent")?.as_str()?.parse().ok()
     }
@@ -73,7 +71,7 @@ impl TraceParent {
     }
 }
 
-/// Tells a subscriber that a job has ended, and all that makes a span of it.
+/// Reports the end of a job to a subscriber, with the data for a span.
 pub(crate) fn trace_end(job: &Job, state: JobState) {
     if matches!(state, JobState::Pending | JobState::Running) {
         return;
@@ -104,7 +102,7 @@ impl FromStr for TraceParent {
                 part.bytes().all(is_digit).then_some(part)
             };
             let [version, trace, span, flags] = [next(2)?, next(32)?, next(16)?, next(2)?];
-            // Later versions may go on.
+            // Later versions may have more parts.
             if version == "ff" || version == "00" && parts.next().is_some() {
                 return None;
             }

@@ -1,4 +1,4 @@
-//! What a job waits for that no worker has.
+//! The reason why a job without a worker waits.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,37 +21,37 @@ pub enum Waiting {
     NoWorker {
         /// The bot.
         bot: String,
-        /// When the last one was seen, in milliseconds since 1970.
+        /// The time when the last one was seen, in milliseconds since 1970.
         last_seen: Option<i64>,
     },
     /// All workers of its bot take signed jobs only, and trust none of its signers.
     NotTrusted {
         /// The bot.
         bot: String,
-        /// The signatures of the job, those that do not fit it, too.
+        /// The signatures of the job, including invalid ones.
         signatures: Vec<Signature>,
     },
     /// All workers of its bot are busy.
     Queued {
         /// The workers.
         workers: u64,
-        /// The place of the job among those that wait, from 1.
+        /// The job's position in the queue, from 1.
         place: u64,
     },
     /// A worker is free, and about to take it.
     AboutToBegin,
-    /// Temporal has it, or a worker has tried it, and it does not go on.
+    /// Temporal has it, or a worker has tried it, and it does not proceed.
     Stuck {
-        /// Why, as a sentence.
+        /// The reason, as a sentence.
         reason: String,
     },
-    /// The worker that has it gives no more signs of life. No other may take it yet.
+    /// The worker that has it has stopped giving signs of life. Others can't take it yet.
     Silent {
         /// The worker.
         worker: String,
-        /// When it was last seen, in milliseconds since 1970.
+        /// The time when it was last seen, in milliseconds since 1970.
         seen: i64,
-        /// The seconds for which it holds the job.
+        /// The seconds left until its hold on the job expires.
         seconds: i64,
     },
 }
@@ -63,8 +63,7 @@ pub(crate) const ON_TEMPORAL: &str = "Temporal, namespace ";
 /// milliseconds.
 const SILENT: i64 = 15_000;
 
-/// What a job waits for; nothing where a process works on it, as far as can be known, or it
-/// has ended.
+/// The reason why a job waits; absent if it has ended, or a process seems to work on it.
 ///
 /// # Errors
 ///
@@ -93,7 +92,7 @@ pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<Waiting>, Sto
             last_seen: gone.iter().map(|worker| worker.seen).max(),
         }));
     }
-    // Nobody asks for signatures but workers with keys.
+    // Only workers with keys require signatures.
     if there.iter().any(|worker| worker.trusted.is_some()) {
         let signatures = store.signatures(job).await?;
         there.retain(|worker| trusts(worker, &signatures));
@@ -104,14 +103,14 @@ pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<Waiting>, Sto
             }));
         }
     }
-    // Jobs before it that none of them takes do not count.
+    // Jobs before it that these workers don't take are not counted.
     let keys = there.iter().map(|worker| worker.trusted.as_deref());
     let keys: Option<Vec<&[PublicKey]>> = keys.collect();
     let keys = keys.map(|keys| keys.concat());
     let before = store.waiting_before(&job.id, keys.as_deref()).await?;
     Ok(
         before.map(|before| match (in_queue(before, &there), &job.error) {
-            // A worker that takes it finds the same again, or finds it gone.
+            // A worker that takes it meets the same problem, or finds it gone.
             (Waiting::AboutToBegin, Some(reason)) => Waiting::Stuck {
                 reason: reason.clone(),
             },
@@ -120,13 +119,14 @@ pub async fn waiting(store: &JobStore, job: &Job) -> Result<Option<Waiting>, Sto
     )
 }
 
-/// Returns why a job that Temporal has stands still. The workers of its namespace share one lease.
+/// Returns the reason why a job on Temporal does not proceed. The workers of its namespace share
+/// one lease.
 async fn on_temporal(
     store: &JobStore,
     job: &Job,
     workers: &[WorkerEntry],
 ) -> Result<Option<Waiting>, StoreError> {
-    // No owner has this name: the answer is the one who has the lease.
+    // No owner has this name: the answer names the holder of the lease.
     match store.share_lease(&job.id, "", Duration::ZERO).await {
         Err(StoreError::Leased { owner, .. }) if owner.starts_with(ON_TEMPORAL) => {
             Ok(stuck(job, workers))
@@ -149,9 +149,9 @@ fn stuck(job: &Job, workers: &[WorkerEntry]) -> Option<Waiting> {
     reason.map(|reason| Waiting::Stuck { reason })
 }
 
-/// Those of these jobs that are running, as far as the store knows, while their processes are
-/// gone: their leases have expired, or they were held for this `owner`, as of
-/// [`owner`](crate::owner), and no process has their locks.
+/// The jobs among these that the store lists as running, but whose processes are gone: their leases
+/// have expired, or they were held for this `owner`, as of [`owner`](crate::owner), and no process
+/// has their locks.
 ///
 /// # Errors
 ///
@@ -164,7 +164,7 @@ pub async fn interrupted(
 ) -> Result<Vec<JobId>, StoreError> {
     let holders = store.holders(jobs).await?;
     let is_gone = |holder: &Holder| {
-        // Of a job for workers, several processes of this machine may take turns.
+        // Several processes of this machine may share a job for workers.
         let is_ours = !holder.by_workers && owner == Some(holder.owner.as_str());
         let job_dir = job_dir(state_dir, holder.job.as_str());
         holder.expired || (is_ours && JobLock::is_held(&job_dir) == Some(false))
@@ -187,7 +187,7 @@ fn silent(job: &JobId, workers: &[WorkerEntry]) -> Option<Waiting> {
         })
 }
 
-/// Does a worker take jobs with these signatures?
+/// Checks whether a worker takes jobs with these signatures.
 fn trusts(worker: &WorkerEntry, signatures: &[Signature]) -> bool {
     let Some(keys) = &worker.trusted else {
         return true;
@@ -195,7 +195,7 @@ fn trusts(worker: &WorkerEntry, signatures: &[Signature]) -> bool {
     (signatures.iter()).any(|signature| signature.fits && keys.contains(&signature.key))
 }
 
-/// `before` jobs of the bot are taken before this one by these workers.
+/// The position of a job before which these workers take `before` jobs.
 fn in_queue(before: u64, workers: &[&WorkerEntry]) -> Waiting {
     let free = workers.iter().filter(|worker| worker.job.is_none()).count() as u64;
     match before < free {

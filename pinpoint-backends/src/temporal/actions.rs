@@ -1,8 +1,7 @@
 //! The activities of a machine: an executor's methods.
 //!
-//! A worker may die at any moment, and another one does the activity again. So an answer is
-//! in the journal before the activity completes, and is recorded once: a second worker
-//! finds it there.
+//! A worker may die at any moment, and another one repeats the activity. So an answer is in the
+//! journal before the activity completes, and is recorded once: a second worker finds it there.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -27,24 +26,24 @@ use super::unable::none_can;
 use crate::job::{JobError, TraceParent, is_infrastructure, message, trace_end};
 use crate::store::{Job, JobId, LockError, Placed, StoreError};
 
-/// Tries that end with their worker, one after the other: the work is likely the reason.
+/// The number of consecutive tries whose workers die: then the work is likely the reason.
 const MOST_DEATHS: u32 = 5;
 
-/// Tries that machines could not even begin, after which the job pauses if each has failed.
+/// The number of failed starts on machines, after which the job pauses if each machine has failed.
 const MOST_ATTEMPTS: u32 = 5;
 
 /// The time between two tries to record an answer.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// The records that are looked through for an answer.
+/// The number of records searched for an answer.
 const RECORDS: u32 = 500;
 
-/// The largest answer to an action, as text. Temporal refuses payloads of 2 MiB.
+/// The largest answer to an action, as text. Temporal rejects payloads of 2 MiB.
 const LARGEST_ANSWER: usize = 1 << 20;
 
 pub(crate) struct Actions {
     pub(crate) jobs: Arc<JobsHere>,
-    /// The worker has to end: work elsewhere goes on.
+    /// The worker has to stop: work elsewhere continues.
     pub(crate) stopping: Arc<AtomicBool>,
 }
 
@@ -71,7 +70,7 @@ impl Actions {
         ended
     }
 
-    /// Ends a job, and lets it go.
+    /// Ends a job, and releases it.
     #[activity(name = "pinpoint.end")]
     pub(crate) async fn end(
         self: Arc<Self>,
@@ -198,7 +197,7 @@ impl Actions {
         Ok(essential_of(placed, &charts))
     }
 
-    /// What the journal has for an action that was done before.
+    /// Finds the recorded answer to an action that was done before.
     async fn answer_of(
         &self,
         here: &JobHere,
@@ -210,7 +209,7 @@ impl Actions {
         Ok(records.find(|placed| placed.record.action() == action))
     }
 
-    /// One try, and whether it answered.
+    /// Makes one try, and returns true if it was answered.
     async fn tried(
         &self,
         here: &JobHere,
@@ -261,7 +260,7 @@ impl Actions {
         format!("on {}: {reason}", self.jobs.machine())
     }
 
-    /// Why an executor refuses to do something: the job, or this machine.
+    /// The reason why an executor refuses something: the job, or this machine.
     fn refusal(&self, error: &(dyn std::error::Error + Send + Sync + 'static)) -> Undone {
         match is_infrastructure(error) {
             true => Undone::Unable(self.here(error)),
@@ -269,8 +268,8 @@ impl Actions {
         }
     }
 
-    /// Leaves something to another machine that this one can't do, or to this one a little later,
-    /// until none can.
+    /// Leaves an action that this machine can't do to another machine, or to this one a little
+    /// later, until none can.
     async fn unable(
         &self,
         id: &JobId,
@@ -297,7 +296,7 @@ impl Actions {
             Err(error) => return error,
         }
         if let Ok(lease) = self.jobs.lease(id).await {
-            // It is noted the next time.
+            // It is recorded the next time.
             let _ = (self.jobs.store())
                 .note_standstill(&lease, Some(&reason))
                 .await;
@@ -312,14 +311,14 @@ impl Actions {
         Ok(machines.into_iter().collect())
     }
 
-    /// Ends the work of an action, unless it is done elsewhere and the worker has to end.
+    /// Ends the work of an action, unless it is done elsewhere and the worker has to stop.
     async fn end_work(&self, work: &Work, beating: &Beating) -> ActivityError {
         let stopping = self.stopping.load(Ordering::Relaxed);
         let ticket = beating.tried().ticket;
         let ticket = ticket.unwrap_or_else(|| Ticket::in_process(work.request.key().clone()));
         if !(ticket.is_durable() && stopping)
             && let Ok(job) = JobId::parse(&work.request.key().job)
-            // Nothing is left of work whose job can't be opened.
+            // A job that can't be opened has no work left.
             && let Ok(here) = self.open(&job).await
             && let Err(error) = here.executor.cancel(&ticket).await
         {
@@ -339,8 +338,8 @@ impl Actions {
                 Err(again(error).into())
             }
             Err(JobError::Store(error)) => Err(from_store(error).into()),
-            // Another process of this machine has the job open. It may well take the action, and
-            // this one does something else meanwhile.
+            // Another process of this machine has the job open. It may take the action, and leave
+            // this one free for others.
             Err(JobError::Locked(error @ LockError::Held { .. })) => Err(elsewhere(error).into()),
             Err(error) => {
                 let reason = self.here(message(&error));
@@ -352,7 +351,7 @@ impl Actions {
         }
     }
 
-    /// Records something for as long as the store can't be reached: the work is done.
+    /// Records something, and retries while the store can't be reached: the work is done.
     async fn record(
         &self,
         here: &JobHere,
@@ -377,7 +376,7 @@ impl Actions {
         let has_ended = !matches!(job.state, JobState::Pending | JobState::Running);
         let is_left = end.paused && job.paused && job.state == JobState::Pending;
         if has_ended || is_left {
-            // By the same activity, whose worker died after that.
+            // By the same activity, whose worker died afterwards.
             self.jobs.release(&job.id).await?;
             return Ok(job.state);
         }
@@ -389,7 +388,7 @@ impl Actions {
                     let paused = store.pause_leased(&lease, reason).await;
                     (paused, format!("paused: {reason}"))
                 }
-                // Meanwhile it may have been resumed, and is taken again then.
+                // It may have been resumed in the meantime, and is taken again then.
                 None => {
                     let left = store.set_leased_state(&lease, JobState::Pending, None, None);
                     let left = match left.await {
@@ -413,8 +412,8 @@ impl Actions {
                 result
                     .map_err(|error| match error {
                         JobError::Store(error) => from_store(error),
-                        // The journal is not the one that the workflow knows. A dispatcher
-                        // starts another workflow.
+                        // The journal differs from the workflow's. A dispatcher starts another
+                        // workflow.
                         error @ JobError::NoOutcome { .. } => {
                             lasting_failure(SUPERSEDED, &message(&error)).into()
                         }
@@ -422,7 +421,7 @@ impl Actions {
                     })?
                     .ok_or_else(|| refusal.unwrap_or_default().to_owned())
             }
-            // The repository may be what is missing.
+            // The repository may be missing.
             (Err(_), Some(reason)) => {
                 let lease = self.jobs.lease(&job.id).await?;
                 let store = self.jobs.store();
@@ -439,7 +438,7 @@ impl Actions {
         self.let_go(&job, state, result).await
     }
 
-    /// Lets a job go that has ended, or is paused, and says how.
+    /// Releases a job that has ended, or is paused, and returns its state.
     async fn let_go(
         &self,
         job: &Job,
@@ -453,7 +452,7 @@ impl Actions {
     }
 }
 
-/// Why an action has no answer yet.
+/// The reason why an action has no answer yet.
 enum Undone {
     /// This machine can't do it, for this reason.
     Unable(String),
@@ -467,7 +466,7 @@ impl From<ActivityError> for Undone {
     }
 }
 
-/// A report with the machine that made it, which tells the runs of several apart.
+/// Adds the machine to a report, to tell the runs of several apart.
 fn on_this_machine(report: Report, machine: &str) -> Report {
     let mut report = report;
     let machine = || Some(machine.to_owned());

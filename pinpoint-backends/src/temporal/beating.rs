@@ -1,7 +1,7 @@
 //! Signs of life of an activity.
 //!
-//! A worker that was stalled knows by itself that its work was given to another one: it did
-//! not beat for as long as Temporal waits. What it measured meanwhile is thrown away.
+//! A stalled worker itself detects that its work was given to another one: it did not beat for as
+//! long as Temporal waits. Its measurements since then are discarded.
 
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
@@ -13,19 +13,19 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
 use super::messages::Tried;
 
-/// Signs of life, and what the next worker has to know.
+/// Sends signs of life, with the state for the next worker.
 pub(crate) struct Beating {
     ctx: ActivityContext,
-    /// The time between two of them.
+    /// The time between two signs of life.
     every: Duration,
-    /// Workers that died over this, one after the other.
+    /// The number of consecutive workers that died of this.
     pub(crate) deaths: u32,
     state: Mutex<State>,
 }
 
 struct State {
     tried: Tried,
-    /// By two clocks: one of them goes on while the machine is suspended.
+    /// By two clocks: one of them continues while the machine is suspended.
     last: (Instant, SystemTime),
     stalled: bool,
 }
@@ -56,13 +56,13 @@ impl Beating {
         self.with(|state| state.tried.clone())
     }
 
-    /// The work goes on elsewhere under this ticket: the next worker has to know.
+    /// Records that the work continues elsewhere under this ticket, for the next worker.
     pub(crate) async fn goes_on(&self, ticket: Option<Ticket>) {
         self.with(|state| state.tried.ticket = ticket);
         self.beat().await;
     }
 
-    /// One more try has failed: how many have.
+    /// Counts one more failed try, and returns their number.
     pub(crate) fn failed(&self) -> u32 {
         self.with(|state| {
             state.tried.failed += 1;
@@ -70,7 +70,7 @@ impl Beating {
         })
     }
 
-    /// This machine can't do it: what is known of all of them.
+    /// Records that this machine can't do it; returns the state of all machines.
     pub(crate) fn unable(&self, machine: &str, reason: &str) -> Tried {
         self.with(|state| {
             state.tried.attempts += 1;
@@ -79,13 +79,13 @@ impl Beating {
         })
     }
 
-    /// This try ends without an answer, and its worker goes on.
+    /// Records that this try ends without an answer, but its worker survives.
     pub(crate) async fn ends(&self) {
         self.with(|state| state.tried.ended = self.ctx.info().attempt);
         self.beat().await;
     }
 
-    /// The failure after which Temporal has it tried again.
+    /// The failure after which Temporal retries it.
     pub(crate) fn again_after(wait: Duration, reason: impl ToString) -> ActivityError {
         ApplicationFailure::builder(reason.to_string())
             .next_retry_delay(wait)
@@ -97,7 +97,7 @@ impl Beating {
         self.with(|state| {
             let (instant, time) = state.last;
             let since = instant.elapsed().max(time.elapsed().unwrap_or_default());
-            // Before Temporal counts the work as lost.
+            // Before Temporal considers the work lost.
             state.stalled |= since > self.every * 2;
             state.last = (Instant::now(), SystemTime::now());
             state.stalled
@@ -105,12 +105,12 @@ impl Beating {
     }
 
     async fn beat(&self) {
-        // It can always be written as JSON.
+        // It can always be serialized as JSON.
         let _ = self.ctx.record_heartbeat(self.tried()).await;
     }
 
-    /// Beats for as long as it is polled. Not at once: most of what is done takes long, and
-    /// what takes moments would take twice as many of the server.
+    /// Beats for as long as it is polled. Not at once: most activities take long, and the shortest
+    /// would otherwise cost the server two calls.
     pub(crate) async fn keep(&self) -> Infallible {
         loop {
             tokio::time::sleep(self.every).await;

@@ -1,4 +1,4 @@
-//! The activities that need nothing but the store.
+//! The activities that need only the store.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::messages::{Begun, JobInput, Note, Noted, essential_of, size};
 use crate::job::{machine_of, message};
 use crate::store::{Job, PAUSED, StoreError};
 
-/// The most records that one answer has, and the bytes of their text.
+/// The most records in one answer, and the bytes of their text.
 const RECORDS: u32 = 500;
 const BYTES: usize = 256 << 10;
 
@@ -24,7 +24,7 @@ pub(crate) struct Bookkeeping {
 
 #[activities]
 impl Bookkeeping {
-    /// Begins, or goes on with, a job that its owner holds.
+    /// Starts, or continues, a job that its owner holds.
     #[activity(name = "pinpoint.begin")]
     pub(crate) async fn begin(
         self: Arc<Self>,
@@ -56,7 +56,7 @@ impl Bookkeeping {
         })
     }
 
-    /// Records what the workflow knows first, and reads what came before.
+    /// Records a fact from the workflow, and reads the records before it.
     #[activity(name = "pinpoint.note")]
     pub(crate) async fn note(
         self: Arc<Self>,
@@ -108,8 +108,8 @@ impl Bookkeeping {
     }
 }
 
-/// A job as its workflow has to know it. The command and the variables of its environment
-/// stay in the store, and so does the outcome.
+/// A job for its workflow. The command and the variables of its environment stay in the store, and
+/// so does the outcome.
 fn without_secrets(job: Job) -> Job {
     let find_metric = job.config.get("find_metric").cloned();
     Job {

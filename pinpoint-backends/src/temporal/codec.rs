@@ -1,7 +1,7 @@
 //! The form of payloads on the server: compressed, and encrypted where a key is given.
 //!
 //! Compressed ones have the encoding `binary/zlib`, encrypted ones `binary/encrypted`, with
-//! AES-256-GCM, the nonce in front; what they hold is the payload before, as protobuf. Codec
+//! AES-256-GCM, the nonce in front; their content is the original payload, as protobuf. Codec
 //! servers of Temporal's samples use the same forms.
 
 use std::collections::HashMap;
@@ -25,21 +25,21 @@ const ENCODING: &str = "encoding";
 const ZLIB: &[u8] = b"binary/zlib";
 const ENCRYPTED: &[u8] = b"binary/encrypted";
 
-/// Smaller payloads stay as they are.
+/// Smaller payloads stay uncompressed.
 const WORTH_IT: usize = 1024;
 
-/// The most that a payload may have when it is decompressed.
+/// The most bytes of a decompressed payload.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A key for payloads. Everything that a workflow is given, and that it gives back, is
-/// encrypted with it; workers without it can't carry on.
+/// A key for payloads. Everything that workflows receive and return is encrypted with it; workers
+/// without it can't continue.
 #[derive(Clone)]
 pub struct PayloadKey {
     key: LessSafeKey,
 }
 
 impl PayloadKey {
-    /// A key of 32 bytes; absent for another number of them.
+    /// Creates a key of 32 bytes; absent for other lengths.
     pub fn new(bytes: &[u8]) -> Option<Self> {
         let key = UnboundKey::new(&AES_256_GCM, bytes).ok()?;
         Some(Self {
@@ -75,8 +75,8 @@ pub(crate) struct Codec {
     pub(crate) unread: Unread,
 }
 
-/// The reason why a payload could not be read, until somebody tells of it: the library has
-/// the task tried again, and says nothing.
+/// The reason why a payload could not be read, until it is reported: the library retries the task
+/// silently.
 #[derive(Clone, Default)]
 pub(crate) struct Unread(Arc<Mutex<Option<String>>>);
 

@@ -1,15 +1,14 @@
-//! Between the store and Temporal: starts the workflows of jobs, and sees to it that the
-//! two agree.
+//! Starts the workflows of jobs, and keeps the store and Temporal consistent.
 //!
-//! A job waits in the store for a worker of its bot, whichever kind that is. A dispatcher
-//! takes it for Temporal, and starts a workflow with its id: starting twice is starting
-//! once. From then on the lease says that Temporal has the job. Dispatchers renew it for as
-//! long as the workflow runs. So when all of them are gone for longer than the lease lasts,
-//! another worker may take the job, and the workflow ends when it finds out.
+//! A job waits in the store for a worker of its bot, of any kind. A dispatcher takes it for
+//! Temporal, and starts a workflow with its id, which is idempotent. From then on the lease says
+//! that Temporal has the job. Dispatchers renew it for as long as the workflow runs. So when all of
+//! them are gone for longer than the lease lasts, another worker may take the job, and the workflow
+//! ends when it notices.
 //!
-//! A workflow that was terminated, or was timed out, ended no job: a dispatcher does. One
-//! that the server has lost is started again, and goes on from the journal. Leases are renewed
-//! meanwhile, however long that takes.
+//! A workflow that was terminated, or was timed out, did not end its job: a dispatcher does. One
+//! that the server has lost is restarted, and continues from the journal. Leases are renewed in the
+//! meantime, however long that takes.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -50,31 +49,31 @@ use crate::worker::{POLL, Pauses, jittered};
 /// The most bytes of a summary, which servers limit to 400.
 const LONGEST_SUMMARY: usize = 200;
 
-/// The most leases that are renewed, and requests that are handed on, at once.
+/// The most leases that are renewed, and requests that are passed on, at once.
 const AT_ONCE: u32 = 100;
 
-/// The most workflows that are looked after at once.
+/// The most workflows that are checked at once.
 const LOOKS: usize = 10;
 
-/// The time between two looks whether the server answers.
+/// The time between checks of the server.
 const WATCH: Duration = Duration::from_secs(5);
 
 /// The time for which the next decision of a workflow may wait for a worker.
 const NOT_TAKEN: Duration = Duration::from_secs(15);
 
-/// The time between two looks whether a job is open elsewhere on this machine.
-const OPEN_JOB_POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// The time between checks of whether a job is open elsewhere on this machine.
+const LOOK: Duration = Duration::from_millis(200);
 
 pub(super) struct Dispatcher<'a> {
     pub(super) jobs: Arc<JobsHere>,
     pub(super) client: Client,
     pub(super) bots: &'a [String],
     pub(super) limits: &'a TimeLimits,
-    /// The worker has to end: it takes nothing new.
+    /// True when the worker has to stop: it takes nothing new.
     pub(super) stopping: Arc<AtomicBool>,
     /// The time for which a job belongs to Temporal after the last dispatcher is gone.
     pub(super) lease: Duration,
-    /// The namespace has the search attributes.
+    /// True if the namespace has the search attributes.
     pub(super) with_attributes: bool,
     pub(super) temporal: &'a Temporal,
     pub(super) deployment: Option<&'a str>,
@@ -108,7 +107,7 @@ impl Dispatcher<'_> {
             if let Some(reason) = self.temporal.unread.take() {
                 tell(TemporalEvent::Trouble(&TemporalError::Key { reason }));
             }
-            // A workflow that can't be canceled keeps no other job waiting.
+            // A workflow that can't be canceled does not delay the other jobs.
             for error in self.cancel_all().await? {
                 tell(TemporalEvent::Trouble(&error));
             }
@@ -135,7 +134,7 @@ impl Dispatcher<'_> {
         .0
     }
 
-    /// Finds out soon whether the server answers: jobs under way ask it for nothing for minutes.
+    /// Checks regularly whether the server answers: active jobs may not call it for minutes.
     async fn watch_server<F: Fn(TemporalEvent<'_>)>(&self, voice: &Voice<'_, F>) -> Infallible {
         let mut answered = true;
         loop {
@@ -156,7 +155,7 @@ impl Dispatcher<'_> {
         }
     }
 
-    /// Notes why a job does not go on. If that fails it is noted the next time.
+    /// Records the reason why a job does not proceed. If that fails it is recorded the next time.
     async fn note(&self, lease: &Lease, reason: Option<&str>) {
         let _ = self.jobs.store().note_standstill(lease, reason).await;
     }
@@ -167,9 +166,9 @@ impl Dispatcher<'_> {
         self.note(lease, Some(&reason)).await;
     }
 
-    /// Renews the leases, and hands on those whose workflows have to be looked after, unless
-    /// they are. No other dispatcher looks at them meanwhile. Temporal has them while it is
-    /// out of reach, too.
+    /// Renews the leases, and passes on those whose workflows have to be checked, unless a check is
+    /// running. Other dispatchers skip them in the meantime. Temporal keeps them even while it is
+    /// out of reach.
     async fn renew_all(
         &self,
         looks: &RefCell<BTreeSet<JobId>>,
@@ -183,19 +182,19 @@ impl Dispatcher<'_> {
                 done => done?,
             }
             if looks.borrow_mut().insert(lease.id().clone()) {
-                // The other end is there for as long as this one.
+                // The other end lives as long as this one.
                 let _ = renewed.send(lease);
             }
         }
         Ok(())
     }
 
-    /// Returns what failed.
+    /// Passes on all requests to cancel, and returns the failures.
     async fn cancel_all(&self) -> Result<Vec<JobError>, JobError> {
         let owner = self.jobs.owner();
         let requests = self.jobs.store().cancel_requests(owner, AT_ONCE).await?;
         let asked = requests.iter().map(|(id, request)| async move {
-            // One that does not answer is asked again.
+            // One that does not answer is called again.
             let asked = tokio::time::timeout(self.limits.heartbeat, self.cancel(id, request)).await;
             asked.unwrap_or(Ok(())).err()
         });
@@ -213,10 +212,10 @@ impl Dispatcher<'_> {
             && !self.stopping.load(Ordering::Relaxed)
             && let Some((job, lease)) = store.take(&filter, self.jobs.owner(), self.lease).await?
         {
-            // Nobody has died over it: the lease ended while the store or the server was away, or
-            // was released since the server does not answer. Who dies over a run is counted there.
+            // It caused no death: the lease ended while the store or the server was away, or was
+            // released since the server does not answer. Deaths over a run are counted there.
             store.forgive(&lease).await?;
-            // A workflow that is there does not know that the job was taken anew.
+            // An existing workflow does not know that the job was taken anew.
             let there = WorkflowIdConflictPolicy::TerminateExisting;
             match self.start(&job, &lease, there).await {
                 Ok(()) => {
@@ -235,14 +234,14 @@ impl Dispatcher<'_> {
         Ok(())
     }
 
-    /// Starts a job's workflow again, unless it is there.
+    /// Restarts a job's workflow, unless it exists.
     async fn start_again(&self, lease: &Lease) -> Result<(), JobError> {
         let job = self.jobs.store().get(lease.id().as_str()).await?;
         self.start(&job, lease, WorkflowIdConflictPolicy::UseExisting)
             .await
     }
 
-    /// A job that the server refuses is left failed.
+    /// Starts a job; marks one that the server rejects as failed.
     async fn start(
         &self,
         job: &Job,
@@ -285,7 +284,7 @@ impl Dispatcher<'_> {
         }
     }
 
-    /// Hands on a request that was left in the store.
+    /// Passes on a request from the store.
     async fn cancel(&self, id: &JobId, request: &CancelRequest) -> Result<(), JobError> {
         let handle = self
             .client
@@ -296,7 +295,7 @@ impl Dispatcher<'_> {
             .await
         {
             Ok(()) => self.jobs.store().cancel_handed_on(id).await?,
-            // It ends by itself, or is looked after.
+            // It ends by itself, or is checked.
             Err(WorkflowUpdateError::NotFound(_)) => {}
             Err(error) => return Err(unavailable(error)),
         }
@@ -332,14 +331,14 @@ impl Dispatcher<'_> {
                     false => Ok(()),
                 }
             }
-            // One that completed was about to when the job was resumed.
+            // A completed one was about to complete when the job was resumed.
             None | Some(WorkflowExecutionStatus::Completed) => self.start_again(lease).await,
             Some(status) => {
                 let ended = handle.get_result(WorkflowGetResultOptions::default());
                 let error = ended.await.err();
                 let failure = error.as_ref().and_then(failure_of);
                 if failure.and_then(ApplicationFailure::type_name) == Some(SUPERSEDED) {
-                    // Another worker had the job, and let it go.
+                    // Another worker had the job, and released it.
                     return self.start_again(lease).await;
                 }
                 let reason = match failure {
@@ -353,12 +352,12 @@ impl Dispatcher<'_> {
         }
     }
 
-    /// Lets a workflow end whose job was paused in the store.
+    /// Ends the workflow of a job that was paused in the store.
     async fn let_go(&self, handle: &WorkflowHandle<Client, JobWorkflow>) -> Result<(), JobError> {
         let options = WorkflowExecuteUpdateOptions::default();
         let asked = handle.execute_update(JobWorkflow::let_go, (), options);
         match tokio::time::timeout(self.limits.heartbeat, asked).await {
-            // One that does not answer is asked again.
+            // One that does not answer is called again.
             Ok(Ok(()) | Err(WorkflowUpdateError::NotFound(_))) | Err(_) => Ok(()),
             Ok(Err(error)) => Err(unavailable(error)),
         }
@@ -372,7 +371,7 @@ impl Dispatcher<'_> {
         reason: &str,
     ) -> Result<JobState, JobError> {
         let store = self.jobs.store();
-        // Taken anew, so that what its activities still record counts for nothing.
+        // Taken anew, so that later records of its activities are ignored.
         let lease = &store.lease(id, self.jobs.owner(), self.lease).await?;
         self.jobs.forget(id).await;
         let job = store.get(id.as_str()).await?;
@@ -393,7 +392,7 @@ impl Dispatcher<'_> {
                 here.taken.cancel(Some(source)).await?
             }
             Err(error @ JobError::Store(_)) => return Err(error),
-            // Its commits have no names here, and it has no result.
+            // Its commits have no names here, so it has no result.
             Err(_) => {
                 let canceled = [JobState::Running, JobState::Canceled];
                 for state in canceled.into_iter().filter(|state| job.state != *state) {
@@ -409,7 +408,7 @@ impl Dispatcher<'_> {
         Ok(ended)
     }
 
-    /// Opens a job once the last activity here has noticed that it counts for nothing.
+    /// Opens a job once the last activity here has noticed that it no longer counts.
     async fn open_alone(&self, id: &JobId) -> Result<Arc<JobHere>, JobError> {
         loop {
             match self.jobs.open(id).await {
@@ -422,7 +421,7 @@ impl Dispatcher<'_> {
     }
 }
 
-/// Takes a step once a second, and less often while there is trouble.
+/// Repeats a step once a second, and less often while there is trouble.
 async fn again_and_again(
     step: impl AsyncFn() -> Result<(), JobError>,
     tell: &impl Fn(TemporalEvent<'_>),
@@ -443,7 +442,7 @@ async fn again_and_again(
     }
 }
 
-/// Why no worker takes the next decision of a workflow, where it waits for one.
+/// The reason why no worker takes the next decision of a workflow, if one is waiting.
 fn not_taken(
     described: &DescribeWorkflowExecutionResponse,
     deployment: Option<&str>,
@@ -474,8 +473,7 @@ fn not_taken(
     })
 }
 
-/// Tells of what happens. A server that is away is told of once, and not by each question that it
-/// does not answer.
+/// Reports events. A server that is away is reported once, not for each failed call.
 struct Voice<'a, F> {
     tell: F,
     address: &'a str,
@@ -498,7 +496,7 @@ impl<'a, F: Fn(TemporalEvent<'_>)> Voice<'a, F> {
         }
     }
 
-    /// The server answers, or not.
+    /// Reports that the server answers, or not.
     fn server(&self, answers: bool) {
         if self.is_away.replace(!answers) == answers {
             (self.tell)(match answers {

@@ -15,20 +15,20 @@ use temporalio_sdk::{ActivityExecutionError, ApplicationFailure};
 use crate::job::JobError;
 use crate::store::{JobId, StoreError};
 
-/// The type of a failure: the job can't be carried out until the cause is mended.
+/// The type of a failure: the job can't be carried out until the cause is fixed.
 pub(super) const REFUSED: &str = "Refused";
 
-/// The type of a failure: somebody else has the job.
+/// The type of a failure: the job has another holder.
 pub(super) const SUPERSEDED: &str = "Superseded";
 
 /// The type of a failure: no machine can do it for now.
 pub(super) const UNABLE: &str = "Unable";
 
-/// The time after which something is tried again that another worker may be able to do, or this
-/// one a little later.
+/// The delay before retrying something that another worker may be able to do, or this one a little
+/// later.
 const ELSEWHERE: Duration = Duration::from_millis(500);
 
-/// The server refuses to start a job, and would refuse it again.
+/// The server refuses to start a job, and would refuse again.
 #[derive(Debug, thiserror::Error)]
 #[error("Temporal does not start job {job}: {reason}")]
 pub(super) struct NotStarted {
@@ -36,7 +36,7 @@ pub(super) struct NotStarted {
     pub(super) reason: String,
 }
 
-/// Whether an error comes from a server that does not answer.
+/// Checks whether an error comes from a server that does not answer.
 pub(super) fn is_away(error: &(dyn Error + 'static)) -> bool {
     if let Some(JobError::Drive(DriveError::Refused(error))) = error.downcast_ref() {
         return is_away(&**error);
@@ -65,7 +65,7 @@ fn status_of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Status> {
     error.downcast_ref()
 }
 
-/// Something was to be done for a job of another store.
+/// The work was for a job of another store.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the worker on {machine} uses the store {name} ({store}), and gets work for jobs of another \
@@ -73,15 +73,15 @@ fn status_of<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a Status> {
 )]
 pub(super) struct OtherStoresJob {
     pub(super) machine: String,
-    /// Of its store.
+    /// The name of its store.
     pub(super) name: String,
-    /// The identity of that.
+    /// The identity of that store.
     pub(super) store: String,
     /// The identity of the store of the job.
     pub(super) of_job: String,
 }
 
-/// This machine can't do something that another may be able to do.
+/// This machine can't do something, but another may.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}; left to another machine, or to this one a little later")]
 pub(super) struct UnableHere(pub(super) String);
@@ -90,7 +90,7 @@ pub(super) fn again(reason: impl ToString) -> ActivityError {
     ApplicationFailure::new(reason.to_string()).into()
 }
 
-/// The failure of something that another worker may be able to do.
+/// The failure of an action that another worker may be able to do.
 pub(super) fn elsewhere(reason: impl ToString) -> ActivityError {
     ApplicationFailure::builder(reason.to_string())
         .next_retry_delay(ELSEWHERE)
@@ -106,7 +106,7 @@ pub(super) fn refused(reason: &str) -> ActivityError {
     lasting(REFUSED, reason)
 }
 
-/// Nothing that is done for the job counts any more.
+/// The failure of work for a job that no longer counts.
 pub(super) fn superseded(error: &StoreError) -> ActivityError {
     lasting(SUPERSEDED, &error.to_string())
 }
@@ -144,9 +144,9 @@ pub(super) fn reason_of(error: &ActivityExecutionError) -> String {
 pub(super) fn from_store(error: StoreError) -> ActivityError {
     match error {
         error @ StoreError::Leased { .. } => superseded(&error),
-        // The owner may have taken it anew, when all of its workers were gone.
+        // The owner may have taken it anew, after all of its workers were gone.
         error @ StoreError::LeaseLost { .. } => again(error),
-        // A full disk can be emptied, and a server comes back.
+        // A full disk can be emptied, and a server can come back.
         error if error.is_passing() || matches!(error, StoreError::Full { .. }) => again(error),
         error => refused(&error.to_string()),
     }

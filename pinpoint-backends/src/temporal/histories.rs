@@ -1,8 +1,8 @@
-//! Histories of workflows that earlier versions of the program began: every later version
-//! has to replay them, as it has to go on with jobs that are under way when it is installed.
+//! Histories of workflows that earlier versions of the program started: every later version has to
+//! replay them, to continue jobs that are active when it is installed.
 //!
-//! `tests/histories/VERSION-KIND.json`, one of each kind of job, are written by the test that
-//! is ignored here, before a version is released:
+//! `tests/histories/VERSION-KIND.json`, one of each kind of job, are written by the ignored test in
+//! this file, before a release:
 //!
 //! ```text
 //! PINPOINT_HISTORY_OF=JOB PINPOINT_HISTORY_KIND=KIND TEMPORAL_ADDRESS=HOST:PORT \
@@ -40,7 +40,7 @@ fn histories() -> Vec<(PathBuf, Vec<u8>)> {
     files.into_iter().map(read).collect()
 }
 
-/// Why a history can't be replayed.
+/// The reason why a history can't be replayed.
 async fn refusal(history: WorkflowHistory) -> Option<String> {
     let options = WorkflowReplayerOptions::new()
         .data_converter(DataConverter::new(
@@ -72,7 +72,7 @@ async fn histories_of_all_versions_are_replayed() {
     }
 }
 
-/// Replaying them would find nothing otherwise.
+/// Without this, replaying would detect nothing.
 #[tokio::test]
 async fn histories_that_were_altered_are_refused() {
     use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;

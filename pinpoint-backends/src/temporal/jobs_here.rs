@@ -1,8 +1,7 @@
 //! The jobs whose actions this process carries out, each with its executor.
 //!
-//! An executor stays open for a while after its last action, since the next one mostly
-//! comes at once. Meanwhile no other process of this machine works on the job, unless it asks
-//! for that.
+//! An executor stays open for a while after its last action, since the next one usually follows at
+//! once. Until then no other process of this machine works on the job, unless it requests that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -31,16 +30,16 @@ use crate::worker::{Presence, WorkerOptions, in_words};
 /// The time for which a job stays open without an action.
 const LINGER: Duration = Duration::from_secs(20);
 
-/// The time between two looks whether a job can be closed.
-const CLOSE_POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// The time between checks for jobs to close.
+const LOOK: Duration = Duration::from_secs(1);
 
-/// The time for which an operation on a store that does not answer is tried again.
-const STORE_TIMEOUT: Duration = Duration::from_secs(30);
+/// The time for which an operation on an unresponsive store is retried.
+const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The executor of one job on this machine, which names its commits, too.
+/// The executor of one job on this machine, which also names its commits.
 #[async_trait]
 pub trait JobExecutor: Executor + ResultSource {
-    /// Ends all work under way, and returns when nothing is left of it.
+    /// Ends all work in progress, and returns when nothing is left of it.
     async fn end(&self) {}
 }
 
@@ -70,17 +69,17 @@ pub(crate) struct JobsHere {
     store: JobStore,
     options: WorkerOptions,
     open_executor: Box<OpenExecutor>,
-    /// Of the leases.
+    /// The owner of the leases.
     owner: String,
-    /// Of the store.
+    /// The identity of the store.
     identity: String,
     metrics: Metrics,
     news: mpsc::UnboundedSender<News>,
-    /// It was told that the namespace has work of another store.
+    /// True once work of another store in the namespace was reported.
     told_of_other: AtomicBool,
     pub(crate) holds_back: HoldBack,
     open: Mutex<BTreeMap<String, (Entry, Instant)>>,
-    /// The actions under way, in the order in which they began.
+    /// The actions in progress, in the order of their start.
     under_way: watch::Sender<Vec<(JobId, Key, &'static str)>>,
 }
 
@@ -126,13 +125,13 @@ impl JobsHere {
     }
 
     pub(crate) fn tell_of(&self, news: News) {
-        // Nobody listens to a worker that ends.
+        // A worker that is stopping has no listener.
         let _ = self.news.send(news);
     }
 
-    /// Refuses work for a job of another store, so that a worker of that store gets it.
+    /// Rejects work for a job of another store, so that a worker of that store gets it.
     pub(crate) fn check_store(&self, of_job: &str) -> Result<(), ActivityError> {
-        // Workflows of earlier versions do not know it.
+        // Workflows of earlier versions do not have it.
         if of_job.is_empty() || of_job == self.identity {
             return Ok(());
         }
@@ -161,7 +160,7 @@ impl JobsHere {
         {
             Err(error @ StoreError::LeaseLost { .. }) => match self.read(job.as_str()).await?.state
             {
-                // It waits for somebody to take it again.
+                // It waits to be taken again.
                 JobState::Pending | JobState::Running => Err(from_store(error)),
                 _ => Err(superseded(&error)),
             },
@@ -190,7 +189,7 @@ impl JobsHere {
         self.store.release(&lease).await.map_err(from_store)
     }
 
-    /// Counts an action among those under way, until the guard is dropped.
+    /// Counts an action as in progress, until the guard is dropped.
     pub(crate) fn works_on(&self, job: &Job, request: &Request) -> ActionGuard<'_> {
         let (key, activity) = (request.key(), in_words(request.kind()));
         let begun = (job.id.clone(), key.clone(), activity);
@@ -201,7 +200,7 @@ impl JobsHere {
         }
     }
 
-    /// Lets the store know what is under way, for as long as it is polled.
+    /// Keeps the store informed of work in progress, for as long as it is polled.
     pub(crate) async fn tell(&self, presence: &Presence<'_>) -> Infallible {
         let mut under_way = self.under_way.subscribe();
         loop {
@@ -210,7 +209,7 @@ impl JobsHere {
             if let Some((.., activity)) = latest {
                 presence.does(activity);
             }
-            // Its sender is here.
+            // Its sender lives here.
             let _ = under_way.changed().await;
         }
     }
@@ -223,7 +222,7 @@ impl JobsHere {
         &self.options.machine
     }
 
-    /// Opens a job, or finds it open; it stays open for as long as the answer is kept.
+    /// Opens a job, or finds it open; it stays open while the answer is kept.
     ///
     /// # Errors
     ///
@@ -256,13 +255,13 @@ impl JobsHere {
         }))
     }
 
-    /// Forgets a job whose lease has changed, once nothing is done with it any more.
+    /// Forgets a job whose lease has changed, once it is no longer in use.
     pub(crate) async fn forget(&self, job: &JobId) {
         self.open.lock().await.remove(job.as_str());
     }
 
-    /// Closes jobs that were not used for a while, and those that another process of this
-    /// machine asks for; never returns.
+    /// Closes jobs that were not used for a while, and those that another process of this machine
+    /// requests; never returns.
     pub(crate) async fn close_idle(&self) -> Infallible {
         loop {
             tokio::time::sleep(CLOSE_POLL_INTERVAL).await;
@@ -292,13 +291,13 @@ impl JobsHere {
     }
 }
 
-/// Does nobody work on the job? One that is being opened has another owner, too.
+/// Checks that the job is not in use. One that is being opened has another owner, too.
 fn is_idle(entry: &Entry) -> bool {
     let is_used = entry.get().is_some_and(|here| Arc::strong_count(here) > 1);
     Arc::strong_count(entry) == 1 && !is_used
 }
 
-/// Keeps an action among those under way until it is dropped.
+/// Keeps an action among those in progress until it is dropped.
 pub(crate) struct ActionGuard<'a> {
     jobs: &'a JobsHere,
     key: Key,
@@ -307,7 +306,7 @@ pub(crate) struct ActionGuard<'a> {
 impl Drop for ActionGuard<'_> {
     fn drop(&mut self) {
         self.jobs.under_way.send_modify(|works| {
-            // A try that was given up on may end after the next one has begun.
+            // An abandoned try may end after the next one has begun.
             if let Some(place) = works.iter().position(|(_, key, _)| *key == self.key) {
                 works.remove(place);
             }

@@ -1,4 +1,4 @@
-//! The data that workflows and activities give each other.
+//! The data that workflows and activities exchange.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::{CancelRequest, Job, Placed};
 
-/// The queue of workflows, and of activities that need nothing but the store.
+/// The queue of workflows, and of activities that need only the store.
 pub(crate) const QUEUE: &str = "pinpoint";
 
 /// The queue of the runs of a bot.
@@ -29,13 +29,13 @@ pub(crate) fn machine_queue(machine: &str) -> String {
 
 /// Limits on the time that activities may take.
 ///
-/// A job's own [`Limits`](pinpoint_core::Limits) count as well. A try that takes longer is
-/// ended, and has failed.
+/// A job's own [`Limits`](pinpoint_core::Limits) count as well. A try that takes longer is ended,
+/// and fails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeLimits {
     /// For a build, or for listing commits.
     pub build: Duration,
-    /// For a run, beside the build that its machine may have to make first.
+    /// For a run, in addition to the build that its machine may have to make first.
     pub run: Duration,
     /// For the time until a machine is free.
     pub queue: Duration,
@@ -77,18 +77,18 @@ pub(crate) struct JobInput {
     pub(crate) store: String,
     pub(crate) bot: String,
     pub(crate) limits: TimeLimits,
-    /// It goes on from an earlier run of the workflow, which was paused.
+    /// True if it continues an earlier run of the workflow, which was paused.
     #[serde(default)]
     pub(crate) paused: bool,
-    /// The same of one that was asked to end, and had not recorded that yet.
+    /// The unrecorded cancel request of the earlier run.
     #[serde(default)]
     pub(crate) cancel: Option<CancelRequest>,
 }
 
-/// The job as it is when a run of the workflow begins.
+/// The job at the start of a workflow's run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Begun {
-    /// Without its outcome, and without its configuration but for the metric to find.
+    /// Without its outcome, and without its configuration except the metric to find.
     pub(crate) job: Job,
     /// The machines that serve the bot.
     pub(crate) machines: u32,
@@ -101,11 +101,11 @@ pub(crate) struct Work {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) store: String,
     pub(crate) request: Request,
-    /// The policy for trouble that may pass.
+    /// The policy for temporary trouble.
     pub(crate) retry: pinpoint_core::RetryPolicy,
     /// The limit for a try, from its ticket to its answer.
     pub(crate) longest_try: Duration,
-    /// The last record that the workflow had when it asked.
+    /// The last record that the workflow had when it sent the request.
     pub(crate) after: Option<i64>,
 }
 
@@ -114,28 +114,28 @@ pub(crate) struct Work {
 pub(crate) struct Tried {
     /// Tries that failed.
     pub(crate) failed: u32,
-    /// The number of the last try whose worker lived to say how it ended. Those after it ended
+    /// The number of the last try whose worker survived to report its end. Those after it ended
     /// with their worker.
     #[serde(default)]
     pub(crate) ended: u32,
-    /// Work that goes on elsewhere.
+    /// Work in progress elsewhere.
     pub(crate) ticket: Option<Ticket>,
-    /// Why machines can't do it, by their names.
+    /// The reasons why machines can't do it, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) unable: BTreeMap<String, String>,
-    /// How often machines have found that they can't.
+    /// The number of times that machines have found that they can't.
     #[serde(default)]
     pub(crate) attempts: u32,
 }
 
-/// A fact that the workflow knows first.
+/// A fact from the workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Note {
     pub(crate) job: String,
     /// The identity of the store that has the job; absent in workflows of earlier versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) store: String,
-    /// The job is paused from now on, or no longer.
+    /// True if the job is paused from now on, false if resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) paused: Option<bool>,
     /// Absent to read only.
@@ -151,7 +151,7 @@ pub(crate) struct Note {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Noted {
     pub(crate) records: Vec<Placed>,
-    /// There are more.
+    /// True if there are more.
     pub(crate) more: bool,
 }
 
@@ -162,9 +162,9 @@ pub(crate) struct End {
     /// The identity of the store that has the job; absent in workflows of earlier versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) store: String,
-    /// Why it can't go on.
+    /// The reason why it can't continue.
     pub(crate) refused: Option<String>,
-    /// No machine can carry it out for now, or, without a reason, somebody has paused it: it has
+    /// True if no machine can carry it out for now, or, without a reason, if it was paused: it has
     /// not failed.
     #[serde(default)]
     pub(crate) paused: bool,
@@ -173,23 +173,23 @@ pub(crate) struct End {
 /// The answer of the query `progress`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkflowProgress {
-    /// The records of the journal that the workflow has heard.
+    /// The number of journal records that the workflow has processed.
     pub records: u64,
     /// Runs made so far.
     pub runs: u64,
     /// Commits built so far.
     pub builds: u64,
-    /// The actions under way, by number, and the queues they were given to.
+    /// The actions in progress, by number, and the queues they were given to.
     pub under_way: Vec<UnderWay>,
-    /// Nothing new is begun.
+    /// True if nothing new is started.
     pub paused: bool,
     /// The request that ends the job, if there was one.
     pub canceled: Option<CancelRequest>,
-    /// It has its result.
+    /// True if it has its result.
     pub ended: bool,
 }
 
-/// An action under way.
+/// An action in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnderWay {
     /// Its number.

@@ -1,8 +1,8 @@
-//! Counters, times and gauges for Prometheus, beside those of Temporal's library.
+//! Counters, times and gauges for Prometheus, in addition to those of Temporal's library.
 //!
-//! Labels are the kind, the bot and the benchmark of a job, and results: nothing that grows
-//! with the number of jobs or of users. Gauges are of the worker's own bots; what they show,
-//! `queues.rs` finds out.
+//! Labels are the kind, the bot and the benchmark of a job, and results: nothing that grows with
+//! the number of jobs or of users. Gauges are of the worker's own bots, with values from
+//! `queues.rs`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ const SECONDS: [f64; 12] = [
 const WORKED: &str = "pinpoint_work";
 const WAITED: &str = "pinpoint_wait";
 
-/// The meters of this process. Without an address they count nothing.
+/// The meters of this process. Without an address they do nothing.
 #[derive(Clone)]
 pub(crate) struct Metrics {
     meter: Arc<dyn CoreMeter>,
@@ -119,7 +119,7 @@ impl Metrics {
         self.is_served
     }
 
-    /// The settings under which Temporal's library counts here, too.
+    /// The settings by which Temporal's library reports here, too.
     pub(crate) fn telemetry(&self) -> TelemetryOptions {
         TelemetryOptions::builder()
             .maybe_metrics(self.is_served.then(|| Arc::clone(&self.meter)))
@@ -153,14 +153,14 @@ impl Metrics {
             .new_attributes(NewAttributes::new(labels.collect()))
     }
 
-    /// So many jobs, runs or builds of a bot wait, the oldest for this time.
+    /// Sets the number of waiting jobs, runs or builds of a bot, and the age of the oldest.
     pub(crate) fn queue(&self, bot: &str, of: &str, length: u64, age: Duration) {
         let labels = self.attributes(&[("bot", bot), ("of", of)]);
         self.queue_length.record(length, &labels);
         self.queue_age.record(age.as_secs(), &labels);
     }
 
-    /// So many machines of a bot are free, and so many at work.
+    /// Sets the numbers of a bot's free and busy machines.
     pub(crate) fn machines(&self, bot: &str, free: u64, busy: u64) {
         for (state, count) in [("free", free), ("busy", busy)] {
             let labels = self.attributes(&[("bot", bot), ("state", state)]);
@@ -177,7 +177,7 @@ impl Metrics {
         self.jobs_ended.add(1, &labels);
     }
 
-    /// A worker has taken an action.
+    /// Counts an action that a worker has taken.
     pub(crate) fn taken(&self, job: &Job, request: &Request, info: &ActivityInfo) {
         let labels = self.labels(job, &[("action", request.kind())]);
         let waited = (info.started_time.zip(info.current_attempt_scheduled_time))
@@ -190,13 +190,13 @@ impl Metrics {
         }
     }
 
-    /// A try has ended.
+    /// Counts a try that has ended.
     pub(crate) fn worked(&self, job: &Job, request: &Request, time: Duration) {
         let labels = self.labels(job, &[("action", request.kind())]);
         self.worked.record(time, &labels);
     }
 
-    /// An action has its answer.
+    /// Counts an action that has its answer.
     pub(crate) fn answered(&self, job: &Job, request: &Request, record: &Record) {
         let (counter, count) = match request {
             Request::Run(_) => (&self.runs, 1),
@@ -210,7 +210,7 @@ impl Metrics {
     }
 }
 
-/// The result of each run or build of an action, which has so many of them.
+/// The result of each of an action's `count` runs or builds.
 fn results_of(count: usize, record: &Record) -> Vec<&'static str> {
     let result = |failure: &Option<String>| if failure.is_some() { "failed" } else { "ok" };
     let of_run = |run: &RunReport| result(&run.failure);

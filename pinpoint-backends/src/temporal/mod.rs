@@ -1,23 +1,22 @@
-//! Workers on [Temporal](https://temporal.io): jobs that outlive every process, each as a
-//! workflow, and whose actions are spread over the machines of their bot.
+//! Workers on [Temporal](https://temporal.io): jobs that outlive every process, each as a workflow
+//! whose actions are spread over the machines of its bot.
 //!
-//! A job waits in the store until a worker of its bot takes it, and it is the worker that
-//! decides how the job is carried out. One that is on Temporal starts a workflow with the
-//! job's id. The workflow is the job's machine; each action is an activity, which some
-//! machine of the bot does, and whose answer is in the journal before it counts. So lists,
-//! reports and `resume` need nothing but the store, as for any other job.
+//! A job waits in the store until a worker of its bot takes it, which decides how the job is
+//! carried out. One on Temporal starts a workflow with the job's id. The workflow is the job's
+//! machine; each action is an activity on some machine of the bot, whose answer is in the journal
+//! before it counts. So lists, reports and `resume` need only the store, as for any other job.
 //!
 //! ```text
-//! pinpoint                 workflows, and what needs nothing but the store
-//! pinpoint.build.BOT       builds, and what needs the repository
+//! pinpoint                 workflows, and activities that need only the store
+//! pinpoint.build.BOT       builds, and activities that need the repository
 //! pinpoint.bot.BOT         runs, one at a time on each machine
 //! pinpoint.machine.NAME    runs that have to be made on that machine
 //! ```
 //!
 //! Workers may take the workflows of Chromium's Pinpoint, too: [`PublishedNames`].
 //!
-//! A worker that dies is noticed after half a minute, and another one goes on. A job that is
-//! carried out here is leased to [`Temporal::owner`]; while it is, no other worker takes it.
+//! A dead worker is noticed after half a minute, and another one continues. A job on Temporal is
+//! leased to [`Temporal::owner`]; while it is, no other worker takes it.
 
 mod actions;
 mod beating;
@@ -83,19 +82,18 @@ pub use published::{PUBLISHED_QUEUE, PublishedNames};
 use queues::Queues;
 use workflow::JobWorkflow;
 
-/// The time in which a connection has to be made, and has to answer.
+/// The time limit for a connection, and for each answer.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// The questions for a task that wait at the server for each queue, at most; it refuses
-/// fewer. The server answers those of a worker that is suspended, too, and each of these tasks
-/// is lost until its time is up.
+/// The most polls for a task that wait at the server for each queue; it rejects fewer. The server
+/// also answers polls of a suspended worker, and each of these tasks is lost until its timeout.
 const POLLS: usize = 2;
 
-/// How Temporal is reached.
+/// The address of Temporal, and its credentials.
 ///
-/// What is absent comes from the environment (`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`,
-/// `TEMPORAL_API_KEY`, `TEMPORAL_TLS_…`) or from the profile in Temporal's configuration
-/// file, as in all tools of Temporal.
+/// Absent values come from the environment (`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`,
+/// `TEMPORAL_API_KEY`, `TEMPORAL_TLS_…`) or from the profile in Temporal's configuration file, as
+/// in all tools of Temporal.
 #[derive(Debug, Clone, Default)]
 pub struct Address {
     /// `HOST:PORT`; `localhost:7233` by default.
@@ -108,17 +106,17 @@ pub struct Address {
     pub key: Option<PayloadKey>,
 }
 
-/// What a worker on Temporal needs beside [`WorkerOptions`].
+/// Options of a worker on Temporal in addition to [`WorkerOptions`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct TemporalOptions {
     /// Limits on the time of activities.
     pub limits: TimeLimits,
     /// The time for which a job belongs to Temporal after its last worker is gone.
     pub lease: Duration,
-    /// The deployment of this worker. Workflows stay with the version of the program that
-    /// began them; without a deployment, every version takes all of them.
+    /// The deployment of this worker. Workflows stay with the version of the program that started
+    /// them; without a deployment, every version takes all of them.
     pub deployment: Option<String>,
-    /// The published workflows, where it takes those, too.
+    /// The published workflows, if it also takes those.
     pub published: Option<PublishedNames>,
 }
 
@@ -141,7 +139,7 @@ pub enum TemporalError {
     /// The configuration can't be read.
     #[error("the configuration of Temporal can't be used: {0}")]
     Config(#[from] ConfigError),
-    /// No server answers there.
+    /// No server answers at the address.
     #[error(
         "cannot reach Temporal at {address} {} TLS: {reason}",
         if *tls { "with" } else { "without" }
@@ -162,7 +160,7 @@ pub enum TemporalError {
         /// The reason.
         reason: String,
     },
-    /// The server can't do what it was asked for.
+    /// The server can't carry out a call.
     #[error("Temporal at {address} answers: {reason}")]
     Call {
         /// Its address.
@@ -170,7 +168,7 @@ pub enum TemporalError {
         /// The reason.
         reason: String,
     },
-    /// There is no such namespace.
+    /// The namespace does not exist.
     #[error("Temporal at {address} has no namespace {namespace:?}")]
     NoNamespace {
         /// The address of the server.
@@ -178,7 +176,7 @@ pub enum TemporalError {
         /// The namespace.
         namespace: String,
     },
-    /// There is such a search attribute, and it is of another type.
+    /// The search attribute exists with another type.
     #[error("the search attribute {name} of namespace {namespace:?} is not of type Keyword")]
     Attribute {
         /// The namespace.
@@ -217,19 +215,19 @@ pub enum TemporalError {
         /// The error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The client can't be made.
+    /// The client can't be created.
     #[error("cannot use Temporal: {0}")]
     Client(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The library's own runtime can't be had.
+    /// The library's own runtime can't be created.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// A worker can't begin.
+    /// A worker can't start.
     #[error(transparent)]
     Create(#[from] WorkerCreateError),
-    /// A worker can't go on.
+    /// A worker can't continue.
     #[error("the worker ended: {0}")]
     Run(#[from] WorkerRunError),
-    /// The worker is to take signed jobs only. Here the server says what is done.
+    /// The worker must take only signed jobs, but here the server decides about the work.
     #[error("a worker on Temporal does what the server asks for, and can't keep to signed jobs")]
     SignedOnly,
     /// The state directory or the store can't be used.
@@ -241,8 +239,8 @@ pub enum TemporalError {
 #[derive(Clone)]
 pub struct Temporal {
     client: Client,
-    /// Reads and writes payloads as they are: other programs start the published workflows,
-    /// and read their answers.
+    /// Reads and writes unencoded payloads: other programs start the published workflows, and read
+    /// their answers.
     plain: Client,
     address: String,
     namespace: String,
@@ -251,8 +249,7 @@ pub struct Temporal {
 }
 
 impl Temporal {
-    /// Connects. With the address `metrics`, counters and times are served there, for
-    /// Prometheus.
+    /// Connects. With the address `metrics`, counters and times are served at it, for Prometheus.
     ///
     /// # Errors
     ///
@@ -298,7 +295,7 @@ impl Temporal {
         let tls = connection.tls_options.is_some();
         connection.connect_timeout = Some(CONNECT);
         connection.metrics_meter = metrics.of_connections();
-        // A server may take the connection, and say nothing.
+        // A server may accept the connection, but never answer.
         let connected = tokio::time::timeout(CONNECT * 2, Connection::connect(connection)).await;
         let connection = match connected {
             Ok(Ok(connection)) => connection,
@@ -328,13 +325,13 @@ impl Temporal {
         })
     }
 
-    /// The owner of the leases of jobs that are carried out here.
+    /// The owner of the leases of jobs on Temporal.
     pub fn owner(&self) -> String {
         format!("{ON_TEMPORAL}{} at {}", self.namespace, self.address)
     }
 }
 
-/// The options of a connection. TLS and keys go with the address, wherever each comes from.
+/// The options of a connection. TLS and keys go with the address, no matter where each comes from.
 fn connection_of(
     mut profile: ClientConfigProfile,
     address: Option<&str>,
@@ -352,7 +349,7 @@ fn connection_of(
     Ok(connection)
 }
 
-/// Names the file of a certificate or key that can't be read: the library does not.
+/// Names the file of an unreadable certificate or key: the library does not.
 fn readable(profile: &ClientConfigProfile) -> Result<(), ConfigError> {
     let Some(tls) = &profile.tls else {
         return Ok(());
@@ -422,22 +419,22 @@ pub enum TemporalEvent<'a> {
     Started(&'a Job),
     /// It has ended a job whose workflow was ended from outside.
     Ended(&'a JobId, pinpoint_core::JobState),
-    /// It has ended a job: its result, or why it has none.
+    /// It has ended a job, with this result, or without one for this reason.
     Concluded(&'a JobId, Result<&'a JobResult, &'a str>),
     /// The server of this address does not answer. Jobs wait for it.
     Away(&'a str),
-    /// It answers again.
+    /// The server answers again.
     Back(&'a str),
-    /// A job can't be taken, looked after or read, for this reason; it will try again.
+    /// A job can't be taken, checked or read, for this reason; it will retry.
     Trouble(&'a (dyn std::error::Error + 'static)),
 }
 
-/// Carries out workflows and activities until `stop` resolves. Then the run and the builds
-/// under way are given their time to end.
+/// Carries out workflows and activities until `stop` resolves. Then the run and the builds in
+/// progress are given time to end.
 ///
 /// # Errors
 ///
-/// When the worker can't begin, or Temporal refuses it for good.
+/// When the worker can't start, or Temporal refuses it for good.
 pub async fn serve(
     store: &JobStore,
     temporal: &Temporal,
@@ -455,11 +452,11 @@ pub async fn serve(
     serve_with(store, temporal, worker, options, Box::new(open), stop, tell).await
 }
 
-/// As [`serve`], with executors of the caller's.
+/// As [`serve`], with the caller's executors.
 ///
 /// # Errors
 ///
-/// The same.
+/// As [`serve`].
 pub async fn serve_with(
     store: &JobStore,
     temporal: &Temporal,
@@ -559,7 +556,7 @@ pub async fn serve_with(
 
 /// The version of this program in a deployment.
 ///
-/// Activities belong to none: what they do is in the journal, which every version reads.
+/// Activities have no version: their results are in the journal, which every version reads.
 fn of_deployment(name: &str) -> WorkerDeploymentOptions {
     let version = WorkerDeploymentVersion::builder()
         .deployment_name(name)
@@ -571,7 +568,7 @@ fn of_deployment(name: &str) -> WorkerDeploymentOptions {
         .build()
 }
 
-/// A worker for each queue: how much is done at a time differs.
+/// Creates a worker for each queue: their limits differ.
 fn workers(
     temporal: &Temporal,
     runtime: &Runtime,
@@ -620,7 +617,7 @@ fn workers(
     Ok(workers)
 }
 
-/// The limit on what a worker does at a time.
+/// The limit on a worker's concurrent tasks.
 fn at_a_time(slots: usize) -> TunerHolder {
     let slots = || FixedSizeSlotSupplier::new(slots);
     TunerHolder::builder()

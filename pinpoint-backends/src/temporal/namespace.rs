@@ -1,5 +1,5 @@
-//! The namespace on the server, the search attributes by which its jobs are listed, and
-//! whether these can be read.
+//! The namespace on the server, the search attributes by which its jobs are listed, and checks of
+//! access to them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -43,34 +43,34 @@ const ALL: [SearchAttributeKey<String>; 5] = [KIND, BENCHMARK, BOT, USER, STATE]
 /// The most characters of a keyword in the databases of Temporal.
 const MAX_KEYWORD_CHARS: usize = 255;
 
-/// A server needs up to this long to know a new namespace everywhere.
-const NAMESPACE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The time that a server may need until a new namespace is known everywhere.
+const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The time in which a server that is there answers.
+/// The time in which a live server answers.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// The time between two questions whether it does.
-const NAMESPACE_POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// The time between checks of that.
+const LOOK: Duration = Duration::from_millis(250);
 
-/// What there is after [`Temporal::set_up`].
+/// The result of [`Temporal::set_up`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SetUp {
     /// The namespace.
     pub namespace: String,
-    /// It was made; else it was there already.
+    /// True if it was created; false if it existed.
     pub made: bool,
     /// The time for which it keeps the histories of workflows that have ended.
     pub retention: Duration,
-    /// The search attributes that were made.
+    /// The search attributes that were created.
     pub made_attributes: Vec<&'static str>,
-    /// Those that were there already.
+    /// Those that existed already.
     pub existing_attributes: Vec<&'static str>,
-    /// The store whose jobs it has, unless the server does not let that be recorded.
+    /// The store of its jobs, unless the server does not let that be recorded.
     pub store: Option<String>,
 }
 
-/// The key under which a namespace says whose jobs it has.
+/// The key under which a namespace records the store of its jobs.
 const STORE: &str = "pinpoint-store";
 
 /// The store of a namespace: its identity, and its name for people.
@@ -88,7 +88,7 @@ impl StoreId {
         })
     }
 
-    /// Nothing where none is recorded: it may have been removed by hand.
+    /// Absent where none is recorded: it may have been removed by hand.
     fn parse(recorded: &str) -> Option<Self> {
         let (identity, name) = recorded.split_once(' ').unwrap_or((recorded, ""));
         (!identity.is_empty()).then(|| Self {
@@ -119,8 +119,8 @@ pub(super) fn attributes_of(job: &Job) -> SearchAttributes {
 }
 
 impl Temporal {
-    /// Makes the namespace and the search attributes, unless they exist, waits until they can be
-    /// used, and records whose jobs the namespace has.
+    /// Creates the namespace and the search attributes, unless they exist, waits until they can be
+    /// used, and records the store of the namespace's jobs.
     ///
     /// # Errors
     ///
@@ -174,8 +174,8 @@ impl Temporal {
         })
     }
 
-    /// Records whose jobs the namespace has. False where the server does not let a namespace be
-    /// changed, as Temporal Cloud does not.
+    /// Records the store of the namespace's jobs. Returns false where the server does not allow
+    /// changes to a namespace, as Temporal Cloud.
     async fn record_store(&self, store: &StoreId) -> Result<bool, TemporalError> {
         self.check_store(store).await?;
         let request = UpdateNamespaceRequest {
@@ -199,7 +199,7 @@ impl Temporal {
     ///
     /// # Errors
     ///
-    /// [`TemporalError::OtherStore`], or when the server can't be asked.
+    /// [`TemporalError::OtherStore`], or when the server can't be reached.
     pub(super) async fn check_store(&self, store: &StoreId) -> Result<(), TemporalError> {
         let described = self.describe().await?;
         let info = described.namespace_info.unwrap_or_default();
@@ -215,7 +215,7 @@ impl Temporal {
         }
     }
 
-    /// Whether the server answers, however it does.
+    /// Checks whether the server gives any answer.
     pub(super) async fn answers(&self) -> bool {
         match tokio::time::timeout(ANSWER, self.ask()).await {
             Ok(Err(status)) => !is_away(&status),
@@ -223,28 +223,28 @@ impl Temporal {
         }
     }
 
-    /// True if workflows can be started with search attributes.
+    /// Checks whether workflows can be started with search attributes.
     ///
     /// # Errors
     ///
-    /// When there is no such namespace, or it may not be used.
+    /// When the namespace does not exist, or may not be used.
     pub(super) async fn has_attributes(&self) -> Result<bool, TemporalError> {
         self.retention().await?;
         match self.attributes().await {
             Ok(found) => Ok(ALL
                 .iter()
                 .all(|key| found.get(key.name()) == Some(&IndexedValueType::Keyword))),
-            // Jobs are carried out without them, too.
+            // Jobs can also be carried out without them.
             Err(TemporalError::Refused { .. } | TemporalError::Call { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// Checks that what was written for a job under way can be read here.
+    /// Checks that the payloads of an active job can be read here.
     ///
     /// # Errors
     ///
-    /// [`TemporalError::Key`], or when the store or the server can't be asked.
+    /// [`TemporalError::Key`], or when the store or the server can't be reached.
     pub(super) async fn check_key(&self, store: &JobStore) -> Result<(), TemporalError> {
         let held = store.expiring_leases(&self.owner(), Duration::MAX, 1).await;
         let held = held.map_err(WorkerError::from)?;

@@ -1,5 +1,5 @@
-//! What activities have to tell. They are carried out by the library, and the worker tells of
-//! them with everything else.
+//! News from activities. The library runs them, and the worker reports their news with everything
+//! else.
 
 use std::error::Error;
 
@@ -7,7 +7,7 @@ use pinpoint_core::job::JobResult;
 
 use crate::store::JobId;
 
-/// Something that happened in an activity.
+/// An event in an activity.
 #[derive(Debug)]
 pub(crate) enum News {
     /// A job has ended, with its result, or without one for this reason.

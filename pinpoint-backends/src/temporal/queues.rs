@@ -1,4 +1,4 @@
-//! What waits and who is free, as gauges for Prometheus.
+//! The lengths of queues and the numbers of free machines, as gauges for Prometheus.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::jobs_here::JobsHere;
 use super::messages::{bot_queue, build_queue};
 use crate::store::WorkerEntry;
 
-/// The time between two looks.
-const QUEUE_POLL_INTERVAL: Duration = Duration::from_secs(5);
+/// The time between measurements.
+const LOOK: Duration = Duration::from_secs(5);
 
-/// Looks at the queues and the machines of a worker's bots.
+/// Measures the queues and the machines of a worker's bots.
 pub(super) struct Queues<'a> {
     pub(super) jobs: Arc<JobsHere>,
     pub(super) client: Client,
@@ -27,7 +27,7 @@ pub(super) struct Queues<'a> {
 }
 
 impl Queues<'_> {
-    /// Looks for as long as it is polled, if metrics are served.
+    /// Measures for as long as it is polled, if metrics are served.
     pub(super) async fn keep(&self) -> Infallible {
         if !self.jobs.metrics().is_served() {
             return std::future::pending().await;
@@ -38,7 +38,7 @@ impl Queues<'_> {
         }
     }
 
-    /// What can't be found out now stays as it was.
+    /// Measures once; unavailable values stay unchanged.
     async fn look(&self) {
         let (store, metrics) = (self.jobs.store(), self.jobs.metrics());
         if let Ok(lines) = store.lines(self.bots).await {
@@ -83,7 +83,7 @@ impl Queues<'_> {
     }
 }
 
-/// The machines of a bot that are free, and those that are at work, for whichever bot.
+/// The machines of a bot that are free, and those that are at work, for any bot.
 fn machines_of(bot: &str, workers: &[WorkerEntry]) -> (u64, u64) {
     let there = || workers.iter().filter(|worker| !worker.gone);
     let serving = there().filter(|worker| worker.bots.iter().any(|name| name == bot));

@@ -1,8 +1,8 @@
-//! What this machine can't do for now, though nothing is wrong with the job: its disk is full, or
-//! a repository can't be fetched.
+//! Work that this machine can't do for now, through no fault of the job: its disk is full, or a
+//! repository can't be fetched.
 //!
-//! The server gives such work to whoever asks next, and this machine would ask at once. So it
-//! holds back for a while, longer each time, and hands on what it gets meanwhile.
+//! The server gives such work to the next poller, and this machine would poll at once. So it holds
+//! back for a while, longer each time, and passes on the work that it gets until then.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,14 +10,14 @@ use std::time::Instant;
 
 use crate::worker::Pauses;
 
-/// Whether this machine holds back.
+/// Holds this machine back after a failure of its own.
 #[derive(Debug, Default)]
 pub(crate) struct HoldBack(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     pauses: Pauses,
-    /// Until when, and why.
+    /// The end of the pause, and its reason.
     until: Option<(Instant, String)>,
 }
 
@@ -26,7 +26,7 @@ impl HoldBack {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The machine can't do something.
+    /// Starts or extends a pause: the machine can't do something.
     pub(crate) fn begin(&self, reason: &str) {
         self.with(|state| {
             let pause = state.pauses.after_trouble();
@@ -34,12 +34,12 @@ impl HoldBack {
         });
     }
 
-    /// The machine has done something.
+    /// Ends the pause: the machine has done something.
     pub(crate) fn end(&self) {
         self.with(|state| *state = State::default());
     }
 
-    /// Why the machine holds back, if it does.
+    /// The reason why the machine holds back, if it does.
     pub(crate) fn reason(&self) -> Option<String> {
         self.with(|state| {
             let until = state.until.as_ref();
@@ -48,8 +48,8 @@ impl HoldBack {
     }
 }
 
-/// Why none of the machines that could do something can, once each has tried and all together
-/// have so often.
+/// The reason why no machine can do something, once each has tried and all have made enough
+/// attempts together.
 pub(crate) fn none_can(
     machines: &[String],
     unable: &BTreeMap<String, String>,
@@ -94,7 +94,7 @@ mod tests {
             told,
             "no machine can carry it out: on rack-1: full; on rack-2: full"
         );
-        // The only one that is there, after another has gone.
+        // The only remaining one, after another has gone.
         assert!(none_can(&machines[..1], &both, 5, 5).is_some());
     }
 }

@@ -1,11 +1,11 @@
 //! The workflow: a machine, and an activity for each of its actions.
 //!
-//! It decides nothing by itself. Answers come back in any order; the store has given each
-//! its place in the journal, and the machine hears them in that order. So the journal leads
-//! to the very machine of the workflow.
+//! It decides nothing by itself. Answers come back in any order; the store has given each its place
+//! in the journal, and the machine receives them in that order. So replaying the journal reproduces
+//! the machine of the workflow.
 //!
-//! What the workflow knows first, such as that an action was canceled, is recorded by an
-//! activity, and heard when that has answered.
+//! Facts from the workflow, such as a canceled action, are recorded by an activity, and reach the
+//! machine when that has answered.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, poll_fn};
@@ -35,23 +35,23 @@ use crate::job::machine_of;
 use crate::store::CancelRequest;
 use crate::store::Placed;
 
-/// The runs that wait or are under way for each machine of a bot, at most: one runs and one
-/// is there when it ends. Jobs take turns for the machines so.
+/// The most runs that wait or are in progress for each machine of a bot: one runs and one follows
+/// it. In this way jobs take turns on the machines.
 const RUNS_PER_MACHINE: u32 = 2;
 
-/// A history that is longer than this ends, even if a build has to be waited for. Servers
-/// end workflows of 51,200 events.
+/// A longer history is ended, even if that has to wait for a build. Servers end workflows of 51,200
+/// events.
 const LONGEST_HISTORY: u32 = 30_000;
 
-/// The readings of a job's clock in its budget of time, and the milliseconds between two
-/// at least.
+/// The number of readings of a job's clock in its budget of time, and the least milliseconds
+/// between two.
 const TICKS: u64 = 20;
 const SHORTEST_TICK: u64 = 1_000;
 
 /// The most bytes of a fairness key.
 const LONGEST_KEY: usize = 64;
 
-/// Records that are taken in before the workflow gives way: the time of a task is limited.
+/// Records that are processed before the workflow yields: the time of a task is limited.
 const RECORDS_AT_ONCE: usize = 200;
 
 #[workflow]
@@ -88,26 +88,26 @@ impl JobWorkflow {
         }
     }
 
-    /// Ends the job, with what is known so far.
+    /// Ends the job, with the results so far.
     #[update(name = "cancel")]
     pub(crate) fn cancel(&mut self, _: &mut SyncWorkflowContext<Self>, request: CancelRequest) {
         self.cancel.get_or_insert(request);
     }
 
-    /// Begins nothing new until the job is resumed.
+    /// Starts nothing new until the job is resumed.
     #[update(name = "pause")]
     pub(crate) fn pause(&mut self, _: &mut SyncWorkflowContext<Self>) {
         self.paused = true;
     }
 
-    /// Ends, once what is under way has, and leaves the job in the store as it is: it is paused
+    /// Ends, once all work in progress has, and leaves the job in the store unchanged: it is paused
     /// there.
     #[update(name = "let_go")]
     pub(crate) fn let_go(&mut self, _: &mut SyncWorkflowContext<Self>) {
         self.let_go = true;
     }
 
-    /// Goes on after a pause.
+    /// Continues after a pause.
     #[update(name = "resume")]
     pub(crate) fn resume(&mut self, _: &mut SyncWorkflowContext<Self>) {
         self.paused = false;
@@ -116,7 +116,7 @@ impl JobWorkflow {
 
 type Local<T> = Pin<Box<dyn Future<Output = T>>>;
 
-/// An activity under way.
+/// An activity in progress.
 struct InFlight {
     kind: Kind,
     future: Local<Result<Noted, ActivityExecutionError>>,
@@ -130,14 +130,14 @@ enum Kind {
         /// The number of the [`Task::Cancel`] that ends it.
         ended_by: Option<u64>,
     },
-    /// Something is recorded or read.
+    /// A record is written or read.
     Note,
 }
 
-/// What happened next.
+/// The next event.
 enum Step {
     Ended(usize, Box<Result<Noted, ActivityExecutionError>>),
-    /// The workflow was asked to do something.
+    /// The workflow received a request.
     Asked,
     TimeIsUp,
 }
@@ -147,23 +147,23 @@ struct Driver {
     input: JobInput,
     begun: Begun,
     engine: Engine<JobMachine>,
-    /// The last record that the machine has heard.
+    /// The last record that the machine has received.
     heard: Option<i64>,
     /// Records that came before their turn, by number.
     early: BTreeMap<i64, Placed>,
     waiting: VecDeque<Action>,
     in_flight: Vec<InFlight>,
-    /// When the job's clock is read next.
+    /// Resolves at the next reading of the job's clock.
     time_is_up: Option<Local<()>>,
-    /// When this run of the workflow began, and the milliseconds that the job had taken.
+    /// The start of this run of the workflow, and the milliseconds that the job had taken.
     since: (Option<SystemTime>, u64),
     cancel_noted: bool,
-    /// The last that was noted.
+    /// The last pause state that was recorded.
     pause_noted: bool,
     refused: Option<String>,
-    /// No machine can go on for now.
+    /// True if no machine can continue for now.
     is_unable: bool,
-    /// The job is left in the store.
+    /// True if the job is left in the store.
     lets_go: bool,
     runs: u64,
     builds: u64,
@@ -207,8 +207,8 @@ impl Driver {
         Ok(driver)
     }
 
-    /// The time until the job's clock is recorded, if the job has a budget of time: another
-    /// process that goes on with the job has to know what was spent.
+    /// The time until the job's clock is recorded, if the job has a budget of time: another process
+    /// that continues the job has to know the time spent.
     fn tick(&self) -> Option<Local<()>> {
         let most = self.engine.machine().max_time()?;
         let left = most.checked_sub(self.elapsed()).filter(|left| *left > 0)?;
@@ -219,8 +219,8 @@ impl Driver {
         }))
     }
 
-    /// Hears what was recorded by others: earlier runs of the workflow, or an activity that
-    /// could not say so. Nothing is under way meanwhile.
+    /// Reads records by others: earlier runs of the workflow, or an activity that could not report
+    /// them. Nothing is in progress at this time.
     async fn read_journal(&mut self) -> Result<(), WorkflowTermination> {
         loop {
             let note = self.note_of(None);
@@ -285,7 +285,7 @@ impl Driver {
                     return self.continue_as_new().await;
                 }
                 if !self.early.is_empty() {
-                    // Another worker had the job, and recorded what comes before them.
+                    // Another worker had the job, and recorded earlier ones.
                     self.note(None);
                 } else if !paused {
                     return Err(impossible(
@@ -336,14 +336,14 @@ impl Driver {
         }
     }
 
-    /// Resolves once there is something new to look at.
+    /// Resolves when there is something new to process.
     fn asked(&self) -> Local<()> {
         let ctx = self.ctx.clone();
         let (paused, let_go) = ctx.state(|state| (state.paused, state.let_go));
         let cancel_noted = self.cancel_noted;
         Box::pin(async move {
             if cancel_noted {
-                // Nothing is left to ask for.
+                // No more requests can come.
                 return std::future::pending().await;
             }
             let changed = ctx.wait_condition(|state: &JobWorkflow| {
@@ -377,8 +377,7 @@ impl Driver {
         asked || self.ctx.cancellation_token().is_cancelled()
     }
 
-    /// Hands actions out in their order, within the limits; those that end others even when
-    /// it is paused.
+    /// Starts actions in their order, within the limits; those that end others even when paused.
     fn start_what_may(&mut self, paused: bool) -> Result<(), WorkflowTermination> {
         while let Some(next) = self.next_allowed(paused) {
             let Some(action) = self.waiting.remove(next) else {
@@ -505,7 +504,7 @@ impl Driver {
         }
     }
 
-    /// Records something, or nothing; the machine hears all that it has missed after that.
+    /// Records something, or nothing; then the machine receives all records that it has missed.
     fn note(&mut self, record: impl Into<Option<Record>>) {
         self.send(self.note_of(record.into()));
     }
@@ -552,7 +551,7 @@ impl Driver {
                 }
                 Some(REFUSED) => {
                     let reason = reason_of(&error);
-                    // Its own place in the order is kept by the journal, not by this.
+                    // The journal, and not this, keeps its place in the order.
                     self.refused.get_or_insert(reason);
                 }
                 _ => self.note(Record::GaveUp {
@@ -567,7 +566,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Lets the machine hear all records whose turn it is.
+    /// Passes all records whose turn it is to the machine.
     fn hear_what_is_next(&mut self) -> Result<(), WorkflowTermination> {
         let heard = self.heard;
         self.early.retain(|sequence, _| Some(*sequence) > heard);
@@ -596,7 +595,7 @@ impl Driver {
             }
         }
         self.engine.apply(&placed.record).map_err(impossible)?;
-        // Another worker may have answered what has to wait here.
+        // Another worker may have answered an action that waits here.
         let answered = placed.record.action();
         self.waiting
             .retain(|action| Some(action.number) != answered);
@@ -642,7 +641,7 @@ impl Driver {
         match self.ctx.continue_as_new(self.input, options)? {}
     }
 
-    /// One action may have decided the search while others are under way.
+    /// Ends actions in progress: one may have decided the search.
     async fn end_what_is_under_way(&mut self) {
         for in_flight in &self.in_flight {
             if let Kind::Action { token, .. } = &in_flight.kind {
@@ -650,7 +649,7 @@ impl Driver {
             }
         }
         for in_flight in self.in_flight.drain(..) {
-            // Its answer counts no more.
+            // Its answer no longer counts.
             let _ = in_flight.future.await;
         }
     }
@@ -672,7 +671,7 @@ impl Driver {
     }
 }
 
-/// The beginning of a text that has to have at most so many bytes.
+/// The beginning of a text, with at most this many bytes.
 pub(crate) fn beginning(text: &str, most: usize) -> String {
     text[..text.floor_char_boundary(most)].to_owned()
 }
@@ -691,14 +690,14 @@ fn queue(task: &Task, bot: &str) -> String {
     }
 }
 
-/// Options for an activity that needs nothing but the store. It is retried for as long as
-/// the store is out of reach.
+/// Options for an activity that needs only the store. It is retried while the store is out of
+/// reach.
 fn short(input: &JobInput) -> ActivityOptions {
-    // As soon as a dead worker is noticed over a run: in jobs of short runs, workers die over this
-    // as often. A store that takes longer is asked again.
+    // As soon as a dead worker is noticed during a run: in jobs of short runs, workers die during
+    // this as often. A store that takes longer is called again.
     ActivityOptions::with_start_to_close_timeout(input.limits.heartbeat)
         .task_queue(QUEUE.to_owned())
-        // Such facts have to be recorded when the workflow is canceled, too.
+        // Such facts must also be recorded when the workflow is canceled.
         .cancellation_token(WorkflowCancellationToken::new())
         .summary(format!("records what happened in {}", input.job))
         .build()
@@ -708,7 +707,7 @@ fn failed(error: ActivityExecutionError) -> WorkflowTermination {
     WorkflowTermination::from(error)
 }
 
-/// The journal contradicts the machine, or the program has a fault.
+/// The error when the journal contradicts the machine, or the program has a bug.
 fn impossible(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> WorkflowTermination {
     WorkflowTermination::failed_application(ApplicationFailure::non_retryable(error))
 }

@@ -17,11 +17,11 @@ use crate::local::{
 };
 use crate::store::{Job, JobId};
 
-/// How long the state of the machine is looked at before a job.
-const BUSY_SAMPLE_TIME: Duration = Duration::from_millis(250);
+/// The time for which the state of the machine is examined before a job.
+const LOOK: Duration = Duration::from_millis(250);
 
 impl Serving<'_> {
-    /// Works on a job until it has a result, or until the worker has to end.
+    /// Works on a job until it has a result, or until the worker has to stop.
     pub(super) async fn carry_out(
         &self,
         taken: &TakenJob,
@@ -53,11 +53,11 @@ impl Serving<'_> {
                 () = stop => {}
                 () = async {
                     self.paused(&taken.job().id).await;
-                    // However long the run under way takes.
+                    // However long the current run takes.
                     executor.drain().await;
                 } => return,
             }
-            // What does not end by then is ended.
+            // Work that does not end by then is aborted.
             let _ = tokio::time::timeout(self.options.drain, executor.drain()).await;
         };
         let result = taken.work(worker, interrupted, |event, _| {
@@ -66,7 +66,7 @@ impl Serving<'_> {
             }
         });
         let result = result.await;
-        // Nothing else waits for a child that does not want to end.
+        // Nothing else waits for a child that ignores requests to end.
         executor.end().await;
         result
     }
@@ -75,14 +75,14 @@ impl Serving<'_> {
     async fn paused(&self, job: &JobId) {
         loop {
             tokio::time::sleep(POLL).await;
-            // An unreadable store shows itself at the next record.
+            // An unreadable store fails at the next record.
             if self.store.is_paused(job).await.unwrap_or(false) {
                 return;
             }
         }
     }
 
-    /// The executor of a job at the path where it was made, if that is on this machine.
+    /// The executor of a job at its original path, if that is on this machine.
     async fn where_it_was_made(&self, job: &Job) -> Option<LocalExecutor> {
         let local = JobConfig::of(job).ok()?.local?;
         let (state_dir, id) = (self.state_dir().to_owned(), job.id.clone());
@@ -126,7 +126,7 @@ pub(crate) async fn open_executor(
     (opened.await).map_err(|error| JobError::Drive(DriveError::Refused(error.into())))
 }
 
-/// What a worker does, by the kind of its task or request.
+/// Describes the work of a task or request, by its kind.
 pub(crate) fn in_words(kind: &str) -> &'static str {
     match kind {
         "find_metric" => "finds the metric",
@@ -138,7 +138,7 @@ pub(crate) fn in_words(kind: &str) -> &'static str {
     }
 }
 
-/// The state of the machine, where it can be seen.
+/// The state of the machine, where available.
 async fn diagnosis(cpus: Option<CpuList>) -> Option<Diagnosis> {
     let look = move || examine(BUSY_SAMPLE_TIME, cpus.as_ref(), &default_machine_dir());
     tokio::task::spawn_blocking(look).await.ok()?.ok()

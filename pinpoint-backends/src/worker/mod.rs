@@ -1,16 +1,14 @@
-//! Workers: processes that take the jobs of bots from a store and carry them out on their
-//! machine, one at a time.
+//! Workers: processes that take the jobs of bots from a store and carry them out on their machine,
+//! one at a time.
 //!
-//! A worker holds its job by a lease. When it is killed, or does not renew the lease for
-//! another reason, another worker goes on from the journal; when it comes back, nothing
-//! that it writes counts. A job that can't be carried out is left failed, with the reason,
-//! and is not taken again until somebody resumes it. After several such jobs in a row a
-//! worker pauses for longer each time, up to a quarter of a minute: a machine that is broken
-//! must not fail a whole queue before anybody notices.
+//! A worker holds its job by a lease. When it is killed, or does not renew the lease for another
+//! reason, another worker continues from the journal; when it comes back, its writes are ignored. A
+//! job that can't be carried out is marked as failed, with the reason, and is not taken again until
+//! it is resumed. After several such jobs in a row a worker pauses for longer each time, up to a
+//! quarter of a minute: a broken machine must not fail a whole queue before anyone notices.
 //!
-//! Any number of workers share a machine: its lock lets one benchmark run at a time, and
-//! none beside a build. The store knows who is there and what each is at; see
-//! [`JobStore::workers`].
+//! Any number of workers share a machine: its lock lets one benchmark run at a time, and none
+//! alongside a build. The store knows the workers and their jobs; see [`JobStore::workers`].
 
 mod carry_out;
 mod presence;
@@ -34,7 +32,7 @@ use crate::store::{
 pub(crate) use carry_out::{in_words, open_executor};
 pub(crate) use presence::{Place, Presence};
 
-/// The time between two questions whether there is a job, at least.
+/// The least time between queries for a job.
 pub(crate) const POLL: Duration = Duration::from_secs(1);
 
 /// The longest pause after trouble.
@@ -43,26 +41,26 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// The time for which a job belongs to a worker that has died.
 pub const LEASE: Duration = Duration::from_secs(30);
 
-/// What a worker is asked to do.
+/// The options of a worker.
 #[derive(Debug, Clone)]
 pub struct WorkerOptions {
     /// The bots whose jobs it takes.
     pub bots: Vec<String>,
-    /// Where it takes signed jobs only, the keys that it trusts.
+    /// The keys that it trusts, if it takes only signed jobs.
     pub trusted: Option<Vec<PublicKey>>,
     /// The name of its machine.
     pub machine: String,
-    /// Where it keeps builds and work trees.
+    /// The directory for its builds and work trees.
     pub state_dir: PathBuf,
-    /// The most builds at one time, however many a job allows.
+    /// The most builds at one time, even if a job allows more.
     pub build_jobs: Option<u32>,
-    /// The time that is left to what is under way, once the worker has to end.
+    /// The time left for work in progress, once the worker has to stop.
     pub drain: Duration,
     /// The time after which others may take its job unless it renews the lease: [`LEASE`].
     pub lease: Duration,
-    /// Whether it looks at the state of the machine when it takes a job.
+    /// True if it examines the state of the machine when it takes a job.
     pub diagnose: bool,
-    /// The repositories and builds that it has for jobs which were created elsewhere.
+    /// The repositories and builds that it has for jobs created elsewhere.
     pub provisions: Provisions,
 }
 
@@ -74,13 +72,13 @@ pub enum WorkerEvent<'a> {
     Began(&'a Announcement),
     /// It works on a job.
     Took(&'a Job),
-    /// It has let go of a job, which has ended or not.
+    /// It has released a job, which has ended or not.
     Ended(&'a JobId, &'a Result<JobResult, JobError>),
     /// It can't take a job, for this reason, and will try again.
     NotTaken(&'a JobError),
 }
 
-/// The reason why a worker can't begin.
+/// The reason why a worker can't start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkerError {
@@ -92,7 +90,7 @@ pub enum WorkerError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// Its place among the workers of this state directory can't be had.
+    /// It can't get a place among the workers of this state directory.
     #[error(transparent)]
     Place(#[from] LockError),
     /// The locks of the machine can't be used.
@@ -103,15 +101,14 @@ pub enum WorkerError {
     Store(#[from] StoreError),
 }
 
-/// Takes jobs and carries them out until `stop` resolves. Then the run and the builds under
-/// way are given their time to end, and the job is let go, so that another worker can take
-/// it at once.
+/// Takes jobs and carries them out until `stop` resolves. Then the run and the builds in progress
+/// are given time to end, and the job is released, so that another worker can take it at once.
 ///
-/// A store that does not answer is asked again and again.
+/// A store that does not answer is polled.
 ///
 /// # Errors
 ///
-/// When the worker can't begin.
+/// When the worker can't start.
 pub async fn serve(
     store: &JobStore,
     options: &WorkerOptions,
@@ -126,7 +123,7 @@ pub async fn serve(
         presence: Presence::new(store, &place, options),
     };
     match worker.presence.announce().await {
-        // It is announced again and again.
+        // The announcement is repeated.
         Err(error) if !error.is_passing() => return Err(error.into()),
         _ => {}
     }
@@ -143,7 +140,7 @@ pub async fn serve(
 struct Serving<'a> {
     store: &'a JobStore,
     options: &'a WorkerOptions,
-    /// Of the leases.
+    /// The owner of the leases.
     owner: String,
     presence: Presence<'a>,
 }
@@ -163,7 +160,7 @@ impl Serving<'_> {
         tell(WorkerEvent::Began(&self.presence.announcement()));
         let mut pauses = Pauses::default();
         while stop.clone().now_or_never().is_none() {
-            // Not given up half-way: it may have the job already.
+            // Not canceled halfway: it may have the job already.
             let pause = match self.take(&filter).await {
                 Ok(Some(taken)) => {
                     let id = &taken.job().id.clone();
@@ -218,7 +215,7 @@ impl Pauses {
     }
 }
 
-/// True when the end of a job is no sign of a broken machine.
+/// Returns true if the end of a job does not indicate a broken machine.
 fn is_harmless(result: &Result<JobResult, JobError>) -> bool {
     matches!(
         result,
@@ -226,7 +223,7 @@ fn is_harmless(result: &Result<JobResult, JobError>) -> bool {
     )
 }
 
-/// Up to a quarter longer, so that workers that began together do not ask together.
+/// Up to a quarter longer, so that workers that began together do not poll together.
 pub(crate) fn jittered(pause: Duration) -> Duration {
     let random = RandomState::new().build_hasher().finish();
     pause + pause.mul_f64(0.25 * (random >> 11) as f64 / (1_u64 << 53) as f64)

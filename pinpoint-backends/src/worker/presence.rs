@@ -15,23 +15,23 @@ use crate::store::{Announcement, JobId, JobLock, JobStore, LockError, StoreError
 /// The time between two signs of life.
 const BEAT: Duration = Duration::from_secs(10);
 
-/// The time after which a worker without one counts as gone.
+/// The time after which a worker without a sign of life counts as gone.
 const GONE: Duration = Duration::from_secs(35);
 
-/// The time between two announcements, at least.
+/// The least time between two announcements.
 const SHORTEST: Duration = Duration::from_secs(1);
 
 /// A place among the workers that share a state directory.
 pub(crate) struct Place {
     /// The owner of all leases of the state directory.
     pub(crate) owner: String,
-    /// From 1.
+    /// Starts at 1.
     number: u32,
     _lock: JobLock,
 }
 
 impl Place {
-    /// The first that is free, on a machine whose locks can be used.
+    /// Takes the first free place, on a machine whose locks can be used.
     pub(crate) fn take(options: &WorkerOptions) -> Result<Self, WorkerError> {
         check_machine_dir()?;
         let state_dir = &options.state_dir;
@@ -59,11 +59,11 @@ impl Place {
     }
 }
 
-/// Tells the store that a worker is there, and what it is at.
+/// Announces a worker and its current job to the store.
 pub(crate) struct Presence<'a> {
     store: &'a JobStore,
     announcement: Mutex<Announcement>,
-    /// It has another job than was announced.
+    /// Notified when its job differs from the announced one.
     changed: Notify,
 }
 
@@ -112,8 +112,8 @@ impl<'a> Presence<'a> {
         self.store.announce(&self.announcement(), GONE).await
     }
 
-    /// Announces the worker for as long as it is polled. A store that does not answer
-    /// hears of it the next time.
+    /// Announces the worker for as long as it is polled. A store that does not answer gets the next
+    /// announcement.
     pub(crate) async fn keep(&self) -> Infallible {
         loop {
             tokio::time::sleep(SHORTEST).await;
@@ -122,10 +122,10 @@ impl<'a> Presence<'a> {
         }
     }
 
-    /// The worker is gone from now on.
+    /// Announces that the worker is gone.
     pub(crate) async fn end(&self) {
         let ended = self.announcement();
-        // If this can't be told, its time runs out.
+        // If this fails, its time expires.
         let _ = self.store.announce(&ended, Duration::ZERO).await;
     }
 

@@ -1,5 +1,4 @@
-//! The activities of published workflows: they make a job in the store, follow it, and
-//! cancel it.
+//! The activities of published workflows: they create a job in the store, follow it, and cancel it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,28 +24,28 @@ use crate::temporal::failures::{again, from_store, lasting_failure, refused};
 use crate::temporal::jobs_here::JobsHere;
 use crate::worker::jittered;
 
-/// The time between two looks at a job, at least.
+/// The least time between checks of a job.
 const POLL: Duration = Duration::from_secs(1);
 
-/// The time for which a process that works on a job is asked to cancel it, in one try.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(30);
+/// The time for which a process working on a job is asked to cancel it, in one try.
+const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What the titles of these jobs say before the id of the workflow.
+/// The part of these jobs' titles before the id of the workflow.
 pub(super) const REQUESTED: &str = ", requested by workflow ";
 
-/// What a published workflow asks for.
+/// The request of a published workflow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Order {
     pub(super) name: Name,
     /// The input of the workflow.
     pub(super) parameters: Value,
-    /// When the workflow began, in milliseconds since 1970, and bits that are its own: the
-    /// id of the job is made of these, so that it is made once.
+    /// The start of the workflow, in milliseconds since 1970, and unique bits: both make up the id
+    /// of the job, so that it is created once.
     pub(super) time: u64,
     pub(super) bits: [u64; 2],
 }
 
-/// A job that was made.
+/// A job that was created.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "MadeForm", into = "MadeForm")]
 pub(crate) struct Made {
@@ -55,7 +54,7 @@ pub(crate) struct Made {
     store: String,
 }
 
-/// Earlier versions have the id alone.
+/// Earlier versions have only the id.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum MadeForm {
@@ -83,7 +82,7 @@ impl From<Made> for MadeForm {
     }
 }
 
-/// How a job has ended.
+/// The end of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Followed {
     /// With a result.
@@ -102,15 +101,15 @@ pub(crate) enum Followed {
 pub(crate) struct Following {
     pub(crate) jobs: Arc<JobsHere>,
     pub(crate) bots: Bots,
-    /// Of leases of jobs that nobody works on.
+    /// The owner of leases of idle jobs.
     pub(crate) owner: String,
-    /// The worker has to end: another one follows the job.
+    /// True when the worker has to stop: another one follows the job.
     pub(crate) stopping: Arc<AtomicBool>,
 }
 
 #[activities]
 impl Following {
-    /// Makes the job that is asked for, once.
+    /// Creates the requested job, once.
     #[activity(name = "pinpoint.published.request")]
     pub(crate) async fn request(
         self: Arc<Self>,
@@ -130,7 +129,7 @@ impl Following {
             ..job
         };
         job.config[ORIGIN] = origin(&ctx.info().namespace, workflow);
-        // Another job may have been made at the same moment.
+        // Another job may have been created at the same moment.
         for later in 0.. {
             let id = JobId::at(order.time + later, order.bits);
             let created = self.jobs.store().create_once(&id, &job).await;
@@ -153,7 +152,7 @@ impl Following {
         let job = made.job;
         let beat = async {
             loop {
-                // Nothing can always be written.
+                // An empty heartbeat can always be serialized.
                 let _ = ctx.record_heartbeat(()).await;
                 tokio::time::sleep(HEARTBEAT / 3).await;
             }
@@ -204,7 +203,7 @@ impl Following {
             && let Ok(found) = workflow.describe(WorkflowDescribeOptions::default()).await
             && was_ended(found.status())
         {
-            // Temporal reads no answer of this activity any more.
+            // Temporal no longer reads an answer of this activity.
             let _ = self.canceled(job).await;
         }
         ActivityError::cancelled()

@@ -12,7 +12,7 @@ use temporalio_common::protos::temporal::api::common::v1::Payload;
 
 use super::parameters::{Name, Parameters};
 
-/// The message that a result is, in JSON.
+/// The API message of a result, in JSON.
 pub(super) fn message_of(result: &JobResult) -> Result<Value, NotCarried> {
     fn written(message: impl Serialize) -> Result<Value, NotCarried> {
         serde_json::to_value(message).map_err(|_| NotCarried("a number that is none"))
@@ -82,8 +82,8 @@ impl Answer {
         Ok(answer)
     }
 
-    /// The queue in which the notice of culprits is put, and the notice; nothing where none
-    /// were found, or nobody is to be told.
+    /// The queue in which the notice of culprits is put, and the notice; absent without culprits or
+    /// a recipient.
     pub(super) fn notice(&self, parameters: &Parameters) -> Option<(String, RawValue)> {
         let callback = parameters.callback.as_ref()?;
         let (url, queue) = (
@@ -101,7 +101,7 @@ impl Answer {
         Some((queue.clone(), payload("json/plain", None, &notice)))
     }
 
-    /// The answer as other programs read it.
+    /// The answer in the form for other programs.
     pub(super) fn payload(&self) -> RawValue {
         let encoding = match self.message_type {
             Some(_) => "json/protobuf",

@@ -1,4 +1,5 @@
-//! Jobs whose workflows were ended while no worker followed them: nobody reads their results.
+//! Jobs whose workflows were ended while no worker followed them, so that their results are not
+//! read.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -12,11 +13,11 @@ use super::activities::{Following, REQUESTED};
 use crate::store::{JobFilter, Order, Place, StoreError};
 use crate::worker::jittered;
 
-/// The time between two looks.
-const LEFT_JOBS_POLL_INTERVAL: Duration = Duration::from_secs(60);
+/// The time between checks.
+const LOOK: Duration = Duration::from_secs(60);
 
-/// The most jobs of each state that are looked at, the newest first.
-const MAX_LEFT_JOBS: u32 = 200;
+/// The most jobs of each state that are checked, the newest first.
+const MOST: u32 = 200;
 
 /// The member of a job's configuration that names its workflow.
 pub(super) const ORIGIN: &str = "workflow";
@@ -25,7 +26,7 @@ pub(super) fn origin(namespace: &str, workflow: &str) -> Value {
     json!({ "namespace": namespace, "id": workflow })
 }
 
-/// Whether a workflow was ended by somebody, and not by its own end.
+/// Checks whether a workflow was ended from outside, rather than by itself.
 pub(super) fn was_ended(status: WorkflowExecutionStatus) -> bool {
     matches!(
         status,
@@ -39,8 +40,8 @@ impl Following {
     /// Cancels such jobs for as long as it is polled.
     pub(crate) async fn cancel_left(&self, client: &Client) -> Infallible {
         loop {
-            tokio::time::sleep(jittered(LEFT_JOBS_POLL_INTERVAL)).await;
-            // What can't be found out now is asked again.
+            tokio::time::sleep(jittered(LOOK)).await;
+            // Unknown states are checked again.
             let _ = self.cancel_those_left(client).await;
         }
     }
@@ -67,7 +68,7 @@ impl Following {
                 let handle = client.get_workflow_handle::<UntypedWorkflow>(workflow);
                 let described = handle.describe(WorkflowDescribeOptions::default()).await;
                 if described.is_ok_and(|it| was_ended(it.status())) {
-                    // Somebody else may be about to.
+                    // Another worker may be about to.
                     let _ = self.canceled(job.id.as_str()).await;
                 }
             }

@@ -3,13 +3,12 @@
 //! | workflow | input | answer |
 //! | --- | --- | --- |
 //! | `perf.bisect` | `{Request, JobID, BotIds, ExtraArgs, Production}` | `{JobId, Culprits, DetailedCulprits}` |
-//! | `perf.catapult.bisect` | the same | `BisectExecution` |
+//! | `perf.catapult.bisect` | as above | `BisectExecution` |
 //! | `perf.pairwise` | `{Request, CulpritVerify}` | `PairwiseExecution` |
 //! | `perf.culprit_finder` | `{Request, CallbackParams, Production}` | `CulpritFinderExecution` |
 //!
-//! Each makes a job in the store and follows it to its end. It does not start
-//! [`pinpoint.job`](super::workflow) itself: a job does not know how it is carried out, and
-//! a worker of its bot takes it, on Temporal or not.
+//! Each creates a job in the store and follows it to its end. It does not start
+//! [`pinpoint.job`](super::workflow) itself: a worker of its bot takes the job, on Temporal or not.
 //!
 //! Names, fields and answers are those of `pinpoint/go/workflows` in
 //! <https://skia.googlesource.com/buildbot>.
@@ -45,26 +44,25 @@ use parameters::{Name, Parameters, parameters_in};
 /// The queue that Chromium's Pinpoint uses.
 pub const PUBLISHED_QUEUE: &str = "perf.perf-chrome-public.bisect";
 
-/// The type of a failure: the input is no request, or one that can't be carried out.
+/// The type of a failure: the input is not a request, or one that can't be carried out.
 const INVALID: &str = "InvalidRequest";
 
-/// The workflow that is told of culprits.
+/// The workflow that is notified of culprits.
 const PROCESS_CULPRIT: &str = "perf.process_culprit";
 
-/// For activities that need nothing but the store.
+/// For activities that need only the store.
 const SHORT: Duration = Duration::from_secs(60);
 
 /// The time without a sign of life after which another worker follows a job.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
-/// A job is followed for this long before another worker may go on with that.
-const FOLLOW_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+/// The time for which one worker follows a job, before another worker may continue.
+const LONG: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The jobs that one worker follows at a time. Each takes a question to the store now and
-/// then.
+/// The jobs that one worker follows at a time. Each queries the store now and then.
 const FOLLOWED: usize = 1_000;
 
-/// Where and for which bots a worker takes published workflows.
+/// The queue and the bots for which a worker takes published workflows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublishedNames {
     /// The queue: [`PUBLISHED_QUEUE`], or another one.
@@ -73,8 +71,8 @@ pub struct PublishedNames {
     pub bots: Bots,
 }
 
-/// Who makes and follows the jobs of published workflows. `owner` names this process where it
-/// cancels a job that nobody works on.
+/// The activities that create and follow the jobs of published workflows. `owner` names this
+/// process when it cancels an idle job.
 pub(super) fn following(
     names: &PublishedNames,
     jobs: &Arc<JobsHere>,
@@ -206,7 +204,7 @@ async fn carried_out<W>(
     Ok(answer.payload())
 }
 
-/// Options for an activity that is done whatever becomes of the workflow.
+/// Options for an activity that is carried out regardless of the workflow's end.
 fn short(summary: &str) -> ActivityOptions {
     ActivityOptions::with_start_to_close_timeout(SHORT)
         .cancellation_token(WorkflowCancellationToken::new())

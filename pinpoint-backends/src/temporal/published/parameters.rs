@@ -26,11 +26,11 @@ pub(super) struct Parameters {
     pub(super) job_id: Option<String>,
     /// The treatment of a comparison that verifies a culprit.
     pub(super) candidate: Option<CombinedCommit>,
-    /// Whom to tell of culprits.
+    /// The recipient of culprits.
     pub(super) callback: Option<CulpritProcessingCallbackParams>,
 }
 
-/// The reason why an input is none of a published workflow.
+/// The reason why an input does not fit a published workflow.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ParametersError {
     #[error("there are {0} arguments, and the workflow takes one")]
@@ -63,8 +63,8 @@ pub(super) fn parameters_in(payloads: &[Payload]) -> Result<Value, ParametersErr
     Ok(serde_json::from_slice(&payload.data)?)
 }
 
-/// The fields of all inputs. `BotIds` are looked up by the workflow in the original, too,
-/// and `Production` names a database that is not here: they count for nothing.
+/// The fields of all inputs. `BotIds` are looked up by the workflow in the original, too, and
+/// `Production` names a database that does not exist here: both are ignored.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Fields {
