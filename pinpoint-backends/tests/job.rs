@@ -29,14 +29,14 @@ use tokio::sync::Notify;
 struct Farm {
     metrics: AtomicU32,
     runs: AtomicU32,
-    /// Refuses runs from this one on.
+    /// Refuses runs from this index on.
     broken_after: u32,
-    /// What it refuses runs for is not the job's.
+    /// Refuses runs for a reason that is not the job's.
     has_a_full_disk: bool,
-    /// Can't be tested.
+    /// A commit that can't be tested.
     untestable: Option<u64>,
     untestable_ran: AtomicBool,
-    /// Never answers what the metric is.
+    /// Never returns the metric.
     is_stuck: bool,
     ran: Notify,
 }
@@ -103,11 +103,11 @@ impl InProcess for Farm {
         if run >= self.broken_after {
             return Err(ExecutorError::Refused("the disk is full".into()));
         }
-        // Gives the task that stops the job its turn.
+        // Lets the task that stops the job run.
         tokio::time::sleep(Duration::from_millis(1)).await;
         if self.untestable == Some(number(&request.variant.commit)) {
             if self.untestable_ran.swap(true, Ordering::SeqCst) {
-                // Asked for at the same time: until it is ended.
+                // Requested at the same time: runs until it is ended.
                 return std::future::pending().await;
             }
             let mut report = RunReport::failed(0, "exit code 125");
@@ -240,7 +240,7 @@ async fn a_result_is_kept_with_the_job() {
     assert_eq!(job.state, JobState::Completed);
     let stored = stored_result(&job).unwrap().unwrap();
     assert_eq!(culprit(&stored), "40");
-    // Durations are numbers like others.
+    // Durations are plain numbers.
     assert_eq!(json!(stored), json!(result));
 }
 
@@ -294,7 +294,7 @@ async fn the_time_for_which_a_job_lay_there_does_not_count() {
         panic!("not a bisection");
     };
     assert!(result.duration_s > 0.0);
-    // The store counts whole milliseconds.
+    // The store has whole milliseconds.
     assert!(result.duration_s < most.as_secs_f64() + 0.01, "{result:?}");
 }
 
@@ -307,7 +307,7 @@ async fn a_job_that_is_canceled_while_it_runs_can_go_on_after_all() {
     };
     let work = fixture.work(&farm);
     let cancel = async {
-        // The worker clears requests that were made before.
+        // The worker clears earlier requests.
         while fixture.job().await.state != JobState::Running {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -332,7 +332,7 @@ async fn a_job_on_which_no_one_works_is_canceled() {
     let fixture = Fixture::new(Fixture::spec()).await;
     let farm = Farm::new();
     let _ = fixture.work_until(&farm, farm.ran.notified()).await;
-    // Without a source there is no result.
+    // A result requires a source.
     let taken = fixture.take().await.unwrap();
     assert_eq!(taken.cancel(None).await.unwrap(), JobState::Canceled);
     taken.release().await;
@@ -344,7 +344,7 @@ async fn a_job_on_which_no_one_works_is_canceled() {
     let result = stored_result(&fixture.job().await).unwrap().unwrap();
     assert_eq!(result.state(), JobState::Canceled);
 
-    // One that had found its result just before it was killed keeps that.
+    // A job that had found its result just before it was killed keeps it.
     let fixture = Fixture::new(Fixture::spec()).await;
     fixture.work(&farm).await.unwrap();
     let taken = fixture.take().await.unwrap();
@@ -358,7 +358,7 @@ async fn a_job_on_which_no_one_works_is_canceled() {
 struct Elsewhere {
     under_way: Mutex<BTreeSet<Key>>,
     is_out_of_reach: AtomicBool,
-    /// The process ends before it hears that a build has begun.
+    /// The process ends before it learns that a build has started.
     is_killed_early: bool,
     waits: Notify,
 }
@@ -402,7 +402,7 @@ impl Executor for Elsewhere {
 
 #[tokio::test]
 async fn work_elsewhere_ends_with_a_job_on_which_no_one_works() {
-    // Of one build at a time the ticket is journaled when it is waited for.
+    // With one build at a time the ticket is journaled when it is waited for.
     let spec = BisectionSpec {
         limits: Limits {
             builds: 1,
@@ -424,7 +424,7 @@ async fn work_elsewhere_ends_with_a_job_on_which_no_one_works() {
     taken.release().await;
     assert_eq!(elsewhere.under_way.lock().unwrap().len(), 1);
 
-    // A job whose work can't be ended is not said to be canceled.
+    // A job whose work can't be ended is not reported as canceled.
     let taken = fixture.take().await.unwrap();
     elsewhere.is_out_of_reach.store(true, Ordering::SeqCst);
     let error = taken.cancel_with(worker).await.unwrap_err();
@@ -492,7 +492,7 @@ async fn a_job_pauses_while_something_is_refused() {
     assert_eq!(job.error.as_deref(), Some("the disk is full"));
     let farm = Farm::new();
     assert_eq!(culprit(&fixture.work(&farm).await.unwrap()), "40");
-    // The metric was found before.
+    // The metric was found earlier.
     assert_eq!(farm.metrics.load(Ordering::SeqCst), 0);
 }
 
@@ -570,7 +570,7 @@ async fn a_cancellation_is_withdrawn_even_if_the_job_can_not_be_resumed_here() {
 
 #[tokio::test]
 async fn a_job_that_an_early_version_made_is_begun() {
-    // Of commands the metric is found first, of functions it never was.
+    // For commands the metric is found first, for functions never.
     for (config, found) in [
         (
             json!({ "local": { "command": ["a"] }, "direction_by_unit": true }),

@@ -1,4 +1,4 @@
-//! Builds: made once, found again, removed when room is needed.
+//! Builds: made once, found again, removed when space is needed.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::world::{
     World, build, find_metric, git, key, lives, refusal, request, run, snapshot, until,
 };
 
-/// A build command that counts how often it was run.
+/// A build command that counts its runs.
 fn counting(world: &World) -> (String, PathBuf) {
     let counter = world.path("builds-made");
     fs::write(&counter, "").unwrap();
@@ -44,7 +44,7 @@ async fn the_users_repository_stays_as_it_is() {
     fs::write(world.repository.join("untracked"), "new").unwrap();
     let before = snapshot(&world.repository);
 
-    // The build calls git itself, and would write where it finds a repository.
+    // The build calls git itself, which would write to any repository that it finds.
     let build_command =
         "echo made of $(cat file) > built; git add built; git commit -qm x; git tag seen";
     let executor = world.open(with_build(&world, &first, build_command), "job");
@@ -154,7 +154,7 @@ async fn a_build_that_was_interrupted_is_made_anew() {
     let executor = world.open(config.clone(), "one");
     build(&executor, 1, &world.combined(&first)).await.unwrap();
     drop(executor);
-    // The files left when the power fails before the end: all but the marker.
+    // The files left by a power failure before the end: all except the marker.
     for entry in fs::read_dir(world.path("state").join("builds")).unwrap() {
         fs::remove_file(entry.unwrap().path().join("finished.json")).unwrap();
     }
@@ -376,7 +376,7 @@ async fn cleaning_spares_what_is_in_use_and_says_so() {
     drop(other);
     let half_made = format!("state/builds/{}/tree", "0f".repeat(32));
     fs::create_dir_all(world.path(&half_made)).unwrap();
-    // Of a name that none of ours has.
+    // With a name that none of ours has.
     let foreign = world.path("state/builds/foreign");
     fs::create_dir(&foreign).unwrap();
 
@@ -501,7 +501,7 @@ async fn a_full_disk_stops_the_job_and_can_be_mended() {
     let first = world.commit("file", "1");
     let config = world.config(&first, "echo v: 1 x");
     let commit = world.combined(&first);
-    // Every write to this device fails for want of room.
+    // Every write to this device fails for lack of space.
     let full = world.path("jobs/job/runs/tails.jsonl");
     fs::create_dir_all(full.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink("/dev/full", &full).unwrap();

@@ -1,4 +1,4 @@
-//! The changes of a commit, and where its repository comes from.
+//! The changes of a commit, and the URL of its repository.
 
 use std::fs;
 
@@ -34,14 +34,14 @@ fn a_commit_changes_lines_of_files() {
         ]
     );
 
-    // A merge changes what it brings to the line that it is merged into.
+    // A merge has the changes to the line that it is merged into.
     git(&place, &["checkout", "-q", "-b", "side", "HEAD~1"]);
     let side = world.commit("beside", "1\n");
     git(&place, &["checkout", "-q", "-"]);
     git(&place, &["reset", "-q", "--hard", &commit]);
     git(&place, &["merge", "-q", "--no-ff", "-m", "merge", &side]);
     let merge = repository.resolve_revision("HEAD").unwrap().git_hash;
-    // Whatever the user wants to see of merges.
+    // Independent of the user's settings for merges.
     git(&place, &["config", "log.diffMerges", "off"]);
     assert_eq!(
         repository.changed_files(&merge).unwrap(),

@@ -34,7 +34,7 @@ fn made(world: &World) -> usize {
         .count()
 }
 
-/// The places of builds, those with a work tree.
+/// The directories of builds, those with a work tree.
 fn trees(world: &World) -> Vec<PathBuf> {
     let builds = fs::read_dir(world.path("state/builds")).unwrap();
     let mut trees: Vec<_> = builds
@@ -83,7 +83,7 @@ async fn a_build_that_lost_a_part_is_made_again_and_one_that_gained_some_is_not(
     let world = World::new();
     let first = world.commit("file", "1");
     let commit = world.combined(&first);
-    // It writes where it runs, as many do.
+    // It writes in its work tree, as many do.
     let script = "echo >> log; sh tool";
     let config = config(&world, &first, BUILD, script);
     let executor = world.open(config.clone(), "one");
@@ -132,7 +132,7 @@ async fn a_benchmark_may_remove_its_tree_when_it_has_its_values() {
     }
 }
 
-/// The trouble of one commit, which is left out in the end: it ends no job.
+/// The trouble of one commit, which is left out in the end, does not end the job.
 #[tokio::test]
 async fn a_warm_up_that_removes_its_tree_is_a_loss_of_its_commit() {
     let world = World::new();
@@ -176,7 +176,7 @@ async fn a_damaged_build_that_another_job_uses_stays_and_another_is_made_beside_
     let both = trees(&world);
     assert_eq!(both.len(), 2);
     assert!(both.iter().any(|tree| tree.join("tool").exists()));
-    // It does not need what is missing.
+    // It does not need the missing file.
     assert_eq!(run(&one, 2, &commit, 1).await.failure, None);
     assert!(!damaged.join("tool").exists());
     drop((one, two));
@@ -234,7 +234,7 @@ async fn our_repository_is_mended_when_something_removed_part_of_it() {
 struct Immutable(PathBuf);
 
 impl Immutable {
-    /// `None` where only an administrator could.
+    /// `None` without administrator privileges.
     fn new(path: &Path) -> Option<Self> {
         let done = ["chattr", "sudo -n chattr"].iter().any(|program| {
             let script = format!("{program} +i \"$1\"");
@@ -273,7 +273,7 @@ async fn what_cannot_be_removed_stops_neither_a_job_nor_cleaning() {
     let Some(immutable) = Immutable::new(&tree.join("tool")) else {
         return;
     };
-    // It would have to make room.
+    // It would have to free space.
     let executor = world.open(config.clone(), "two");
     let report = build(&executor, 1, &world.combined(&second)).await.unwrap();
     assert_eq!(report.failure, None);

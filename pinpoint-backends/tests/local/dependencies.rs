@@ -1,4 +1,4 @@
-//! Dependencies, laid out as the manifests name them or as the state holds them.
+//! Dependencies, laid out as named by the manifests or as held by the state.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,7 +42,7 @@ fn commit(repository: &Path, files: &[(&str, &str)], gitlinks: &[(&str, &str)]) 
 }
 
 impl Upstream {
-    /// At a URL that nothing but the configuration leads from.
+    /// At a URL that only the configuration resolves.
     fn new(world: &World, name: &str, commits: usize) -> Self {
         let mut upstream = Self {
             path: world.path(name),
@@ -380,7 +380,7 @@ async fn a_module_of_go_is_replaced_by_a_checkout() {
         ],
         &[],
     );
-    // The place where Go finds the package, which takes no compiler.
+    // The place where Go finds the package, which requires no compiler.
     let script = "tail -n 1 go.mod; ! test -x \"$GO\" \\
         || cat \"$($GO list -f '{{.Dir}}' \"$(sed -n 's/^import \"\\(.*\\)\"/\\1/p' main.go)\")\"/*.go";
     let mut config = config(&world, &first, &[&library], script);
@@ -509,7 +509,7 @@ async fn the_submodules_of_the_users_clone_are_at_hand() {
         &["-c", allowed, "submodule", "--quiet", "update", "--init"],
     );
     fs::rename(&outer.path, world.path("moved")).unwrap();
-    // The clone stays when the work tree that it names goes.
+    // The clone stays when its work tree is removed.
     git(&world.repository, &["rm", "-q", "outer"]);
     fs::remove_dir_all(world.repository.join("outer")).unwrap_or_default();
     let before = snapshot(&world.repository);
@@ -558,7 +558,7 @@ async fn merges_that_no_branch_holds_are_built() {
         printed(&executor, 1, &state).await,
         format!("1111{parents}")
     );
-    // It is another state than the commit alone.
+    // It differs from the state of the commit alone.
     let mut alone = state.clone();
     alone.main.merged.clear();
     assert_eq!(
@@ -664,7 +664,7 @@ async fn the_clones_stay_as_they_are_and_cleaning_removes_all_of_ours() {
         &[("outer", &outer.commits[0])],
     );
     let before = (snapshot(&world.repository), snapshot(&outer.path));
-    // The build calls git itself, and would write where it finds a repository.
+    // The build calls git itself, which would write to any repository that it finds.
     let script = "cd outer && head -c 300000 /dev/urandom > value \
         && git -c user.name=A -c user.email=a@example.org commit -qam x && git tag -f seen > made";
     let mut config = config(&world, &first, &[&outer], script);
@@ -673,7 +673,7 @@ async fn the_clones_stay_as_they_are_and_cleaning_removes_all_of_ours() {
     let held = holding(&world, &first, &[outer.at(1, main_name(&world))]);
     assert_eq!(printed(&executor, 1, &held).await, "");
     drop(executor);
-    // Changes written in a dependency count, so the two do not fit.
+    // Changes made in a dependency count, so the two do not fit.
     let executor = world.open(config, "other");
     assert_eq!(printed(&executor, 1, &world.combined(&first)).await, "");
     let count = |name: &str| fs::read_dir(world.path(name)).unwrap().count();

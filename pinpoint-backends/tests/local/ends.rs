@@ -223,13 +223,13 @@ async fn the_line_leads_through_the_parent_that_has_the_good_end() {
         steps(&root, &[]),
         [second.clone(), merge.clone(), last.clone()]
     );
-    // What the merge brings to the good end is the commit that is not on the line.
+    // The merge brings to the good end the commit that is not on the line.
     assert_eq!(between(&world, &side, &merge, &[]).await, [""; 0]);
     assert_eq!(between(&world, &root, &last, &[]).await, [second, merge]);
 }
 
-/// A history of its own is brought in as the second parent of a merge: the line of first
-/// parents ends in another root.
+/// A separate history is brought in as the second parent of a merge: the line of first parents ends
+/// in another root.
 #[tokio::test]
 async fn the_line_leads_into_a_history_that_was_brought_in() {
     let world = World::new();
@@ -255,14 +255,14 @@ async fn the_line_leads_into_a_history_that_was_brought_in() {
     let steps = repository.steps_between(&old[0], &last, &[]).unwrap();
     assert_eq!(steps[..4], line);
     assert_eq!(steps[4], last);
-    // With paths, the merge stays: against the line it changes what it brings.
+    // With paths, the merge stays: it changes the line by the merged commits.
     assert_eq!(between(&world, &old[0], &last, &["old"]).await, line[..3]);
     let touched = repository.touched_between(&old[0], &last, &[]).unwrap();
     assert_eq!(touched.map(|touched| touched.len()), Some(5));
     assert!(!new.is_empty());
 }
 
-/// A release branch with commits of its own, and a main branch that went on.
+/// A release branch with its own commits, and a main branch that continued.
 #[tokio::test]
 async fn a_range_goes_back_to_the_merge_base_where_histories_parted() {
     let world = World::new();
@@ -278,7 +278,7 @@ async fn a_range_goes_back_to_the_merge_base_where_histories_parted() {
     let expected = [&release[1], &release[0], &base, &main[0], &main[1]].map(String::clone);
     assert_eq!(between(&world, &release[2], &main[2], &[]).await, expected);
     let repository = Repository::discover(&world.repository).unwrap();
-    // Each by the commit that the step takes back, or adds.
+    // Each named by the commit that the step takes back, or adds.
     let steps = repository
         .steps_between(&release[2], &main[2], &[])
         .unwrap();

@@ -1,5 +1,4 @@
-//! Calls of git: the view of a work tree, forbidden actions, requests to clones that lack
-//! something.
+//! Calls of git: the view of a work tree, forbidden actions, incomplete clones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,7 +68,7 @@ async fn a_partial_clone_is_told_what_it_lacks_and_nothing_is_fetched() {
     repository.changed_files(&second).unwrap_err();
     assert!(snapshot(&clone) == before, "something was fetched");
 
-    // The advice, taken.
+    // The advice works.
     let advice = message.rsplit_once('`').unwrap().0;
     let advice = advice.rsplit_once('`').unwrap().1;
     let words: Vec<&str> = advice.split(' ').collect();
@@ -225,7 +224,7 @@ async fn a_manifest_opens_no_directory_that_the_user_did_not_name() {
 
 #[tokio::test]
 async fn a_link_called_go_mod_is_not_written_through() {
-    // Held at another commit, a module without a `go.mod` is given one.
+    // Held at another commit, a module without a `go.mod` gets one.
     let world = World::new();
     let library = World::new();
     let outside = world.path("outside");

@@ -12,8 +12,8 @@ use crate::world::{World, lives, run};
 async fn what_leaves_the_session_is_ended_named_and_heard_by_no_later_run() {
     let world = World::new();
     let first = world.commit("file", "1");
-    // The first run leaves a process that waits for the second one, to write into its
-    // output. The second gives it the time to, if it lives.
+    // The first run leaves a process that waits for the second one, to write into its output. The
+    // second gives it time for that, if it lives.
     let script = "if [ \"$PINPOINT_RUN\" = 0 ]; then
           setsid sh -c 'echo $$ > ROOT/child.new; mv ROOT/child.new ROOT/child
             until [ -e ROOT/next ]; do sleep 0.01; done; echo v: 999 x; : > ROOT/wrote' &
@@ -27,7 +27,7 @@ async fn what_leaves_the_session_is_ended_named_and_heard_by_no_later_run() {
     let executor = world.open(world.config(&first, &script), "job");
     let commit = world.combined(&first);
 
-    // A child of this process that has lost its own parent is none of the benchmark's.
+    // A child of this process that has lost its own parent does not belong to the benchmark.
     let bystander = world.path("bystander");
     let start = format!("setsid sleep 1000 & echo $! > {}", bystander.display());
     let started = Command::new("sh").args(["-c", &start]).status().unwrap();
@@ -65,7 +65,7 @@ async fn what_leaves_the_session_is_ended_named_and_heard_by_no_later_run() {
 async fn many_processes_in_many_sessions_are_all_ended() {
     let world = World::new();
     let first = world.commit("file", "1");
-    // Each has a child of its own, in another session than its own.
+    // Each has a child in another session.
     let script = "test -z \"$PINPOINT_RUN\" || for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
           setsid sh -c 'setsid sleep 1000 & echo $! > ROOT/pid.'$n'; : > ROOT/ready.'$n'; wait' &
           until [ -e ROOT/ready.$n ]; do sleep 0.01; done
@@ -102,7 +102,7 @@ async fn a_script_without_an_interpreter_is_one_for_the_shell() {
 async fn output_that_a_left_process_writes_after_the_end_does_not_count() {
     let world = World::new();
     let first = world.commit("file", "1");
-    // It writes when its parent is gone, and goes on.
+    // It writes when its parent is gone, and continues.
     let script =
         "parent=$$; (while kill -0 $parent; do :; done; echo v: 3 x; sleep 1000) 2>/dev/null &
         echo v: 1 x";

@@ -1,4 +1,4 @@
-//! Work trees that are lent: what is there, and what waits meanwhile.
+//! Lent work trees: their contents, and the work that waits for them.
 
 use std::fs;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Unusable results and outputs: too long, or not files at all. Each is the
-//! fault of one commit, and no other suffers for it.
+//! Unusable results and outputs: too long, or not files at all. Each is the fault of one commit,
+//! and affects no other.
 
 use std::fs::{self, File};
 
@@ -7,8 +7,7 @@ use pinpoint_backends::local::{LocalExecutor, output_tails, run_warnings};
 
 use crate::world::{World, run};
 
-/// A good end that writes results as it should, and the runs of a second commit at
-/// which `script` is run.
+/// A good end that writes proper results, and the runs of a second commit with this `script`.
 struct Bad {
     world: World,
     executor: LocalExecutor,
@@ -65,7 +64,7 @@ async fn results_that_cannot_be_read_are_a_failed_run() {
 
 #[tokio::test]
 async fn a_run_that_writes_without_end_is_ended_and_kept_in_part() {
-    // Its output has a length, and takes no room.
+    // Its output has a length, but takes no space.
     let script = "echo begin; truncate -s 2G /dev/stdout; sleep 1000";
     let bad = Bad::new(None, "echo v: 1 x", script).await;
     let report = bad.fails(1).await;
@@ -88,7 +87,7 @@ async fn output_that_is_too_long_to_be_read_is_a_failed_run() {
 async fn a_job_keeps_only_so_much_output() {
     let bad = Bad::new(None, "echo v: 1 x", "echo words; exit 3").await;
     assert!(bad.fails(1).await.log.is_some());
-    // As if many runs had failed before this process took the job up.
+    // As if many runs had failed before this process took over the job.
     let job = bad.world.path("jobs/job");
     let other = File::create(job.join("runs/77.out")).unwrap();
     other.set_len(64 << 20).unwrap();

@@ -30,7 +30,7 @@ async fn no_run_is_beside_another_or_beside_a_build() {
     config.build = Some(doing("build"));
     let mut tasks = Vec::new();
     for job in ["one", "two"] {
-        // Other state directories, and still one machine.
+        // Different state directories, but the same machine.
         let mut location = world.location(job);
         location.state_dir = world.path(job);
         let executor = LocalExecutor::open(config.clone(), location, job).unwrap();
@@ -65,11 +65,11 @@ async fn no_run_is_beside_another_or_beside_a_build() {
         );
         total += 1;
     }
-    // Builds and runs; each begins and ends.
+    // Builds and runs; each starts and ends.
     assert_eq!(total, 2 * 2 * (6 + 18));
 }
 
-/// Not a test: what a test runs as another process, to kill it.
+/// Not a test: the other process of a test, to be killed.
 #[tokio::test]
 async fn other_process() {
     let Ok(job) = std::env::var("LOCAL_TEST_JOB") else {
@@ -125,7 +125,7 @@ async fn wait_until_it_runs(leader: &Path, child: &Path) {
 fn hanging(world: &World, what: &str) -> (LocalConfig, [std::path::PathBuf; 2]) {
     let first = world.commit("file", "1");
     let (leader, child) = (world.path("leader"), world.path("child"));
-    // Deaf to the request to end, so that only the last means helps.
+    // It ignores the request to end, so that only the last resort works.
     let hang = format!(
         "trap '' TERM; setsid sleep 1000 & echo $! > {}; echo $$ > {}; wait; sleep 1000",
         child.display(),
@@ -166,7 +166,7 @@ async fn what_was_left_by_a_process_killed_with_its_supervisor_is_ended_by_the_n
         let stat = fs::read_to_string(format!("/proc/{}/stat", number.trim())).unwrap();
         let (_, fields) = stat.rsplit_once(") ").unwrap();
         let supervisor = fields.split(' ').nth(1).unwrap();
-        // Stopped, so that neither sees the other die.
+        // Stopped, so that neither notices the other's death.
         let main = process.id().to_string();
         for (signal, whom) in [("-STOP", &*main), ("-KILL", supervisor), ("-KILL", &*main)] {
             let sent = Command::new("kill").args([signal, whom]).status().unwrap();

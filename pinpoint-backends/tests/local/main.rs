@@ -1,10 +1,9 @@
 //! The local executor, on real repositories and with real processes.
 //!
-//! No test waits for a time and then expects something: it waits for what has to happen,
-//! and finds what must not happen at once in the processes' own records.
+//! No test waits for a fixed time: each waits for an expected event, and finds forbidden ones at
+//! once in the processes' own records.
 #![cfg(feature = "local")]
-// Clippy's exception for tests knows functions marked as tests only, not what
-// they share.
+// Clippy's exception for tests covers only functions marked as tests, not shared ones.
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
 

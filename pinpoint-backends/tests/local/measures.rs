@@ -13,7 +13,7 @@ fn count_down(from: u32) -> String {
     format!("i={from}; while [ $i != 0 ]; do i=$((i - 1)); done")
 }
 
-/// The instructions of each of these scripts, as callgrind counts them.
+/// The instructions of each of these scripts, as counted by callgrind.
 async fn instructions_of<const N: usize>(scripts: [String; N]) -> [f64; N] {
     let world = World::new();
     let first = world.commit("file", "1");
@@ -22,7 +22,7 @@ async fn instructions_of<const N: usize>(scripts: [String; N]) -> [f64; N] {
         let mut config = world.config(&first, &script);
         config.format = Format::Time;
         config.instructions = Some(InstructionCounter::Callgrind);
-        // Valgrind has a meaning for the sign.
+        // Valgrind gives this character a meaning.
         let executor = world.open(config, &format!("job %p {number}"));
         let mut request = request(1, &world.combined(&first), 0);
         request.charts = Charts::All;
@@ -46,7 +46,7 @@ async fn callgrind_counts_the_instructions_of_all_processes_once() {
         short.clone(),
         short.clone(),
         long.clone(),
-        // Each new process has the count of the old one, until it is told not to.
+        // Each new process inherits the count of the old one, unless told otherwise.
         format!("{long}; (true); (true); (true)"),
         format!("sh -c '{long}'"),
         format!("({long}) & wait"),
@@ -114,7 +114,7 @@ async fn a_counter_that_is_gone_is_named() {
             .await,
     );
     assert!(error.contains("can't start valgrind"), "{error}");
-    // What a killed process left.
+    // The remains of a killed process.
     let left = world.path("jobs/missing/runs/callgrind-left");
     fs::create_dir_all(left.join("of a run")).unwrap();
     let mut config = counting(InstructionCounter::Callgrind, "/nowhere");
@@ -177,11 +177,11 @@ async fn a_measure_is_chosen_by_runs_of_both_ends_in_turns() {
     let chosen = metric.chart.unwrap();
     assert!(metric.charts.contains_key(&chosen), "{chosen}");
     assert_eq!(metric.unit, metric.charts[&chosen].unit);
-    // One run of the bad end to warm up, since the good one was run; none is counted.
+    // One warm-up run of the bad end, as the good one was run; none is counted.
     let expected = ["1 0\n2 1\n", &"1 0\n2 0\n".repeat(5)].concat();
     assert_eq!(fs::read_to_string(&log).unwrap(), expected);
 
-    // Where the bad end can't be run, the search will find out.
+    // If the bad end can't be run, the search will find out.
     let mut config = world.config(&good, &script);
     config.build = Some("test $(cat value) = 1".into());
     config.choose_measure(worse(&world, &bad)).unwrap();

@@ -1,4 +1,4 @@
-//! The metric: found by a run of the good end, and given with every run after it.
+//! The metric: found by a run of the good end, and reported with every later run.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -208,7 +208,7 @@ async fn every_value_is_reported_and_aggregated_when_it_is_read() {
         action: 1,
         report: Report::Ran(report),
     };
-    // The journal stays as it is, whatever is made of it.
+    // The journal stays unchanged, regardless of its use.
     let record: Record = serde_json::from_str(&serde_json::to_string(&record).unwrap()).unwrap();
     for (aggregate, expected) in [
         (None, vec![1.0, 2.0, 6.0]),
@@ -332,7 +332,7 @@ async fn a_formats_direction_is_the_metrics() {
 async fn criterions_folder_is_read_and_only_its_results_are_removed() {
     let world = World::new();
     let first = world.commit("file", "1");
-    // Each run finds what the one before left of its own, and nothing to read.
+    // Each run finds the previous one's own files, but no results.
     let script = r#"
         mkdir -p out/a/new && cd out/a
         test ! -e new/sample.json || exit 1
@@ -357,7 +357,7 @@ async fn criterions_folder_is_read_and_only_its_results_are_removed() {
 
 #[tokio::test]
 async fn the_run_that_finds_the_metric_is_like_those_that_are_counted() {
-    // A benchmark may keep silent in warm-up runs.
+    // A benchmark may be silent in warm-up runs.
     let script = "test \"$PINPOINT_WARMUP\" = 1 || echo v: $((PINPOINT_RUN + 1)) ms";
     for warmup in [0, 1] {
         let metric = found(script, |config| config.warmup = warmup).await;
@@ -383,7 +383,7 @@ async fn values_on_standard_error_are_read_there_in_every_run() {
     let world = World::new();
     let first = world.combined(&world.commit("file", "1"));
     let script = "echo done; echo v: $((PINPOINT_RUN + 1)) ms >&2";
-    // A line there may be a log's: it is a metric only if that is said.
+    // A line there may be from a log: it is a metric only if declared.
     let error = found(script, |_| {}).await.unwrap_err();
     assert!(error.contains("standard error, line 1: v: "), "{error}");
     let mut config = world.config(&first.main.git_hash, script);

@@ -12,8 +12,8 @@ use pinpoint_midpoint::{MidpointError, Midpoints};
 
 use crate::world::{World, build, git};
 
-/// Repositories that name one another in their `DEPS`. A commit is written
-/// `skia@3`: the third commit after the first of the repository `skia`.
+/// Repositories that name one another in their `DEPS`. `skia@3` is the third commit after the first
+/// of the repository `skia`.
 struct Repositories {
     world: World,
     commits: BTreeMap<&'static str, Vec<String>>,
@@ -33,8 +33,8 @@ impl Repositories {
         self.world.path(name)
     }
 
-    /// Adds a repository, in which each commit names other commits, as
-    /// `skia@3 v8@1`. The last one added is the main one.
+    /// Adds a repository, in which each commit names other commits, as `skia@3 v8@1`. The last one
+    /// added is the main repository.
     fn with(mut self, name: &'static str, commits: &[&str]) -> Self {
         let directory = self.path(name);
         fs::create_dir(&directory).unwrap();
@@ -73,7 +73,7 @@ impl Repositories {
         Commit::new(self.url(name), &*self.commits[name][number])
     }
 
-    /// The main repository, C, is called by its path, the others by their URLs.
+    /// The main repository, C, is named by its path, the others by their URLs.
     fn url(&self, name: &str) -> String {
         let path = self.path(name).to_str().unwrap().to_owned();
         if name.starts_with('C') {
@@ -83,8 +83,8 @@ impl Repositories {
         }
     }
 
-    /// `C@1`, or `C@1 C/skia@2 skia/fonts@3`: after a slash, what the
-    /// repository before it names.
+    /// `C@1`, or `C@1 C/skia@2 skia/fonts@3`: after a slash, a dependency of the repository before
+    /// it.
     fn state(&self, text: &str) -> CombinedCommit {
         let mut words = text.split(' ');
         let main = self.commit(words.next().unwrap());
@@ -187,7 +187,7 @@ async fn boundary_cases_of_a_roll() {
     assert_eq!(roll.midpoint("C@1 C/skia@2", "C@2").await, "C@1 C/skia@3");
     // Its last commit against the roll itself: the roll is the culprit.
     assert_eq!(roll.midpoint("C@1 C/skia@3", "C@2").await, "C@1 C/skia@3");
-    // Held at what is named anyway.
+    // Held at the revision that is named anyway.
     assert_eq!(roll.midpoint("C@1", "C@1 C/skia@1").await, "C@1");
     assert_eq!(roll.midpoint("C@1", "C@1 C/skia@3").await, "C@1 C/skia@2");
     assert_eq!(roll.midpoint("C@1", "C@1 C/skia@2").await, "C@1");
@@ -283,7 +283,7 @@ async fn a_roll_back_over_a_merge() {
     let held = |state: &CombinedCommit| state.modified_deps[0].commit.revision();
     let [_, b2, b3] = [0, 1, 2].map(|at: usize| format!("{before}+{}", branch[at]));
     let b1 = format!("{before}+{}", branch[0]);
-    // With b3 merged in it is what the merge is.
+    // With b3 merged in it equals the merge.
     assert_eq!(
         all.iter().map(held).collect::<Vec<_>>(),
         [&*b2, &*b1, &*before]
@@ -337,7 +337,7 @@ async fn manifests_that_no_process_takes_as_arguments() {
     let midpoints = Midpoints::new(Arc::new(repositories));
     let mut prior = good.clone();
     for (action, commit) in (1..).zip(&commits) {
-        // Each is a commit that builds, or one that does not: never the job's end.
+        // Each commit builds or does not: the job never ends.
         build(&executor, action, &world.combined(commit))
             .await
             .unwrap();

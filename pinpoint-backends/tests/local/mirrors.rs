@@ -1,4 +1,4 @@
-//! Jobs on a machine that has no clone of their creator's.
+//! Jobs on a machine without a clone of their creator's.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -34,7 +34,7 @@ fn push(world: &World) {
     git(&world.repository, &["push", "-q", "origin", "HEAD:main"]);
 }
 
-/// The configuration of a job as its creator writes it.
+/// The configuration of a job from its creator.
 fn config(world: &World, good: &str, build: &str) -> LocalConfig {
     let repository = Repository::discover(&world.repository).unwrap();
     LocalConfig {
@@ -49,7 +49,7 @@ fn config(world: &World, good: &str, build: &str) -> LocalConfig {
     }
 }
 
-/// Takes a job on another machine, which may fetch what is below this directory.
+/// Takes a job on another machine, which may fetch from below this directory.
 async fn take(
     world: &World,
     config: LocalConfig,
@@ -137,7 +137,7 @@ async fn a_mirror_is_fetched_when_a_commit_is_missing_and_only_then() {
     assert_eq!(made.failure, None);
     let [mirror] = <[PathBuf; 1]>::try_from(mirrors(&world)).unwrap();
 
-    // Of another job, on another branch, and of one that no branch holds any more.
+    // Of another job, on another branch, and of one that is no longer on a branch.
     let second = world.commit("file", "2");
     git(
         &world.repository,
@@ -152,7 +152,7 @@ async fn a_mirror_is_fetched_when_a_commit_is_missing_and_only_then() {
         &["push", "-q", "origin", "HEAD:refs/changes/1"],
     );
     git(&world.repository, &["push", "-q", "origin", ":topic/a"]);
-    // What killed processes left behind is no obstacle.
+    // Remains of killed processes do no harm.
     for name in [
         "packed-refs.lock",
         "refs/heads/main.lock",
@@ -171,7 +171,7 @@ async fn a_mirror_is_fetched_when_a_commit_is_missing_and_only_then() {
     assert!(!mirror.join("packed-refs.lock").exists());
     assert_eq!(build(&executor, 4, &third).await.unwrap().failure, None);
 
-    // Everything is there now: the remote is not needed.
+    // Everything exists now: the remote is not needed.
     away(&world, "upstream");
     drop(executor);
     let executor = take(&world, job, "", &[]).await.unwrap();
@@ -193,7 +193,7 @@ async fn half_a_clone_is_thrown_away() {
     let job = config(&world, &first, "cp file built");
     drop(take(&world, job.clone(), "", &[]).await.unwrap());
     let [mirror] = <[PathBuf; 1]>::try_from(mirrors(&world)).unwrap();
-    // As a clone that was killed leaves it.
+    // As a killed clone leaves it.
     fs::rename(&mirror, mirror.with_extension("new")).unwrap();
     fs::remove_file(mirror.with_extension("new").join("HEAD")).unwrap();
     let executor = take(&world, job, "", &[]).await.unwrap();
@@ -246,7 +246,7 @@ async fn a_mirror_gets_the_history_that_its_upstream_lacked() {
     drop(take(&world, last.clone(), "", &[]).await.unwrap());
     let [mirror] = <[PathBuf; 1]>::try_from(mirrors(&world)).unwrap();
     assert!(mirror.join("shallow").exists());
-    // As long as it lacks that itself, it is no obstacle.
+    // As long as it lacks that itself, it does no harm.
     drop(take(&world, last.clone(), "", &[]).await.unwrap());
     git(&upstream, &["fetch", "-q", "--unshallow"]);
     let executor = take(&world, last, "", &[]).await.unwrap();
@@ -289,7 +289,7 @@ async fn the_machine_is_taken_before_a_mirror() {
     let [mirror] = <[PathBuf; 1]>::try_from(mirrors(&world)).unwrap();
     let second = world.commit("file", "2");
     push(&world);
-    // A build has the mirror.
+    // A build holds the mirror.
     let lock = fs::File::open(mirror.with_extension("lock")).unwrap();
     lock.lock().unwrap();
     let request = ListRequest {
@@ -352,7 +352,7 @@ async fn what_cannot_be_had_is_named() {
             .failure,
         None
     );
-    // A clone that is given is used as it is.
+    // A given clone is used unchanged.
     let given = [(upstream.clone(), world.repository.clone())];
     let executor = take(&world, job.clone(), "elsewhere", &given)
         .await
@@ -365,7 +365,7 @@ async fn what_cannot_be_had_is_named() {
         None
     );
     assert_eq!(mirrors(&world).len(), 1, "that of the upstream");
-    // What can't be reached may be another time.
+    // An unreachable one may be reachable later.
     push(&world);
     let executor = take(&world, job, "", &[]).await.unwrap();
     let mut missing = world.combined(&first);
@@ -421,8 +421,8 @@ async fn dependencies_are_those_of_the_creator() {
         let arguments = [&allow[..], &["submodule", "--quiet", "add", url, path]].concat();
         git(&world.repository, &arguments);
     };
-    // One by a relative URL, which git sees from the remote; and the user has no clone of
-    // the other any more.
+    // One by a relative URL, which git resolves against the remote; and the user no longer has a
+    // clone of the other.
     add("../library", "parts/library");
     add(&world.path("hidden").display().to_string(), "parts/hidden");
     git(&world.repository, &["commit", "-q", "-m", "Add parts"]);
@@ -449,7 +449,7 @@ async fn dependencies_are_those_of_the_creator() {
     assert_eq!(mirrors(&world).len(), 2);
     drop(executor);
 
-    // What the job names is needed: it is not left out.
+    // The repositories that the job names are needed: they are not left out.
     clean(&world.path("other/state"), CleanOptions::default()).unwrap();
     assert_eq!(mirrors(&world).len(), 0);
     away(&world, "library");
@@ -464,7 +464,7 @@ async fn a_job_names_no_other_directory_of_this_machine() {
     let first = world.commit("file", "1");
     push(&world);
     let mut job = config(&world, &first, "ls parts > built");
-    // As somebody may write it who is not its creator.
+    // As someone other than its creator may write it.
     job.repositories = [("https://host.example/x".into(), world.path("upstream"))].into();
     job.urls
         .insert("https://host.example/x".into(), "ext::sh -c true".into());
@@ -621,7 +621,7 @@ async fn commits_are_looked_up_in_a_mirror_that_is_updated_on_request() {
         let found = mirrors.find(&url, &name).await.unwrap();
         found.map(|found| found.git_hash)
     };
-    // Nothing is fetched to find something.
+    // Nothing is fetched to find a commit.
     assert_eq!(find("HEAD").await, None);
     mirrors.update(&url).await.unwrap();
     assert_eq!(find(&first).await, Some(first.clone()));
@@ -663,7 +663,7 @@ async fn commits_are_looked_up_in_a_mirror_that_is_updated_on_request() {
     let fourth = git(&world.repository, &["rev-parse", "HEAD"]);
     assert_eq!(find(&third[..7]).await, Some(fourth.clone()));
     assert_eq!(find(&third).await, Some(third));
-    // What the machine may not fetch is not looked at.
+    // Repositories that the machine may not fetch are not read.
     let other = world.path("repository").display().to_string();
     let refused = mirrors.find(&other, &name).await;
     assert!(

@@ -1,4 +1,4 @@
-//! Pairs: two runs with nothing between them, each side with what is its own.
+//! Pairs: two runs with nothing between them, each with its side's settings.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ fn request(action: u64, first: &Variant, second: &Variant, index: u32) -> RunPai
     }
 }
 
-/// A repository with two commits, whose benchmark prints what it was given.
+/// A repository with two commits, whose benchmark prints its arguments.
 struct Two {
     world: World,
     base: Variant,
@@ -86,9 +86,8 @@ async fn both_sides_run_in_the_order_asked_for_and_with_what_is_their_own() {
     assert_eq!(values(&pair, "w"), [5.0, 5.0]);
     assert_eq!(pair.first.chart, None);
     let expected = [
-        // At the base the metric is found, which warms it up, by a run like those that
-        // count; all with the
-        // arguments of their side.
+        // At the base the metric is found, which warms it up, by a run like those that count; all
+        // with their side's arguments.
         "begin 1 0 common old",
         "end 1",
         "begin 2 warm common new --fast quick",
@@ -107,7 +106,7 @@ async fn nothing_runs_between_the_two_of_a_pair() {
     let hash = &two.base.commit.main.git_hash;
     let mut config = two.world.config(hash, &two.script);
     config.chart = Some("v".into());
-    // Two jobs in one process, which share the lock of the machine and no more.
+    // Two jobs in one process, which share only the machine's lock.
     let one = two.world.open(config.clone(), "one");
     let other = two.world.open(config, "other");
     let pairs = async {
@@ -134,7 +133,7 @@ async fn nothing_runs_between_the_two_of_a_pair() {
         let next = begins[first.unwrap() + 1];
         assert_eq!(next, format!("begin 2 {index}"), "{log:#?}");
     }
-    // And no two at once.
+    // Never two at once.
     assert!(
         log.chunks(2)
             .all(|two| two[0].starts_with("begin") && two[1].starts_with("end"))

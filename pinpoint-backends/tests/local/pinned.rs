@@ -47,7 +47,7 @@ fn a_job_does_not_begin_on_a_processor_that_does_not_exist() {
     );
 }
 
-/// Whether it is quiet or not, a run is made, and what is known of waits is told.
+/// Quiet or not, a run is made, and its waits are reported.
 #[tokio::test]
 async fn a_run_is_made_when_its_wait_is_over() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Runs: what they are given, how they end, what is left of them.
+//! Runs: their inputs, their ends, and their remains.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -117,7 +117,7 @@ async fn runs_start_in_the_order_in_which_they_were_asked_for() {
     let mut tasks = Vec::new();
     for index in 0..20 {
         let executor = Arc::clone(&executor);
-        // One of the two has no build yet, and must not be overtaken for it.
+        // One of the two has no build yet, but must not be overtaken.
         let request = request(index, &commits[(index % 2) as usize], index as u32);
         // The runtime has one thread: tasks begin in the order of spawning.
         tasks.push(tokio::spawn(async move { executor.run(&request).await }));
@@ -157,7 +157,7 @@ async fn at_second(script: &str, timeout: Option<Duration>) -> (World, pinpoint_
 
 #[tokio::test]
 async fn a_run_that_takes_too_long_is_ended_with_all_it_started() {
-    // Deaf to the request to end, so that only the last means helps.
+    // It ignores the request to end, so that only the last resort works.
     let script = "trap '' TERM; sleep 1000 & echo $! > ROOT/child; wait; sleep 1000";
     let (world, report) = at_second(script, Some(Duration::from_secs(2))).await;
     assert_eq!(report.failure.as_deref(), Some("timed out after 2s"));
@@ -256,7 +256,7 @@ async fn a_cancelled_run_is_ended_whether_or_not_it_is_waited_for() {
         ended = &mut waited_for => ended,
         () = async {
             until("the run's start", started).await;
-            // Not polled meanwhile: canceling must not depend on it.
+            // Not polled in the meantime: canceling must not depend on it.
             executor.ended(&key(1)).await.unwrap();
         } => waited_for.await,
     };
@@ -294,7 +294,7 @@ async fn ending_waits_for_processes_that_do_not_want_to_end() {
         async move { find_metric(&executor, &commit).await }
     });
     until("the benchmark", || pid.exists()).await;
-    // The task that waited for it no longer does.
+    // The task that waited for it has stopped.
     preparing.abort();
     executor.end().await;
     assert!(!lives(&pid));

@@ -6,7 +6,7 @@ use pinpoint_backends::local::run_warnings;
 
 use crate::world::{World, find_metric, git, refusal};
 
-/// A package that each commit is to be measured with, and its benchmark.
+/// A package to be measured at each commit, and its benchmark.
 fn package() -> (World, String) {
     let world = World::new();
     fs::create_dir_all(world.repository.join("src/package")).unwrap();
@@ -29,7 +29,7 @@ async fn code_of_the_checkout_is_refused_unless_it_is_allowed() {
     let source = world.repository.join("src").display().to_string();
     let mut config = world.config(&hash, "python3 bench.py");
     config.env = [("PYTHONPATH".into(), source)].into();
-    // The second time Python has it compiled, and does not open the source.
+    // The second time Python has its compiled form, and does not open the source.
     for job in ["first", "second"] {
         let executor = world.open(config.clone(), job);
         let refused = refusal(find_metric(&executor, &commit).await);
@@ -93,7 +93,7 @@ async fn a_file_that_is_not_committed_is_told() {
         );
         assert!(!refused.contains("another good commit"), "{refused}");
     }
-    // What is committed, and changed since.
+    // A committed file, changed since.
     let script = world.repository.join("bench.py");
     fs::write(&script, "print('v: 2 x')\n").unwrap();
     let mut config = config(&["python3", "bench.py"]);

@@ -10,7 +10,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 use crate::world::{World, build, run};
 
-/// Collects the spans and events of the executor, a line each.
+/// Collects the spans and events of the executor, one line each.
 #[derive(Clone, Default)]
 struct Spans(Arc<Mutex<Vec<String>>>);
 
@@ -49,15 +49,15 @@ impl Subscriber for Spans {
 async fn every_process_has_a_span_with_its_job_action_and_commit() {
     let world = World::new();
     let hash = world.commit("file", "of the test of spans");
-    // An exit code that no other test has.
+    // An exit code used by no other test.
     let mut config = world.config(&hash, "exit 97");
     config.build = Some("true".into());
     config.warmup = 1;
     let executor = world.open(config, "job");
     let commit = world.combined(&hash);
     let spans = Spans::default();
-    // Other tests of this process have spans, too, and a subscriber of one thread would miss
-    // those that they have met first.
+    // Other tests of this process have spans, too, and a thread's subscriber would miss those first
+    // registered by others.
     tracing::subscriber::set_global_default(spans.clone()).unwrap();
     build(&executor, 1, &commit).await.unwrap();
     run(&executor, 2, &commit, 7).await;

@@ -1,4 +1,4 @@
-//! Builds that machines keep for each other.
+//! Builds that machines share.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -129,7 +129,7 @@ fn tree(report: &BuildReport) -> PathBuf {
     }
 }
 
-/// Files, directories and links of a build: what is in them, their modes and times.
+/// Files, directories and links of a build: their contents, modes and times.
 fn contents(tree: &Path) -> BTreeMap<PathBuf, (Vec<u8>, u32, Option<SystemTime>)> {
     let mut found = BTreeMap::new();
     let mut open = vec![tree.to_owned()];
@@ -186,13 +186,13 @@ async fn a_build_that_one_machine_made_is_used_by_the_others() {
     assert_eq!(contents(&other), expected);
     assert_eq!(expected[Path::new("out/bench")].1 & 0o777, 0o755);
     assert!(!expected.contains_key(Path::new("removed")));
-    // Git works there, too, and what the checkout has is not stored.
+    // Git also works there, and the files of the checkout are not stored.
     assert!(git(&other, &["status", "--short"]).contains(" D removed"));
     let stored = files(&machines.store().join("blobs"));
     assert_eq!(stored.len(), 3, "{stored:?}");
     assert!(files(&machines.store().join("unfinished")).is_empty());
 
-    // Whatever decides a build tells it apart.
+    // Everything that decides a build distinguishes it.
     let mut env = config.clone();
     env.env.insert("A".into(), "1".into());
     let other_command = machines.config(&format!("{BUILD}; true"));
@@ -200,7 +200,7 @@ async fn a_build_that_one_machine_made_is_used_by_the_others() {
         machines.build(&config, "one").await;
         assert_eq!(machines.made(), number);
     }
-    // Without a URL it is nobody else's.
+    // Without a URL it can't be shared.
     let mut private = machines.config(&format!("{BUILD}; : private"));
     private.urls.clear();
     machines.build(&private, "one").await;
@@ -257,7 +257,7 @@ async fn damage_to_any_file_is_found_and_mended() {
             made += 1;
             let what = format!("{} damaged in way {damage}", file.display());
             assert_eq!(machines.made(), made, "{what}");
-            // A list that is gone is no damage.
+            // A missing list is not damage.
             let is_list = file.parent().unwrap().ends_with("builds");
             assert_eq!(
                 warnings.len(),
@@ -310,7 +310,7 @@ async fn a_dependency_that_not_all_machines_have_tells_builds_apart() {
     let add = [&allow[..], &["add", library.to_str().unwrap(), "library"]].concat();
     git(&world.repository, &add);
     git(&world.repository, &["commit", "-q", "-m", "Add library"]);
-    // The user's clone of it has no remote any more: the job has no URL for it.
+    // The user's clone of it no longer has a remote: the job has no URL for it.
     let clone = world.repository.join("library");
     git(&clone, &["remote", "remove", "origin"]);
     let commit = world.combined("HEAD");
@@ -328,12 +328,12 @@ async fn a_dependency_that_not_all_machines_have_tells_builds_apart() {
     }
     let (report, _) = machines.build(&config, "creator").await;
     assert_eq!((built(&report).as_str(), machines.made()), ("value\n", 2));
-    // Its build is no worker's either.
+    // Workers can't share its build either.
     let worker = machines.open_elsewhere(&config, "third worker").await;
     let report = build(&worker, 1, &machines.commit).await.unwrap();
     assert_eq!((built(&report).as_str(), machines.made()), ("", 2));
 
-    // With a URL, they all have the same.
+    // With a URL, they all have the same one.
     git(
         &clone,
         &["remote", "add", "origin", library.to_str().unwrap()],
@@ -417,7 +417,7 @@ async fn a_build_without_a_work_tree_is_not_stored() {
     }
 }
 
-/// Puts something in the place of a file that nobody can read, not even root.
+/// Replaces a file with something unreadable, even for root.
 fn make_unreadable(file: &Path) {
     fs::rename(file, file.with_extension("away")).unwrap();
     symlink(file, file).unwrap();
@@ -452,7 +452,7 @@ async fn what_cannot_be_read_now_is_kept() {
         let again = machines.build(&config, &format!("{number} again")).await;
         assert_eq!((again.0.cached, again.1), (true, Vec::new()));
     }
-    // Nor is what it may need.
+    // Nor are files that it may need.
     for file in files(&machines.store()) {
         set_old(&file);
     }
@@ -506,7 +506,7 @@ async fn what_no_list_has_goes() {
     set_old(&machines.store().join("swept"));
     machines.build(&config("c"), "one").await;
     assert_eq!(are_there(), 0);
-    // Cleaning always does.
+    // Cleaning always searches.
     orphan();
     let store = BuildStore::open(&machines.store(), machines.most).unwrap();
     assert_eq!(store.shrink().unwrap().removed.len(), 2);
@@ -601,7 +601,7 @@ async fn the_oldest_builds_make_room() {
     for (number, name) in ["a", "b", "c"].into_iter().enumerate() {
         machines.build(&config(&machines, name), name).await;
         for file in files(&machines.store()) {
-            // Written one after the other, and before the time that others get to finish.
+            // Written one after another, before the grace period of others.
             let then = long_ago + Duration::from_secs(number as u64);
             let file = fs::File::open(file).unwrap();
             if file.metadata().unwrap().modified().unwrap() > then + Duration::from_secs(60) {

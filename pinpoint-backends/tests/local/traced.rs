@@ -1,4 +1,4 @@
-//! What tracing has to notice for two builds not to be taken for the same.
+//! Differences that tracing has to notice between two builds.
 //!
 //! They need `strace` and a C compiler.
 
@@ -29,7 +29,7 @@ async fn builds(world: &World, hashes: [&str; 2], script: &str, run: &str) -> [B
     reports.try_into().unwrap()
 }
 
-/// Are the two taken for the same?
+/// Checks whether the two count as the same.
 fn are_same([one, other]: &[BuildReport; 2]) -> bool {
     let is_proved = one.unproved.is_none() && other.unproved.is_none();
     other.same_as.is_some() || (is_proved && one.digest == other.digest)
@@ -66,7 +66,7 @@ async fn what_is_reached_through_links_elsewhere_is_not_the_same() {
         let reports = builds(&world, [&first, &second], &script, &run).await;
         assert!(!are_same(&reports), "{script}; {run}: {reports:?}");
     }
-    // The link leads to another file when the trace is looked at.
+    // The link leads to another file when the trace is read.
     let script = "./tracked > out && ln -sf out tracked";
     let reports = builds(&world, [&first, &second], script, "cat out").await;
     assert!(!are_same(&reports), "{reports:?}");
@@ -105,7 +105,7 @@ async fn what_is_seen_of_a_program_besides_running_it_is_not_the_same() {
         .await;
         assert!(!are_same(&reports), "{run}: {reports:?}");
     }
-    // The loader maps it, and reads no more of it than that.
+    // The loader maps it, and reads nothing else of it.
     let reports = builds(
         &world,
         [&first, &second],

@@ -1,4 +1,4 @@
-//! Tracked files that benchmarks change, and what work trees lack.
+//! Tracked files that benchmarks change, and parts that work trees lack.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ async fn what_a_benchmark_changes_of_tracked_files_is_restored_and_told() {
     world.commit("other", "1");
     let first = world.commit("v", "5");
     let commit = world.combined(&first);
-    // The build changes it, too: that is what is restored.
+    // The build also changes it: its change is restored.
     let script = "echo v: $(cat v) x; echo 77 > v; rm -f other";
     let mut config = world.config(&first, script);
     config.build = Some("echo 6 > v".into());
@@ -36,7 +36,7 @@ async fn what_a_benchmark_changes_of_tracked_files_is_restored_and_told() {
     }
     warns(&world, "job", &["changes tracked files", ": other, v"]);
 
-    // As a job that was killed in a run leaves it.
+    // As a job killed during a run leaves it.
     let report = build(&executor, 9, &commit).await.unwrap();
     let Some(pinpoint_core::Artifact::Directory(tree)) = report.artifact else {
         panic!("it has a directory");
@@ -131,7 +131,7 @@ async fn what_a_work_tree_lacks_is_told() {
     ] {
         assert!(found.contains(words), "{words}: {found}");
     }
-    // A build that was kept is no more complete.
+    // A kept build is not more complete.
     drop(executor);
     let executor = world.open(world.config(&first, "echo v: 1 x"), "later");
     find_metric(&executor, &world.combined(&first))

@@ -189,14 +189,14 @@ pub(crate) async fn until(what: &str, mut happened: impl FnMut() -> bool) {
     }
 }
 
-/// Does the process whose number a file holds live?
+/// Checks whether the process whose number is in a file is alive.
 pub(crate) fn lives(file: &Path) -> bool {
     let number = fs::read_to_string(file).unwrap();
     let stat = fs::read_to_string(format!("/proc/{}/stat", number.trim()));
     stat.is_ok_and(|stat| !stat.rsplit_once(") ").unwrap().1.starts_with('Z'))
 }
 
-/// Every file below a directory, with its content and when it was written.
+/// Every file below a directory, with its modification time and content.
 pub(crate) fn snapshot(directory: &Path) -> Vec<(PathBuf, SystemTime, Vec<u8>)> {
     let mut files = Vec::new();
     let mut directories = vec![directory.to_owned()];

@@ -1,9 +1,8 @@
-//! A run as the command line records it, for the tests and the benchmark.
+//! A run as recorded by the command line, for the tests and the benchmark.
 
 use pinpoint_core::{Record, Report, RunReport, Series, Usage};
 
-/// A run as a real benchmark gives it: four charts, what the operating system
-/// says, and a log.
+/// A run as of a real benchmark: four charts, the operating system's measurements, and a log.
 pub(crate) fn run(action: u64) -> Record {
     let report = Report::Ran(report(action));
     Record::Reported { action, report }

@@ -1,4 +1,4 @@
-//! Tokens, sessions and sign-ins; creations that are not repeated; counts for quotas.
+//! Tokens, sessions and sign-ins; idempotent creations; counts for quotas.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ async fn preferences_are_kept_as_they_were_written(fixture: Fixture) {
     let first = object(json!({ "theme": "dark", "of a later version": [1.5, null, "\u{0}"] }));
     store.set_preferences("ada", &first, None).await.unwrap();
     assert_eq!(store.preferences("ada").await.unwrap(), first);
-    // A field that this program does not know is kept by one that changes another.
+    // A field that this program does not know survives the change of another.
     let mut second = store.preferences("ada").await.unwrap();
     second.insert("theme".into(), "light".into());
     store.set_preferences("ada", &second, None).await.unwrap();
@@ -174,7 +174,7 @@ async fn a_user_has_so_many_sessions(fixture: Fixture) {
     };
     let others = begin("bob").await;
     let oldest = begin("ada").await;
-    // As if they had begun one after the other.
+    // As if they had started one after the other.
     let older = "UPDATE sessions SET created = created - 1000";
     fixture.behind_its_back(older).await;
     let second = begin("ada").await;
@@ -265,7 +265,7 @@ async fn a_request_that_is_repeated_makes_one_job(fixture: Fixture) {
     assert!(matches!(reused, StoreError::KeyReused { .. }), "{reused}");
     assert_eq!(create(store, "ada", 1).await.unwrap(), again);
     assert_eq!(all(store).await.len(), 2);
-    // Without a key each is a job.
+    // Without a key each creates a job.
     fixture.job().await;
     fixture.job().await;
     assert_eq!(all(store).await.len(), 4);
@@ -341,7 +341,7 @@ async fn jobs_and_runs_of_a_user_are_counted(fixture: Fixture) {
         (9, 3)
     );
     assert_eq!(runs("ada", created + 2 * 3_600_000).await, 0);
-    // Runs that were withdrawn were made.
+    // Withdrawn runs still count as made.
     let request = CancelRequest::default();
     store.request_cancel(&ids[1], &request, None).await.unwrap();
     let mut journal = store.journal(&ids[1]).await.unwrap();
@@ -354,7 +354,7 @@ async fn jobs_and_runs_of_a_user_are_counted(fixture: Fixture) {
         .await;
     assert_eq!(runs("ada", created).await, 0);
     assert_eq!(runs("ada", created - 2 * 3_600_000).await, 10);
-    // The job is gone, and the runs of its hour.
+    // The job is gone, but the runs of its hour remain.
     store.purge(created - 3_600_000, 10).await.unwrap();
     assert_eq!(runs("ada", 0).await, 0);
     assert_eq!(runs("bob", 0).await, 3);

@@ -1,4 +1,4 @@
-//! Journals with many writers, who share one lease.
+//! Journals with many writers, which share one lease.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -46,7 +46,7 @@ async fn shared(store: &JobStore, id: &JobId) -> JobJournal {
     store.leased_journal(&lease).await.unwrap()
 }
 
-/// The order that follows from the records' own words.
+/// The order that follows from the records' own fields.
 fn chained(records: &[Placed]) -> Vec<Record> {
     let mut next: BTreeMap<Option<i64>, &Placed> = BTreeMap::new();
     for placed in records {
@@ -81,7 +81,7 @@ async fn an_answer_is_recorded_once(fixture: Fixture) {
     assert_eq!(again, first);
     let cancelled = Record::Cancelled { action: 3 };
     assert_eq!(other.record_once(&cancelled, None).await.unwrap(), first);
-    // What came before what the writer knows is another matter.
+    // A record before the writer's last one is a different case.
     let later = other
         .record_once(&gave_up(3, "later"), Some(0))
         .await
@@ -124,7 +124,7 @@ async fn tickets_are_passed_over(fixture: Fixture) {
         let ticket = journal.record_once(&started(1, "a"), None).await.unwrap();
         assert_eq!(ticket.sequence, 0);
     }
-    // The work was lost, and started again.
+    // The work was lost, and restarted.
     let second = journal.record_once(&started(1, "b"), None).await.unwrap();
     assert_eq!(second.sequence, 1);
     let other = journal.record_once(&gave_up(0, ""), None).await.unwrap();
@@ -205,7 +205,7 @@ async fn only_who_works_for_the_holder_shares_a_lease(fixture: Fixture) {
     }
     let mut journal = shared(store, &id).await;
     journal.record_once(&gave_up(0, ""), None).await.unwrap();
-    // What happens to the lease happens to all who share it.
+    // An event of the lease affects all who share it.
     store.release(&lease).await.unwrap();
     let error = journal
         .record_once(&gave_up(1, ""), None)

@@ -1,5 +1,4 @@
-//! The audit log: appended to by many, never changed unnoticed, one with the changes that it
-//! tells of.
+//! The audit log: appended to by many, tamper-evident, atomic with the changes that it records.
 
 use pinpoint_backends::store::{
     AuditCheck, AuditEntry, AuditFault, AuditFilter, AuditRow, CancelRequest, Creation,
@@ -38,7 +37,7 @@ async fn all_rows(store: &JobStore) -> Vec<AuditRow> {
     store.audited(&all, 0, 1000).await.unwrap()
 }
 
-/// The operations and the jobs of all rows, which are whole.
+/// The operations and the jobs of all rows, which are complete.
 async fn told(store: &JobStore) -> Vec<(String, Option<JobId>)> {
     let rows = all_rows(store).await;
     let expected = AuditCheck::Whole {
@@ -68,7 +67,7 @@ async fn an_entry_comes_back_as_it_went_in(fixture: Fixture) {
         ..entry("", "CancelJob")
     };
     store.audit(&written).await.unwrap();
-    // The same once more is another row.
+    // A repetition is another row.
     store.audit(&written).await.unwrap();
     let rows = all_rows(store).await;
     let read = AuditEntry {
@@ -273,7 +272,7 @@ async fn a_change_and_its_entry_are_one(fixture: Fixture) {
     expected.extend([("token".into(), None), ("revoke".into(), None)]);
     assert_eq!(told(store).await, expected);
 
-    // Nothing was done, so nothing is told.
+    // Nothing was done, so nothing is recorded.
     store.create_token(&token, Some(&made)).await.unwrap_err();
     let missing = store.revoke_token("missing", Some(&revoked)).await;
     assert!(matches!(missing, Err(StoreError::NoToken { .. })));
@@ -283,7 +282,7 @@ async fn a_change_and_its_entry_are_one(fixture: Fixture) {
     assert_eq!(told(store).await, expected);
 }
 
-/// The log can't be written after each change was made and before it lasts.
+/// The log can't be written after each change and before its commit.
 async fn no_change_lasts_whose_entry_fails(fixture: Fixture) {
     let store = &fixture.store;
     let (running, ended) = (fixture.job().await, fixture.job().await);
@@ -348,14 +347,14 @@ async fn no_change_lasts_whose_entry_fails(fixture: Fixture) {
     let total = store.count(&Default::default()).await.unwrap();
     assert_eq!(total, Total::Exactly(2));
 
-    // With its entry, each lasts.
+    // With its entry, each persists.
     let next = store
         .begin_session("ada", &[], hour, Some(old), Some(told))
         .await;
     assert!(store.find_session(old).await.unwrap().is_none());
     let next = next.unwrap();
     store.end_session(next.as_str(), Some(told)).await.unwrap();
-    // Nothing is left to end, and so nothing to tell.
+    // Nothing is left to end, so nothing is recorded.
     store.end_session(next.as_str(), Some(told)).await.unwrap();
     store
         .set_preferences("ada", &theme, Some(told))
@@ -422,7 +421,7 @@ async fn a_job_that_has_ended_is_resumed_with_an_entry(fixture: Fixture) {
     let job = store.get(id.as_str()).await.unwrap();
     assert_eq!((job.state, job.error), (JobState::Pending, None));
 
-    // It waits already, and is no more asked to end.
+    // It is waiting already, and is not asked to end again.
     let request = CancelRequest::default();
     store.request_cancel(&id, &request, None).await.unwrap();
     resume(&id).await.unwrap();

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use crate::postgres;
 
-/// The place of a store.
+/// The location of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Backend {
     Sqlite,
@@ -98,7 +98,7 @@ impl Fixture {
         self.directory.path().join("pinpoint.db")
     }
 
-    /// Carries out what only a test does, beside the store's connections.
+    /// Runs a test's own statement, outside of the store's connections.
     pub(crate) async fn behind_its_back(&self, sql: &str) {
         let sql = AssertSqlSafe(sql.to_owned());
         match &self.database {
@@ -113,7 +113,7 @@ impl Fixture {
         }
     }
 
-    /// Rows of two texts, in the same way.
+    /// Reads rows of two texts, in the same way.
     pub(crate) async fn seen_behind_its_back(&self, sql: &'static str) -> Vec<(String, String)> {
         match &self.database {
             Some(database) => {
@@ -131,7 +131,7 @@ impl Fixture {
     }
 }
 
-/// The statements that take away what version 7 added, but for the mark of the version.
+/// The statements that take away what version 7 added, except the mark of the version.
 pub(crate) const BACK_TO_6: [&str; 8] = [
     "DROP INDEX jobs_sorted_by_story",
     "DROP INDEX jobs_sorted_by_bug",
@@ -143,7 +143,7 @@ pub(crate) const BACK_TO_6: [&str; 8] = [
     "ALTER TABLE jobs DROP COLUMN answer_key",
 ];
 
-/// The same of version 6.
+/// The same for version 6.
 pub(crate) const BACK_TO_5: [&str; 22] = [
     "DROP TABLE preferences",
     "DROP INDEX jobs_sorted_by_name",
@@ -169,7 +169,7 @@ pub(crate) const BACK_TO_5: [&str; 22] = [
     "ALTER TABLE jobs DROP COLUMN answer",
 ];
 
-/// The same of versions 4 and 5.
+/// The same for versions 4 and 5.
 pub(crate) const BACK_TO_3: [&str; 12] = [
     "DROP TABLE shared_secrets",
     "ALTER TABLE jobs DROP COLUMN paused",
@@ -185,7 +185,7 @@ pub(crate) const BACK_TO_3: [&str; 12] = [
     "ALTER TABLE jobs DROP COLUMN cancel_reason",
 ];
 
-/// The same of version 3.
+/// The same for version 3.
 pub(crate) const BACK_TO_2: [&str; 4] = [
     "DROP TABLE workers",
     "DROP TABLE job_files",
@@ -201,7 +201,7 @@ pub(crate) async fn open(place: &str) -> JobStore {
     }
 }
 
-/// A store that was brought up to date has its only job, and all tables.
+/// Checks that an upgraded store has its only job, and all tables.
 pub(crate) async fn is_of_this_version(store: &JobStore, id: &JobId) {
     assert_eq!(all(store).await[0].id, *id);
     assert_eq!(store.get(id.as_str()).await.unwrap().cancel, None);
@@ -235,7 +235,7 @@ pub(crate) async fn raw(path: &Path) -> SqliteConnection {
     options.create_if_missing(true).connect().await.unwrap()
 }
 
-/// A connection that sees what the store sees.
+/// A connection to the store's tables.
 pub(crate) async fn raw_postgres(url: &str) -> PgConnection {
     let options: PgConnectOptions = url.parse().unwrap();
     let options = options.options([("search_path", "pinpoint,public")]);
@@ -253,7 +253,7 @@ pub(crate) fn new_job(title: &str) -> NewJob {
     }
 }
 
-/// A record that can be distinguished from its neighbours.
+/// A record that can be distinguished from its neighbors.
 pub(crate) fn tick(elapsed: u64) -> Record {
     Record::TimePassed { elapsed }
 }

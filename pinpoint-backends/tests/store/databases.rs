@@ -1,4 +1,4 @@
-//! Databases that are new, foreign, newer or not there.
+//! Databases that are new, foreign, newer or missing.
 
 use pinpoint_backends::store::{JobStore, SCHEMA_VERSION, StoreError, version_at, version_in};
 
@@ -33,7 +33,7 @@ async fn a_database_of_another_program_or_a_newer_one_is_refused() {
         } => assert_eq!((found, supported), (99, SCHEMA_VERSION)),
         other => panic!("{other}"),
     }
-    // A schema of our name with something else in it.
+    // A schema of our name with other contents.
     for sql in [
         "DROP TABLE pinpoint_schema",
         "DROP SCHEMA pinpoint CASCADE; CREATE SCHEMA pinpoint; \
@@ -83,7 +83,7 @@ async fn a_database_of_version_3_becomes_one_of_this_version() {
     is_brought_up_to_date(3, back).await;
 }
 
-/// A look changes nothing: an older program may still use the tables.
+/// A check changes nothing: an older program may still use the tables.
 #[tokio::test]
 async fn the_version_is_found_without_an_upgrade() {
     for backend in [Backend::Sqlite, Backend::Postgres] {
@@ -105,7 +105,7 @@ async fn the_version_is_found_without_an_upgrade() {
         for _ in 0..2 {
             assert_eq!(version().await.unwrap(), Some(3));
         }
-        // A newer program has been here, while this one goes on.
+        // A newer program has been here, while this one continues.
         set(99).await;
         assert_eq!(fixture.store.version().await.unwrap(), 99);
         let newer = version().await.unwrap_err();

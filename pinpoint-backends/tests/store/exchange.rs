@@ -1,4 +1,4 @@
-//! Export and import: everything, or nothing and why.
+//! Export and import: everything, or nothing and the reason.
 
 use std::io::{BufRead, Read};
 use std::time::Duration;
@@ -21,7 +21,7 @@ on_both! {
     an_imported_job_is_known_until_it_is_trusted,
 }
 
-/// Jobs in every state, with all that a job can have.
+/// Jobs in every state, with all possible contents.
 async fn fill(store: &JobStore) {
     for state in JobState::ALL {
         let job = NewJob {
@@ -29,7 +29,7 @@ async fn fill(store: &JobStore) {
             benchmark: state.to_string(),
             bot: "m".into(),
             user: "ada".into(),
-            // As text: a number that changes when it is read and written again.
+            // As text: a number that changes when reread and rewritten.
             config: serde_json::json!({ "tiny": 5e-324, "zero": -0.0, "text": "\u{0}" }),
             ..new_job("a job")
         };
@@ -108,7 +108,7 @@ async fn everything_comes_back_from_the_other_database(fixture: Fixture) {
                 left.records().await.unwrap(),
                 right.records().await.unwrap()
             );
-            // And it goes on there.
+            // And it continues there.
             append_all(&mut right, &[run(9)]).await;
         }
         let words = JobFilter {
@@ -184,7 +184,7 @@ async fn damaged_input_is_refused_with_its_line(fixture: Fixture) {
         let half = &lines[end][..lines[end].len() / 2];
         refused([&lines[..end], &[half]].concat().join("\n"), end + 1, "EOF").await;
     }
-    // A line is missing, or is there twice.
+    // A line is missing, or duplicated.
     for line in 1..lines.len() - 1 {
         let mut fewer = lines.clone();
         fewer.remove(line);
@@ -335,7 +335,7 @@ async fn an_imported_job_is_known_until_it_is_trusted(fixture: Fixture) {
     let id = all(store).await[0].id.clone();
     let is_imported = async || store.get(id.as_str()).await.unwrap().imported;
     assert!(is_imported().await);
-    // Being worked on does not change it.
+    // Work on it does not change it.
     let time = Duration::from_secs(60);
     for owner in ["ada", "bob"] {
         let lease = store.lease(&id, owner, time).await.unwrap();
@@ -346,7 +346,7 @@ async fn an_imported_job_is_known_until_it_is_trusted(fixture: Fixture) {
     let lease = store.lease(&id, "ada", time).await.unwrap();
     store.trust(&id).await.unwrap();
     assert!(!is_imported().await);
-    // Leases of before are worth nothing.
+    // Earlier leases are worthless.
     let error = store.renew(&lease, time).await.unwrap_err();
     assert!(matches!(error, StoreError::LeaseLost { .. }), "{error}");
     let lease = store.lease(&id, "ada", time).await.unwrap();

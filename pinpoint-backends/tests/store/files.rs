@@ -13,7 +13,7 @@ use crate::common::{
     ticks,
 };
 
-/// Opening is refused, and the file stays as it is.
+/// Opening is rejected, and the file stays unchanged.
 async fn refused(state_dir: &Path) -> StoreError {
     let file = state_dir.join("pinpoint.db");
     let before = fs::read(&file).unwrap();
@@ -137,8 +137,8 @@ async fn a_file_that_is_cut_off_is_an_error() {
     }
 }
 
-/// A dropped journal closes its connection in a thread of its own; the last
-/// one to close brings the log into the file and removes it.
+/// A dropped journal closes its connection in its own thread; the last one to close brings the log
+/// into the file and removes it.
 fn wait_for_the_last_connection(state_dir: &Path) {
     for _ in 0..1000 {
         if !state_dir.join("pinpoint.db-wal").exists() {
@@ -165,14 +165,14 @@ async fn a_log_that_is_cut_off_costs_only_its_end() {
         fs::copy(from.join("pinpoint.db"), copy.path().join("pinpoint.db")).unwrap();
         fs::write(copy.path().join("pinpoint.db-wal"), &log[..end]).unwrap();
         let store = JobStore::open(copy.path()).await.unwrap();
-        // Cut off before the job was there at all, or even the tables.
+        // Cut off before the job existed, or even the tables.
         let Ok(mut journal) = store.journal(&id).await else {
             continue;
         };
         let records = journal.records().await.unwrap();
         assert_eq!(records, ticks(records.len() as u64));
         lengths.push(records.len());
-        // And it goes on from there.
+        // And it continues from there.
         append_all(&mut journal, &[run(1)]).await;
     }
     assert_eq!(lengths[0], 40);
@@ -382,7 +382,7 @@ impl Seeded {
     }
 }
 
-/// Everything that a command does with a store, as far as it gets.
+/// Every operation of a command on a store, as far as it succeeds.
 async fn use_everything(state_dir: &Path) -> Result<(), StoreError> {
     let store = JobStore::open(state_dir).await?;
     let time = std::time::Duration::from_secs(60);
@@ -418,7 +418,7 @@ async fn use_everything(state_dir: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// `PINPOINT_TEST_LONG=1` takes twenty times as many.
+/// `PINPOINT_TEST_LONG=1` makes twenty times as many.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_damaged_file_is_an_error_at_worst() {
     let fixture = Fixture::new().await;
@@ -441,7 +441,7 @@ async fn a_damaged_file_is_an_error_at_worst() {
         let mut file = whole.clone();
         match seed % 4 {
             0 => file.truncate(seeded.below(whole.len())),
-            // A few bytes, and in half of the files of the first page: the schema.
+            // A few bytes, and in half of the files in the first page: the schema.
             1 | 2 => {
                 let end = if seed % 4 == 1 { 4096 } else { whole.len() };
                 for _ in 0..=seeded.below(20) {
@@ -462,7 +462,7 @@ async fn a_damaged_file_is_an_error_at_worst() {
         let copy = tempfile::tempdir().unwrap();
         fs::write(copy.path().join("pinpoint.db"), &file).unwrap();
         let path = copy.path().to_owned();
-        // In a task of its own, so that a panic anywhere in it is seen.
+        // In its own task, so that any panic in it is noticed.
         let used = tokio::spawn(async move { use_everything(&path).await });
         let used = tokio::time::timeout(std::time::Duration::from_secs(120), used).await;
         let used = used.unwrap_or_else(|_| panic!("file {seed} hangs"));

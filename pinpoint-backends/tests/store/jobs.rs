@@ -1,4 +1,4 @@
-//! Jobs: made, found, listed, moved from state to state.
+//! Jobs: created, found, listed, moved from state to state.
 
 use pinpoint_backends::store::{
     AuditEntry, AuditFilter, CancelRequest, JOURNAL_VERSION, JobFilter, JobId, StoreError,
@@ -24,7 +24,7 @@ on_both! {
     what_is_asked_of_no_job_is_an_error,
 }
 
-/// A name as long as any, of no job.
+/// A valid name that no job has.
 async fn nobody(fixture: &Fixture) -> JobId {
     let id = fixture.job().await;
     fixture.behind_its_back("DELETE FROM jobs").await;
@@ -200,7 +200,7 @@ async fn the_first_reason_is_kept_until_it_is_withdrawn(fixture: Fixture) {
     assert_eq!(kept().await, None);
 }
 
-/// One who asked when it had just ended did not end it.
+/// A request just after its end did not end it.
 async fn a_job_that_has_ended_is_not_asked_to_end(fixture: Fixture) {
     let store = &fixture.store;
     let request = CancelRequest {
@@ -222,7 +222,7 @@ async fn a_job_that_has_ended_is_not_asked_to_end(fixture: Fixture) {
     }
     let rows = store.audited(&AuditFilter::default(), 0, 10).await;
     assert_eq!(rows.unwrap(), []);
-    // One that failed may be resumed, or ended for good.
+    // A failed one may be resumed, or ended for good.
     let id = fixture.job().await;
     for state in [JobState::Running, JobState::Failed] {
         store.set_state(&id, state, None, None).await.unwrap();
@@ -256,7 +256,7 @@ async fn a_withdrawn_cancellation_is_kept_and_not_replayed(fixture: Fixture) {
     assert_eq!(fixture.store.withdraw_cancellation(&id).await.unwrap(), 0);
     assert_eq!(all(&fixture.store).await[1].runs, 0);
 
-    // The journal goes on, and a second cancellation can be withdrawn too.
+    // The journal continues, and a second cancellation can also be withdrawn.
     append_all(&mut journal, &[tick(3), cancel, run(10)]).await;
     assert_eq!(fixture.store.withdraw_cancellation(&id).await.unwrap(), 2);
     let mut anew = fixture.store.journal(&id).await.unwrap();

@@ -1,4 +1,4 @@
-//! Journals: what goes in comes out, from one writer.
+//! Journals: all records come back, from one writer.
 
 use futures_util::FutureExt;
 use pinpoint_backends::store::StoreError;
@@ -42,7 +42,7 @@ async fn a_second_writer_is_refused_and_overwrites_nothing(fixture: Fixture) {
     }
     append_all(&mut first, &[tick(3)]).await;
     assert_eq!(first.records().await.unwrap(), ticks(4));
-    // Having read what it had missed, it may go on.
+    // After reading the records that it had missed, it may continue.
     assert_eq!(second.records().await.unwrap(), ticks(4));
     append_all(&mut second, &[tick(4)]).await;
     assert_eq!(second.records().await.unwrap(), ticks(5));
@@ -63,8 +63,8 @@ async fn journals_of_different_jobs_do_not_meet(fixture: Fixture) {
 async fn an_append_that_was_dropped_must_be_looked_at_first(fixture: Fixture) {
     let id = fixture.job().await;
     let mut journal = fixture.store.journal(&id).await.unwrap();
-    // Polled once, a record is on its way; then its writer is gone. A record
-    // that has arrived by then was not broken off.
+    // Polled once, a record is on its way; then its writer is gone. A record that has arrived by
+    // then was not interrupted.
     append_all(&mut journal, &[tick(0)]).await;
     let mut whole = 1;
     while journal.append(&tick(whole)).now_or_never().is_some() {
@@ -134,7 +134,7 @@ async fn a_journal_of_another_version_is_refused(fixture: Fixture) {
     let error = fixture.store.journal(&id).await.unwrap_err();
     assert!(matches!(error, StoreError::JournalVersion { found: 7, .. }));
     assert!(error.to_string().ends_with("use pinpoint 9.8.7"), "{error}");
-    // It is still a job like any other.
+    // It is still an ordinary job.
     assert_eq!(
         fixture.store.get(id.as_str()).await.unwrap().written_by,
         "9.8.7"
@@ -145,7 +145,7 @@ async fn a_record_that_is_not_ours_is_named(fixture: Fixture) {
     let id = fixture.job().await;
     let mut journal = fixture.store.journal(&id).await.unwrap();
     append_all(&mut journal, &ticks(3)).await;
-    // Of either version, and it is said what is wrong with the row as it is.
+    // Of either version, and the error describes the row.
     for (event, reason) in [
         (r#"{"built": "#, "EOF"),
         (r#"{"ran":{"action":1}}"#, "missing field `started`"),
@@ -393,14 +393,14 @@ fn records_come_back_as_they_went_in() {
             anew.records().await.unwrap()
         });
         prop_assert_eq!(&read, &written);
-        // Equality takes -0 for 0; what is printed does not.
+        // Equality takes -0 for 0; printing does not.
         prop_assert_eq!(format!("{read:?}"), format!("{written:?}"));
         Ok(())
     });
     result.unwrap();
 }
 
-/// Version 1 called them so, and what counts runs and builds goes by it.
+/// Version 1 used these names, and the counts of runs and builds depend on them.
 async fn records_are_counted_under_their_names(fixture: Fixture) {
     let id = fixture.job().await;
     let mut journal = fixture.store.journal(&id).await.unwrap();

@@ -1,4 +1,4 @@
-//! Leases: who works on a job, and who does not any more.
+//! Leases: their holders, and former holders.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -27,10 +27,10 @@ on_both! {
 }
 
 const LONG: Duration = Duration::from_secs(3600);
-/// Over as soon as the clock has moved on.
+/// Over as soon as the clock has advanced.
 const OVER: Duration = Duration::ZERO;
 
-/// Takes a job as soon as its lease has run out.
+/// Takes a job as soon as its lease has expired.
 async fn after_its_end(store: &JobStore, id: &JobId, owner: &str) -> Lease {
     loop {
         match store.lease(id, owner, LONG).await {
@@ -60,7 +60,7 @@ async fn a_job_has_one_holder(fixture: Fixture) {
     }
     store.release(&lease).await.unwrap();
     let other = store.lease(&id, "bob", LONG).await.unwrap();
-    // A lease that was released can't be released once more.
+    // A released lease can't be released again.
     store.release(&lease).await.unwrap();
     store.renew(&other, LONG).await.unwrap();
 
@@ -104,8 +104,8 @@ async fn a_lease_that_is_lost_is_worth_nothing(fixture: Fixture) {
     lost(other.append_all(&[tick(3)]).await);
     assert_eq!(other.records().await.unwrap(), ticks(3));
 
-    // A worker that takes a job again counts as another one than before: a process that
-    // was thought dead can't disturb the one in its place.
+    // A worker that takes a job again counts as another one than before: a process that was thought
+    // dead can't disturb its replacement.
     let third = store.lease(&id, "ada", LONG).await.unwrap();
     let fourth = store.lease(&id, "ada", LONG).await.unwrap();
     lost(store.renew(&third, LONG).await);
@@ -152,7 +152,7 @@ async fn the_oldest_that_fits_is_taken_first(fixture: Fixture) {
         };
         ids.push(store.create(&job).await.unwrap());
     }
-    // One that has ended, and one that runs without a lease: no worker can take them.
+    // One that has ended, and one that runs without a lease: workers can't take them.
     for id in &ids[..2] {
         store
             .set_state(id, JobState::Running, None, None)
@@ -347,7 +347,7 @@ async fn a_job_whose_process_may_be_suspended_is_not_removed(fixture: Fixture) {
     tokio::time::sleep(Duration::from_millis(5)).await;
     assert_eq!(store.purge(i64::MAX, 10).await.unwrap(), []);
     assert_eq!(store.held_before(i64::MAX).await.unwrap(), 1);
-    // It goes on.
+    // It continues.
     append_all(&mut journal, &ticks(2)).await;
     fixture
         .behind_its_back("UPDATE jobs SET lease_expires = lease_expires - 86460000")
@@ -367,7 +367,7 @@ async fn only_the_holder_changes_a_configuration(fixture: Fixture) {
     store.set_leased_config(&second, &config(2)).await.unwrap();
     assert_eq!(store.get(id.as_str()).await.unwrap().config, config(2));
 
-    // A job that is canceled before it starts has started nothing.
+    // A job that is canceled before it starts has started no work.
     let mut journal = store.leased_journal(&second).await.unwrap();
     journal.append(&Record::CancelRequested).await.unwrap();
     assert!(!journal.is_empty().await.unwrap());
@@ -413,11 +413,11 @@ async fn time_after_the_end_of_a_lease_is_not_spent_running(fixture: Fixture) {
             .unwrap();
         store.release(lease).await.unwrap();
     };
-    // Woken up, it ends at once.
+    // When resumed, it ends at once.
     let (id, lease) = silent().await;
     complete(&lease).await;
     assert_eq!(hours(&id).await, 1);
-    // Woken up, it goes on.
+    // When resumed, it continues.
     let (id, lease) = silent().await;
     store.renew(&lease, LONG).await.unwrap();
     assert_eq!(hours(&id).await, 1);

@@ -1,4 +1,4 @@
-//! Lists: what is asked for, all of it and nothing else, page by page.
+//! Lists: exactly the jobs of a filter, page by page.
 
 use pinpoint_backends::store::{
     JobFilter, JobId, JobStore, JobSummary, NameParts, NewJob, Order, Place, SortBy, StoreError,
@@ -92,7 +92,7 @@ async fn each_filter_finds_its_jobs(fixture: Fixture) {
         let list = found(store, filter.clone()).await;
         assert_eq!(list.len(), 1, "{filter:?}");
         assert_eq!(list[0].id, other);
-        // All at once is all of them true.
+        // All conditions at once must all be true.
         let filter = JobFilter {
             state: Some(JobState::Failed),
             ..filter
@@ -141,7 +141,7 @@ fn any_of(words: &'static [&'static str]) -> impl Strategy<Value = String> + Clo
     prop::sample::select(words).prop_map(str::to_owned)
 }
 
-/// With a job to go on from: forth, or back.
+/// With a job to continue from: forward, or back.
 fn any_filter(
     jobs: &[JobSummary],
 ) -> impl Strategy<Value = (JobFilter, Order, Option<(JobSummary, bool)>)> {
@@ -203,7 +203,7 @@ fn any_parts() -> impl Strategy<Value = NameParts> {
     })
 }
 
-/// Wildcards of SQL and other cases are letters like any other.
+/// SQL wildcards and other cases are ordinary characters.
 const PARTS: &[&str] = &["or", "t-1", "t.d", "'s", "%", "_", "SORT", "é v2"];
 
 const NAMES: &[&str] = &["", "sort", "sort-1", "Sort", "layout.desktop", "it's", "Éa"];
@@ -230,7 +230,7 @@ fn parts_fit(parts: &NameParts, job: &JobSummary) -> bool {
         && job.user.contains(&parts.user)
 }
 
-/// The documented rules, tried on one job.
+/// The documented rules, applied to one job.
 pub(crate) fn fits(filter: &JobFilter, job: &JobSummary) -> bool {
     let equal =
         |wanted: &Option<String>, there: &str| wanted.as_ref().is_none_or(|wanted| wanted == there);
@@ -297,7 +297,7 @@ pub(crate) fn value(by: SortBy, job: &JobSummary) -> (String, i64) {
     }
 }
 
-/// As an order has them.
+/// Compares as an order does.
 pub(crate) fn compare(order: Order, one: &JobSummary, other: &JobSummary) -> std::cmp::Ordering {
     let key = |job: &JobSummary| (value(order.by, job), job.id.clone());
     let compared = key(one).cmp(&key(other));
@@ -381,10 +381,10 @@ pub(crate) async fn fill(fixture: &Fixture, runner: &mut TestRunner, jobs: usize
             store.set_state(&id, state, error, outcome).await.unwrap();
         }
         if state == JobState::Canceled && number % 2 == 0 {
-            // One that goes on, and one that has had its turn.
+            // One that continues, and one that has had its turn.
             store.resume(&id, None, None).await.unwrap();
         }
-        // It counts those that come late, too.
+        // It also counts late ones.
         append_all(&mut journal, &[run_failed(runs)]).await;
     }
     let durations = "UPDATE jobs SET duration = runs * 7 % 3 WHERE duration IS NOT NULL";
@@ -521,7 +521,7 @@ async fn going_on_from_a_job_is_the_same_whatever_changed(fixture: Fixture) {
     };
     let of = |numbers: [usize; 2]| numbers.map(|number| ids[number].clone());
     assert_eq!(page(Place::First).await, of([5, 4]));
-    // New jobs, a new state, and the very job from which one goes on is removed.
+    // New jobs, a new state, and the removal of the job from which the list continues.
     create(store, "a").await;
     store
         .set_state(&ids[3], JobState::Running, None, None)
@@ -773,7 +773,7 @@ async fn the_last_builds_of_a_bot_come_first(fixture: Fixture) {
     assert!(store.recent_builds("none", 9).await.unwrap().is_empty());
 }
 
-/// So that no database can make it smaller.
+/// A name that no database can shorten.
 async fn a_name_of_a_thousand_letters_of_any_script_is_kept_and_found(fixture: Fixture) {
     let store = &fixture.store;
     for (first, letters) in [
@@ -795,7 +795,7 @@ async fn a_name_of_a_thousand_letters_of_any_script_is_kept_and_found(fixture: F
         let list = found(store, filter).await;
         assert_eq!((list.len(), &list[0].id), (1, &id));
         assert_eq!(list[0].name, name);
-        // One that begins like it is another.
+        // One with the same beginning is different.
         let filter = JobFilter {
             name: Some(name.chars().take(500).collect()),
             ..JobFilter::default()

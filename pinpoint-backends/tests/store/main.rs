@@ -1,4 +1,4 @@
-//! The job store, as a program that uses it would find it, on both databases.
+//! The job store, as its users see it, on both databases.
 #![cfg(all(feature = "sqlite", feature = "postgres"))]
 #![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
 #![allow(

@@ -1,8 +1,7 @@
-//! A PostgreSQL server that is killed, and networks that break: a job goes on, and its
-//! journal has every acknowledged record once.
+//! A PostgreSQL server that is killed, and networks that break: a job continues, and its journal
+//! has every acknowledged record once.
 //!
-//! `PINPOINT_TEST_LONG=1` makes them break for a minute each, at the pace of a real
-//! network.
+//! `PINPOINT_TEST_LONG=1` breaks them for a minute each, at the pace of a real network.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +21,7 @@ use crate::common::{cause, new_job};
 use crate::postgres::Server;
 use crate::proxy::Proxy;
 
-/// As the command line has it.
+/// The command line's lease.
 const LEASE: Duration = Duration::from_secs(60);
 
 /// Longer than anything here takes on a busy machine.
@@ -41,11 +40,11 @@ fn is_long() -> bool {
     std::env::var_os("PINPOINT_TEST_LONG").is_some()
 }
 
-/// A store through a proxy, and a job that is leased in it.
+/// A store through a proxy, and a job leased in it.
 struct Network {
     proxy: Arc<Proxy>,
     store: JobStore,
-    /// Reaches the same by itself.
+    /// Reaches the store directly.
     direct: JobStore,
     id: JobId,
     lease: Lease,
@@ -79,8 +78,8 @@ impl Network {
         }
     }
 
-    /// Does what a running job does, until it has happened often enough: `trouble` is
-    /// called with the number of records that are acknowledged.
+    /// Works like a running job, until it has happened often enough: `trouble` is called with the
+    /// number of acknowledged records.
     async fn work(&self, enough: impl Fn(u64) -> bool) -> u64 {
         let mut journal = self.store.leased_journal(&self.lease).await.unwrap();
         let mut written = 0;
@@ -97,7 +96,7 @@ impl Network {
         written
     }
 
-    /// The journal has these records, and the job ends as it should.
+    /// Checks that the journal has these records, and that the job ends properly.
     async fn is_whole(&self, written: u64) {
         let completed = serde_json::json!({ "status": "done" });
         self.store
@@ -118,7 +117,7 @@ async fn ends<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(HANG, work).await.expect("it hangs")
 }
 
-/// A database's answer is lost when it has done what it was asked: it must not be done
+/// A database's answer is lost after it has carried out a request, which must not be carried out
 /// twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_done_and_not_acknowledged_is_not_done_twice() {
@@ -163,7 +162,7 @@ async fn what_was_done_and_not_acknowledged_is_not_done_twice() {
     network.is_whole(written).await;
 }
 
-/// Nor is an entry of the audit log, or the change that it tells of.
+/// Nor is an entry of the audit log, or the change that it records.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_that_was_not_acknowledged_is_told_once() {
     let network = Network::new(server().await, Patience::default()).await;
@@ -225,7 +224,7 @@ async fn a_change_that_was_not_acknowledged_is_told_once() {
     assert_eq!(crate::common::all(&network.direct).await.len(), 2);
 }
 
-/// Another writer's record is not taken for one's own.
+/// Another writer's record does not count as one's own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_writer_is_found_out_after_a_reset_as_well() {
     let network = Network::new(server().await, Patience::default()).await;
@@ -242,13 +241,13 @@ async fn a_second_writer_is_found_out_after_a_reset_as_well() {
     assert_eq!(first.records().await.unwrap(), [run(7)]);
 }
 
-/// A journal that is read is handed out record by record.
+/// A journal that is read is returned record by record.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_read_before_a_reset_is_not_read_twice() {
     let network = Network::new(server().await, Patience::default()).await;
     let mut journal = network.store.leased_journal(&network.lease).await.unwrap();
     let mut records: Vec<_> = (0..300).map(run).collect();
-    // Often enough that some of it is in one piece, wherever the answer is cut.
+    // Often enough that some of it is in one piece, no matter where the answer is cut.
     records.push(Record::GaveUp {
         action: 300,
         reason: "over the edge ".repeat(20),
@@ -274,7 +273,7 @@ async fn a_job_goes_on_over_connections_that_are_reset() {
     let (proxy, seen, count) = (network.proxy.clone(), written.clone(), done.clone());
     let resetting = std::thread::spawn(move || {
         for number in 0..resets {
-            // When an append has got through since the last one.
+            // When an append has succeeded since the last one.
             let before = seen.load(Ordering::SeqCst);
             while seen.load(Ordering::SeqCst) == before {
                 std::thread::sleep(Duration::from_micros(200));
@@ -297,7 +296,7 @@ async fn a_job_goes_on_over_connections_that_are_reset() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_goes_on_when_the_server_is_killed_and_started_again() {
-    // Its own: others would notice.
+    // A separate server: other tests would notice.
     let server = Arc::new(Server::start(false));
     let network = Network::new(&server, Patience::default()).await;
     let kills: u64 = if is_long() { 20 } else { 3 };
@@ -325,7 +324,7 @@ async fn a_job_goes_on_when_the_server_is_killed_and_started_again() {
     network.is_whole(number).await;
 }
 
-/// The patience that a short test has time for.
+/// The patience that a short test can afford.
 fn short() -> Patience {
     Patience {
         connect: Duration::from_secs(1),
@@ -334,8 +333,7 @@ fn short() -> Patience {
     }
 }
 
-/// Whatever was sent during the silence arrives after it, from connections that were
-/// given up long before.
+/// Data sent during the silence arrives after it, from long abandoned connections.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_job_goes_on_after_a_silence() {
     let (patience, silence, silences) = match is_long() {
@@ -382,14 +380,14 @@ async fn a_silence_that_lasts_ends_the_job_with_its_lease() {
     let error = cause(ends(journal.append(&run(1))).await.unwrap_err());
     assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
     assert!(error.to_string().contains("no answer within"), "{error}");
-    // It is not known whether it was written.
+    // It is unknown whether it was written.
     let error = cause(journal.append(&run(1)).await.unwrap_err());
     assert!(matches!(error, StoreError::BrokenOff { .. }), "{error}");
     ends(store.get(network.id.as_str())).await.unwrap_err();
     ends(store.release(lease)).await.unwrap_err();
     ends(store.clone().close()).await;
 
-    // Another takes the job, and what is late to arrive changes nothing.
+    // Another takes the job, and late data changes nothing.
     let other = loop {
         match network.direct.lease(&network.id, "bob", LEASE).await {
             Ok(lease) => break lease,

@@ -23,7 +23,7 @@ on_both! {
     jobs_of_versions_5_and_6_have_all_that_a_list_shows,
 }
 
-/// All pages of a list, from one end or the other. Ends, whatever happens meanwhile.
+/// All pages of a list, from one end or the other. Ends in spite of concurrent changes.
 async fn pages(
     store: &JobStore,
     filter: &JobFilter,
@@ -68,8 +68,8 @@ async fn pages(
     jobs
 }
 
-/// Half of the jobs stay as they are: each is on one page, in order. Of the others some change
-/// their states, some are run, some are removed, and new ones come.
+/// Half of the jobs stay unchanged: each is on one page, in order. Of the others some change their
+/// states, some are run, some are removed, and new ones are created.
 async fn pages_of_any_order_miss_no_job_while_others_change(fixture: Fixture) {
     let store = &fixture.store;
     let mut runner = TestRunner::deterministic();
@@ -155,7 +155,7 @@ async fn many(fixture: &Fixture, count: u64) {
     }
 }
 
-/// So many that they are not collected first, whatever the condition.
+/// Too many to be collected first, under any condition.
 async fn many_jobs_are_sorted_along_an_index(fixture: Fixture) {
     let store = &fixture.store;
     many(&fixture, 12_000).await;
@@ -330,8 +330,8 @@ async fn jobs_of_versions_5_and_6_have_all_that_a_list_shows(fixture: Fixture) {
     open(&fixture.place()).await.create(&asked).await.unwrap();
 }
 
-/// The plans of PostgreSQL, which it does not tell a program that only lists: so many jobs that
-/// it would not sort them, and the counts of its uses of each index.
+/// Infers the plans of PostgreSQL: from too many jobs to sort, and the counts of its uses of each
+/// index.
 #[tokio::test]
 async fn postgres_walks_along_the_index_of_an_order() {
     let fixture = Fixture::of(Backend::Postgres).await;
@@ -351,7 +351,7 @@ async fn postgres_walks_along_the_index_of_an_order() {
             }
         }
     }
-    // Connections count what they did, and tell it at their end.
+    // Connections report their counts when they end.
     store.close().await;
     let used = "SELECT CAST(indexrelname AS TEXT), CAST(idx_scan AS TEXT) \
                 FROM pg_stat_user_indexes WHERE idx_scan >= 4 AND (indexrelname ~ '^jobs_sorted_' \

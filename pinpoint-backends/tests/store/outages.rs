@@ -91,8 +91,8 @@ async fn take(store: &JobStore, owner: &str, directory: &std::path::Path) -> Opt
     taken.unwrap()
 }
 
-/// The store refuses a record, as one does that is being moved or has lost its disk: that is no
-/// fault of the job.
+/// The store refuses a record, as when it is being moved or has lost its disk: that is not the
+/// job's fault.
 async fn a_job_does_not_fail_with_its_store(fixture: Fixture) {
     let store = &fixture.store;
     let id = store.create(&new_job()).await.unwrap();
@@ -114,7 +114,7 @@ async fn a_job_does_not_fail_with_its_store(fixture: Fixture) {
     assert_eq!(job.state, JobState::Pending);
     assert!(job.error.unwrap().contains("records"));
 
-    // The next worker goes on.
+    // The next worker continues.
     fixture
         .behind_its_back("ALTER TABLE hidden RENAME TO records")
         .await;
@@ -155,7 +155,7 @@ async fn a_running_job_without_a_process_is_known(fixture: Fixture) {
     assert_eq!(gone().await, jobs[..1]);
 }
 
-/// It goes from worker to worker, and not for ever.
+/// It goes from worker to worker, but not forever.
 async fn a_job_that_can_not_go_on_anywhere_is_paused(fixture: Fixture) {
     let store = &fixture.store;
     let id = store.create(&new_job()).await.unwrap();
@@ -182,7 +182,7 @@ async fn a_job_that_can_not_go_on_anywhere_is_paused(fixture: Fixture) {
     let job = store.get(id.as_str()).await.unwrap();
     let reason = job.error.unwrap();
     assert!(job.paused && reason.contains("paused after 5"), "{reason}");
-    // It is counted anew once a user wants it to go on.
+    // The count restarts once a user resumes it.
     store.resume(&id, None, None).await.unwrap();
     for _ in 0..4 {
         let taken = take(store, "ada", fixture.directory.path()).await.unwrap();
@@ -191,7 +191,7 @@ async fn a_job_that_can_not_go_on_anywhere_is_paused(fixture: Fixture) {
         assert!(!store.get(id.as_str()).await.unwrap().paused);
     }
 
-    // What is wrong with the job itself is no reason to try elsewhere.
+    // A problem of the job itself is not a reason to try elsewhere.
     let taken = take(store, "ada", fixture.directory.path()).await.unwrap();
     let refused = JobError::Drive(DriveError::Refused("no command".into()));
     taken.give_up(&refused, None).await.unwrap();

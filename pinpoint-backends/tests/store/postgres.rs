@@ -1,10 +1,9 @@
 //! A real PostgreSQL server for the tests, of their own.
 //!
-//! The first test that needs one starts it, in a directory of its own and reached
-//! through a socket there, never through the network. A small shell process holds a
-//! pipe from this one: when this process ends, however it does, it stops the server
-//! and removes the directory. `PINPOINT_TEST_POSTGRES=URL` names a running server
-//! instead, on which databases may be made.
+//! The first test that needs one starts it, in its own directory and reached through a socket
+//! there, never through the network. A small shell process holds a pipe from this one: when this
+//! process ends in any way, it stops the server and removes the directory.
+//! `PINPOINT_TEST_POSTGRES=URL` names a running server instead, on which databases may be created.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +14,7 @@ use std::time::Duration;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::sync::OnceCell;
 
-/// The server's address, up to the name of a database, and what follows it.
+/// The server's address, before and after the name of a database.
 static SERVER: OnceCell<(String, String)> = OnceCell::const_new();
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -46,7 +45,7 @@ impl Database {
 }
 
 impl Drop for Database {
-    /// On a server that stays. One of our own goes away as a whole.
+    /// On a server that stays. One of ours is removed as a whole.
     fn drop(&mut self) {
         if std::env::var_os("PINPOINT_TEST_POSTGRES").is_some() {
             let name = self.name.clone();
@@ -114,7 +113,7 @@ fn programs() -> PathBuf {
         .join("bin")
 }
 
-/// A command as a user who may run a server: root may not.
+/// A command as a user who may run a server, which root may not.
 fn command(program: &Path) -> Command {
     let is_root = fs::metadata("/proc/self").is_ok_and(|process| {
         use std::os::unix::fs::MetadataExt;
@@ -149,8 +148,8 @@ impl Server {
             .unwrap();
         assert!(made.status.success(), "{made:?}");
         let directory = PathBuf::from(String::from_utf8(made.stdout).unwrap().trim());
-        // Ends the server and cleans up when the other end of its input is closed. Before
-        // the server is started, so that nothing can come between.
+        // Ends the server and cleans up when the other end of its input is closed. Before the
+        // server is started, to leave no gap.
         let watch = command(Path::new("sh"))
             .arg("-c")
             .arg("trap '' INT TERM HUP; cat; \"$1/pg_ctl\" -D \"$2/data\" -m immediate stop; rm -rf \"$2\"")
@@ -218,7 +217,7 @@ impl Server {
         format!("postgres://postgres@localhost/{database}?host={host}")
     }
 
-    /// Ends it without a chance to tidy up.
+    /// Ends it without a chance to clean up.
     pub(crate) fn kill(&self) {
         let process = fs::read_to_string(self.directory.join("data/postmaster.pid")).unwrap();
         let number = process.lines().next().unwrap();
@@ -226,7 +225,7 @@ impl Server {
         assert!(killed.success());
     }
 
-    /// Starts it once more, as soon as the processes of the one before have gone.
+    /// Restarts it, as soon as its earlier processes are gone.
     pub(crate) fn restart(&self) {
         for _ in 0..600 {
             if self.launch().status.success() {

@@ -1,6 +1,6 @@
 //! Several processes at one file, and processes that are killed.
 //!
-//! A child is this test program again, made one by its environment.
+//! A child is this test program again, marked by its environment.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -31,7 +31,7 @@ on_both! {
     what_is_dropped_half_way_locks_nobody_out,
 }
 
-/// Work that is canceled is dropped wherever it waits.
+/// Canceled work is dropped at any point of waiting.
 async fn what_is_dropped_half_way_locks_nobody_out(fixture: Fixture) {
     let store = &fixture.store;
     let other = open(&fixture.place()).await;
@@ -57,7 +57,7 @@ async fn what_is_dropped_half_way_locks_nobody_out(fixture: Fixture) {
         });
         half.await;
         drop(written);
-        // As another process has it: it waits for half a minute at most, and then fails.
+        // As held by another process: it waits for half a minute at most, and then fails.
         other.create(&new_job("another")).await.unwrap();
     }
 }
@@ -78,7 +78,7 @@ fn start(child: &str, store: &str, job: &str) -> Child {
         .unwrap()
 }
 
-/// The orders of a child, or nothing when this is not a child.
+/// The orders of a child; `None` when this is not a child.
 fn told() -> Option<(String, String)> {
     Some((env::var(STORE).ok()?, env::var(JOB).ok()?))
 }
@@ -91,8 +91,8 @@ fn tell(what: impl std::fmt::Display) {
     output.flush().unwrap();
 }
 
-/// Everything that a child reported until its output ended, at once as it comes.
-/// The last line may be cut off by a kill, and counts only if it is whole.
+/// Everything that a child reported until its output ended, as it arrives. The last line may be cut
+/// off by a kill, and counts only if complete.
 fn heard(child: &mut Child) -> impl Iterator<Item = String> + use<> {
     let mut output = BufReader::new(child.stdout.take().unwrap());
     std::iter::from_fn(move || {
@@ -132,8 +132,8 @@ async fn what_was_acknowledged_survives_a_kill_at_any_moment(fixture: Fixture) {
             let counted = told.inspect(|_| _ = count.fetch_add(1, Ordering::SeqCst));
             counted.last()
         });
-        // Every second one at some time in its start, which takes up to 300 ms; the
-        // others after some records, however long a busy machine takes for them.
+        // Every second one at some time during its start, which takes up to 300 ms; the others
+        // after some records, however long a busy machine takes for them.
         let moment = if kill % 2 == 0 {
             kill * 23_757 % 300_000
         } else {
@@ -167,22 +167,21 @@ async fn what_was_acknowledged_survives_a_kill_at_any_moment(fixture: Fixture) {
         acknowledged > 100,
         "the children hardly came to work: {acknowledged}"
     );
-    // The counts beside the journal agree with it.
+    // The counts in the store agree with it.
     let job = fixture.store.get(id.as_str()).await.unwrap();
     assert_eq!(job.runs, appended as u64);
 }
 
-/// Records of each job that workers work on.
+/// Records of each job for workers.
 const LENGTH: u64 = 12;
 
-/// The owner who falls asleep after each record.
+/// The owner that falls asleep after each record.
 const SLEEPER: &str = "sleeper";
 
 /// The owner whose job has no end.
 const ENDLESS: &str = "endless";
 
-/// Takes jobs and works on them until none is left to be done, as long as no other worker
-/// has taken them.
+/// Takes jobs and works on them until all are done, as long as no other worker has taken them.
 #[tokio::test]
 async fn child_labors() {
     let Some((place, owner)) = told() else {
@@ -267,8 +266,8 @@ async fn jobs_are_finished_whoever_is_killed_meanwhile(fixture: Fixture) {
     let mut children: Vec<_> = (0..3).map(begin).collect();
     for kill in 0..25_u64 {
         let (mut child, lines) = children.remove(0);
-        // However slow the machine is: a job whose workers die one after the other before
-        // they have recorded anything is left failed, as it should be.
+        // Even on a slow machine: a job whose workers die one after the other without a record has
+        // failed, as it should.
         for line in &lines {
             let recorded = !["took", "done", "lost"].contains(&line.split(' ').next().unwrap());
             told.push(line);
@@ -295,7 +294,7 @@ async fn jobs_are_finished_whoever_is_killed_meanwhile(fixture: Fixture) {
         let mut journal = fixture.store.journal(&job.id).await.unwrap();
         assert_eq!(journal.records().await.unwrap(), expected);
     }
-    // Each record was acknowledged once at most, and each job done by one.
+    // Each record was acknowledged at most once, and each job done by one worker.
     let mut once = BTreeSet::new();
     for line in told.iter().filter(|line| !line.starts_with("took")) {
         assert!(once.insert(line), "{line} was told twice");
@@ -355,8 +354,8 @@ async fn a_process_that_was_suspended_writes_nothing_more(fixture: Fixture) {
                 Err(StoreError::Leased { .. }) => {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
-                // Stopped in the middle of a write to a file, it holds up the others for
-                // as long as it is: it is stopped somewhere else.
+                // Stopped in the middle of a write to a file, it blocks the others: it is stopped
+                // at another point.
                 Err(StoreError::Busy { .. }) => {
                     signal(&child, "-CONT");
                     tokio::time::sleep(Duration::from_millis(3)).await;
@@ -370,7 +369,7 @@ async fn a_process_that_was_suspended_writes_nothing_more(fixture: Fixture) {
         journal.append(&run(known)).await.unwrap();
         signal(&child, "-CONT");
         let told: Vec<String> = told.take_while(|line| !line.starts_with("lost")).collect();
-        // Acknowledged records are there, and nothing more.
+        // Acknowledged records exist, and nothing more.
         if let Some(last) = told.last() {
             let (_, last) = last.split_once(' ').unwrap();
             assert!(last.parse::<u64>().unwrap() < known, "{told:?} {known}");

@@ -1,5 +1,5 @@
-//! A network before a server, PostgreSQL's or another, that does what networks do: it
-//! resets connections, slows them down, falls silent, and loses answers.
+//! A simulated network before a server, PostgreSQL or another: it resets connections, slows them
+//! down, falls silent, and loses answers.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::watch;
 
-/// A proxy on loopback. Connections stay as they are when it is dropped.
+/// A proxy on loopback. Connections stay open when it is dropped.
 pub(crate) struct Proxy {
     port: u16,
     state: Arc<State>,
-    /// Those who disturb it end with it.
+    /// Held by the tasks that disturb it, which end with it.
     in_use: Arc<()>,
 }
 
-/// Where the server listens.
+/// The address on which the server listens.
 #[derive(Clone)]
 enum Listens {
     Socket(PathBuf),
@@ -27,10 +27,10 @@ enum Listens {
 }
 
 struct State {
-    /// Rises when every connection is to be reset.
+    /// Incremented when every connection is to be reset.
     resets: watch::Sender<u64>,
     silent: AtomicBool,
-    /// Milliseconds that each piece takes.
+    /// Milliseconds of delay for each piece.
     delay: AtomicU64,
     /// The next answer with these bytes is lost, and its connection reset.
     loses: Mutex<Option<&'static [u8]>>,
@@ -87,7 +87,7 @@ impl Proxy {
         )
     }
 
-    /// Resets every connection that there is.
+    /// Resets every existing connection.
     pub(crate) fn reset(&self) {
         self.state.resets.send_modify(|count| *count += 1);
     }
@@ -100,8 +100,8 @@ impl Proxy {
         });
     }
 
-    /// Resets connections, slows them down and falls silent, for so many milliseconds at
-    /// most, until the proxy is dropped; `below` draws what comes next.
+    /// Resets connections, slows them down and falls silent, for at most this many milliseconds,
+    /// until the proxy is dropped; `below` draws what comes next.
     pub(crate) fn disturb(&self, longest: u64, mut below: impl FnMut(u64) -> u64 + Send + 'static) {
         self.again_and_again(move |state| {
             let mut pause = || Duration::from_millis(below(longest));
@@ -132,8 +132,7 @@ impl Proxy {
         });
     }
 
-    /// Connections are accepted, and nothing goes through them; what was sent
-    /// meanwhile arrives when it is over.
+    /// Accepts connections, but passes nothing on; data sent in the meantime arrives afterwards.
     pub(crate) fn silence(&self, silent: bool) {
         self.state.silent.store(silent, Ordering::SeqCst);
     }
@@ -143,7 +142,7 @@ impl Proxy {
         *self.state.loses.lock().unwrap() = Some(answer);
     }
 
-    /// Was it lost?
+    /// Returns true if it was lost.
     pub(crate) fn has_lost(&self) -> bool {
         self.state.loses.lock().unwrap().is_none()
     }
@@ -170,7 +169,7 @@ async fn accept(listener: std::net::TcpListener, server: Listens, state: Arc<Sta
     }
 }
 
-/// Carries bytes both ways until one side ends, or there is no server.
+/// Carries bytes both ways until one side ends, or if the server is missing.
 async fn carry(client: TcpStream, server: &Listens, state: &State) -> io::Result<()> {
     match server {
         Listens::Socket(socket) => {

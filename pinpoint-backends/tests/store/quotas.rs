@@ -1,4 +1,4 @@
-//! Limits of users, which hold however many ask at once.
+//! Limits of users, which hold under any number of concurrent requests.
 
 use pinpoint_backends::store::{
     AuditEntry, AuditFilter, Created, Creation, IdempotencyKey, JobStore, NewJob, Quota,
@@ -39,7 +39,7 @@ async fn create(store: &JobStore, user: &str, quota: Quota) -> Result<Created, S
     store.create_with(&job, &creation).await
 }
 
-/// The limit that is reached, its value, and when it passes.
+/// The limit that is reached, its value, and the time when it passes.
 #[track_caller]
 fn reached<T: std::fmt::Debug>(result: Result<T, StoreError>) -> (QuotaLimit, u32, Option<i64>) {
     match result.unwrap_err() {
@@ -61,7 +61,7 @@ async fn a_user_makes_so_many_jobs_an_hour(fixture: Fixture) {
     assert_eq!(reached(ada().await), (QuotaLimit::JobsAnHour, 2, until));
     create(store, "bo", quota_of_jobs(2)).await.unwrap();
     create(store, "ada", quota_of_jobs(3)).await.unwrap();
-    // As if all had been made an hour before.
+    // As if all had been created an hour before.
     let hour = HOUR + 60_000;
     fixture
         .behind_its_back(&format!("UPDATE jobs SET number = number - {}", hour << 18))
@@ -84,7 +84,7 @@ async fn a_user_has_so_many_jobs_under_way(fixture: Fixture) {
     assert_eq!(reached(ada().await), expected);
     set(JobState::Failed).await;
     let second = ada().await.unwrap().id;
-    // One that is resumed is one more.
+    // A resumed one counts again.
     let resume = async || store.resume(&first, Some(&quota), None).await;
     assert_eq!(reached(resume().await), expected);
     let state = store.get(first.as_str()).await.unwrap().state;
@@ -145,9 +145,9 @@ async fn what_a_limit_refuses_leaves_nothing(fixture: Fixture) {
     assert_eq!(all(store).await.len(), 1);
     let rows = store.audited(&AuditFilter::default(), 0, 10).await.unwrap();
     assert_eq!(rows.len(), 1);
-    // A repeated request is no further job.
+    // A repeated request does not create another job.
     assert_eq!(keyed("a", quota_of_jobs(1)).await.unwrap().id, first.id);
-    // The key that was refused is still free.
+    // The rejected key is still free.
     assert!(keyed("b", quota_of_jobs(2)).await.unwrap().is_new);
 }
 

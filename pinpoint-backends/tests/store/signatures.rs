@@ -1,4 +1,4 @@
-//! Signed jobs, and workers that take no others.
+//! Signed jobs, and workers that take only those.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -31,7 +31,7 @@ fn job() -> NewJob {
         benchmark: "sort".into(),
         bot: "lab".into(),
         user: "ada".into(),
-        // Numbers and the order of fields are as the creator wrote them.
+        // Numbers and the order of fields stay as the creator wrote them.
         spec: json!({ "z": 0.1, "a": [1.5e300, -0.0, 18_446_744_073_709_551_615_u64] }),
         config: json!({ "by_workers": true, "local": { "env": { "B": "ä\n", "A": "\0" } } }),
         ..new_job("a job")
@@ -79,7 +79,7 @@ async fn a_worker_takes_the_jobs_that_are_signed_with_a_key_it_trusts(fixture: F
     let by_bob = create(&fixture, Some(&bob)).await;
     let trusted = [bob.public(), ada.public()];
     assert_eq!(take(&fixture, &[]).await, None);
-    // Those before hold up nothing, and are left as they are.
+    // Earlier ones delay nothing, and stay unchanged.
     assert_eq!(take(&fixture, &trusted).await, Some(by_ada));
     assert_eq!(take(&fixture, &trusted).await, Some(by_bob));
     assert_eq!(take(&fixture, &trusted).await, None);
@@ -88,7 +88,7 @@ async fn a_worker_takes_the_jobs_that_are_signed_with_a_key_it_trusts(fixture: F
     let before = fixture.store.waiting_before(&altered, Some(&trusted)).await;
     assert_eq!(before.unwrap(), Some(0));
 
-    // Somebody who is trusted answers for it after all.
+    // Someone trusted signs it after all.
     let job = fixture.store.get(unsigned.as_str()).await.unwrap();
     for _ in 0..2 {
         fixture.store.sign(&job, &ada).await.unwrap();
@@ -168,7 +168,7 @@ async fn a_signature_goes_with_its_job(fixture: Fixture) {
     let imported = other.store.import(&mut &*export, &|_| Ok(())).await;
     assert_eq!(imported.unwrap().added, 1);
     assert!(signatures(&other, &id).await[0].fits);
-    // A user has to allow it here, all the same.
+    // A user still has to allow it here.
     assert_eq!(take(&other, &[ada.public()]).await, None);
     other.store.trust(&id).await.unwrap();
     assert_eq!(take(&other, &[ada.public()]).await, Some(id));

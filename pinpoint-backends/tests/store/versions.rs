@@ -1,5 +1,4 @@
-//! Journals started in version 1, which kept the machine's events and, beside them, the
-//! executor's answers.
+//! Journals started in version 1, which kept the machine's events and the executor's answers.
 
 use std::collections::BTreeMap;
 
@@ -186,14 +185,14 @@ async fn a_journal_of_version_1_is_read_and_goes_on_in_this_version(fixture: Fix
     let mut anew = store.journal(&id).await.unwrap();
     assert_eq!(anew.records().await.unwrap(), expected);
     assert_eq!(counts(&fixture, &id).await, (6, 1));
-    // Rows that are there stay as they are.
+    // Existing rows stay unchanged.
     let rows = fixture.seen_behind_its_back(DETAILS).await;
     assert_eq!(rows[..ROWS.len()], kept);
     for (record, (event, detail)) in expected[9..].iter().zip(&rows[ROWS.len()..]) {
         assert_eq!(serde_json::from_str::<Record>(event).unwrap(), *record);
         assert_eq!(detail, "none");
     }
-    // The start of its journal decides what else it lacks.
+    // The start of its journal determines the rest.
     let job = store.get(id.as_str()).await.unwrap();
     assert_eq!(job.journal_version, 1);
     // Both kinds of rows are counted.
@@ -203,7 +202,7 @@ async fn a_journal_of_version_1_is_read_and_goes_on_in_this_version(fixture: Fix
     assert_eq!(anew.records().await.unwrap(), expected);
 }
 
-/// Commits are numbers, and the commit 5 is where it became slower.
+/// Commits are numbers, and the commit 5 is the slow one.
 struct Numbers;
 
 fn end(number: &str) -> CombinedCommit {
@@ -249,7 +248,7 @@ async fn a_search_of_version_1_goes_on_from_where_it_was(fixture: Fixture) {
     let machine = || Bisection::new(spec()).unwrap();
     let never = std::future::pending;
 
-    // The whole search, as version 1 would have kept it.
+    // The whole search, as version 1 would have recorded it.
     let mut whole = MemoryJournal::new(id.as_str());
     let expected = drive(machine(), &Numbers, &mut whole, &TokioClock, never())
         .await
@@ -289,7 +288,7 @@ async fn a_search_of_version_1_goes_on_from_where_it_was(fixture: Fixture) {
     assert_eq!(driven.outcome, expected.outcome);
     let culprit = driven.outcome.culprits[0].commit;
     assert_eq!(driven.engine.names().commit(culprit), Some(&end("5")));
-    // Nothing was done twice, and new rows are of this version.
+    // Nothing was repeated, and new rows have this version.
     let events = fixture.seen_behind_its_back(EVENTS).await;
     assert_eq!(events.len(), rows.len());
     assert_eq!(fixture.seen_behind_its_back(DETAILS).await[..half], kept);
@@ -299,7 +298,7 @@ async fn a_search_of_version_1_goes_on_from_where_it_was(fixture: Fixture) {
     }
     let (runs, _) = counts(&fixture, &id).await;
     assert_eq!(runs, driven.outcome.runs);
-    // And it is over for its next reader, too.
+    // It is also over for its next reader.
     let mut read = Engine::new(journal.job(), machine());
     for record in journal.records().await.unwrap() {
         read.apply(&record).unwrap();
@@ -362,7 +361,7 @@ async fn a_record_that_is_of_no_version_is_not_imported(fixture: Fixture) {
     };
     let reported = serde_json::to_string(&run(1)).unwrap();
     let refused = BTreeMap::from([
-        // A record of this version has all of it in one place.
+        // A record of this version is a single object.
         ("both", format!(r#""event":{reported},"detail":{detail}"#)),
         (
             "details",

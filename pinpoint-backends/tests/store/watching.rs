@@ -1,4 +1,4 @@
-//! Watching jobs that others work on.
+//! Watching jobs of other workers.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ async fn a_journal_is_read_on_while_another_writes_it(fixture: Fixture) {
     let id = fixture.job().await;
     let reader = store.journal(&id).await.unwrap();
     assert_eq!(reader.entries_after(None, 10).await.unwrap(), []);
-    // From here on no other may write.
+    // From here on others may not write.
     let lease = store.lease(&id, "ada", Duration::from_secs(3600)).await;
     let mut journal = store.leased_journal(&lease.unwrap()).await.unwrap();
     append_all(&mut journal, &ticks(5)).await;

@@ -7,8 +7,8 @@ use pinpoint_midpoint::History;
 
 use crate::world::{World, git, snapshot};
 
-/// A line of two commits, and a branch of three that leaves it after the
-/// first: the second of them clashes with the line, the third takes that back.
+/// A line of two commits, and a branch of three that leaves it after the first: the second of them
+/// conflicts with the line, the third reverts that.
 fn world() -> (World, [String; 2], [String; 3]) {
     let world = World::new();
     let first = world.commit("both", "1\n");
@@ -162,7 +162,7 @@ async fn nothing_is_written_to_the_users_repository() {
 async fn histories_without_a_common_root_and_shallow_ones_merge() {
     let world = World::new();
     let commits = world.make(&[vec![], vec![0], vec![], vec![1]]);
-    // They share no file: each number writes another one.
+    // They share no file: each number writes a different one.
     let merged = world
         .history()
         .merged_tree(&commits[3], &commits[2..3])
@@ -178,8 +178,7 @@ async fn histories_without_a_common_root_and_shallow_ones_merge() {
         &[&clone[..], &[shallow.to_str().unwrap()]].concat(),
     );
     let history = world.history_of(&shallow);
-    // Its parents are not there, so that it has nothing in common with x, of
-    // which nothing is there.
+    // Its parents are missing, so it has nothing in common with x, all of which is missing.
     assert!(history.merged_tree(&second, &[x]).await.is_err());
     let tip = git(&shallow, &["rev-parse", "origin/branch"]);
     // Both add the same file with different content.
@@ -197,7 +196,7 @@ async fn a_branch_of_many_commits() {
     let (line, branch) = (&commits[1], &commits[2..]);
     for count in 1..=branch.len() {
         let tree = history.merged_tree(line, &branch[..count]).await.unwrap();
-        // A merge of the tip alone comes to the same.
+        // Merging the tip alone gives the same.
         if count == branch.len() {
             let whole = history
                 .merged_tree(line, &branch[count - 1..])

@@ -1,4 +1,4 @@
-//! Histories of real repositories, compared with what git says of them.
+//! Histories of real repositories, compared with git's answers.
 
 mod merges;
 mod names;

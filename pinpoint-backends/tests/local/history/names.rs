@@ -160,7 +160,7 @@ async fn commit_positions_are_found_on_the_line() {
         );
     }
 
-    // A release branch has numbers of its own on top.
+    // A release branch adds its own numbers.
     git(&world.repository, &["switch", "-q", "-c", "release"]);
     let released = footed(&world, "fix", Some("refs/heads/release@{#1}"));
     git(&world.repository, &["branch", "-q", "-D", "main"]);
@@ -324,7 +324,7 @@ async fn as_many_submodules_as_a_directory_holds() {
     }
     world.import(&stream);
     let commit = git(&world.repository, &["rev-parse", "main"]);
-    // Each of them is not to cost a look through all of the directory.
+    // They must not cost a scan of the directory each.
     let links = world.history().gitlinks(&commit, &[], &paths).await;
     assert_eq!(links.unwrap().len(), paths.len());
 }

@@ -47,7 +47,7 @@ proptest! {
         let world = World::new();
         let commits = world.make(&parents);
         if with_graph {
-            // Commits made later than one of them are not in it.
+            // Commits made after it are missing from it.
             let last = indexed.index(commits.len());
             for place in last + 1..commits.len() {
                 git(&world.repository, &["update-ref", "-d", &format!("refs/made/{}", place + 1)]);
@@ -61,8 +61,7 @@ proptest! {
     }
 }
 
-/// Long enough that the first parents are extracted, and that ranges are parts
-/// of others.
+/// Long enough for first parents to be extracted, and for ranges to be parts of others.
 #[tokio::test]
 async fn a_long_history() {
     const COMMITS: usize = 6_000;

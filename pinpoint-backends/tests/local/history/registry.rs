@@ -104,7 +104,7 @@ async fn directories_and_urls_that_the_user_named() {
     let repositories = around(&world, &named);
     // Before a remote of the same URL.
     assert_eq!(head(&repositories, url).await, first);
-    // A path opens nothing by itself: a commit, whoever wrote it, may name one.
+    // A path opens nothing by itself: any commit may name one.
     let path = two.to_str().unwrap();
     for name in [path, &format!("file://{path}"), &format!("{path}/.git")] {
         let error = refusal(&repositories, name).await;
@@ -169,14 +169,14 @@ async fn submodules_of_submodules_by_any_of_their_urls() {
         inner
     );
     assert_eq!(head(&repositories, "../middle").await, middle);
-    // Seen from where the main repository itself is, too, where there is nothing.
+    // Also relative to the main repository's own location, where nothing exists.
     for (name, commit) in [("middle", &middle), ("inner", &inner)] {
         let beside = world.repository.with_file_name(name);
         assert_eq!(head(&repositories, beside.to_str().unwrap()).await, *commit);
     }
     let path = |name: &str| upstream.join(name).to_str().unwrap().to_owned();
     assert_eq!(head(&repositories, &path("middle")).await, middle);
-    // Where upstream is gone, the clones remain.
+    // When upstream is gone, the clones remain.
     fs::remove_dir_all(&upstream).unwrap();
     let repositories = around(&world, &[]);
     assert_eq!(head(&repositories, &path("middle")).await, middle);

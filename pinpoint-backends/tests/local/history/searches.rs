@@ -1,5 +1,5 @@
-//! Searches of random histories in real repositories: every commit but merges adds a file of
-//! its own, some add none, and what has the file of one of them is slow.
+//! Searches of random histories in real repositories: every commit except merges adds its own file,
+//! some add none, and commits with the file of one of them are slow.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use crate::world::{World, git};
 
-/// The parents of each commit, and whether it adds a file.
+/// The parents of each commit, and true if it adds a file.
 type Made = Vec<(Vec<usize>, bool)>;
 
 fn histories() -> impl Strategy<Value = Made> {
@@ -44,7 +44,7 @@ fn histories() -> impl Strategy<Value = Made> {
     })
 }
 
-/// The commits that each includes, itself too.
+/// The commits that each includes, with itself.
 fn included(made: &Made) -> Vec<BTreeSet<usize>> {
     let mut included: Vec<BTreeSet<usize>> = Vec::new();
     for (index, (parents, _)) in made.iter().enumerate() {
