@@ -2,27 +2,24 @@
 //!
 //!     cargo run --release -p pinpoint-compare --example thresholds -- DIRECTORY
 //!
-//! One row for each magnitude from 0.3 to 4.0, one entry for each sample size:
-//! the 99th percentile of `mann_whitney_pinpoint`'s p between two samples of that
-//! size from normal distributions that many interquartile ranges apart. A true
-//! difference of that magnitude has a p above the entry once in a hundred times.
+//! One row for each magnitude from 0.3 to 4.0, one entry for each sample size: the 99th percentile
+//! of `mann_whitney_pinpoint`'s p between two samples of that size from normal distributions that
+//! many interquartile ranges apart. A true difference of that magnitude has a p above the entry
+//! once in a hundred times.
 //!
-//! Each simulated pair of samples grows one value a side at a time, and every
-//! size on the way is counted. So a replicate costs one comparison of the new
-//! values with the old ones, and no sort. Entries of one row are therefore
-//! correlated with their neighbours; each by itself is estimated from
-//! independent replicates, and its error is as stated.
+//! Each simulated pair of samples grows one value a side at a time, and every size on the way is
+//! counted. So a replicate costs one comparison of the new values with the old ones, and no sort.
+//! Entries of one row are therefore correlated with their neighbors; each by itself is estimated
+//! from independent replicates, and its error is as stated.
 //!
-//! Only |2U - n²| matters to p, and U is an integer, so that what is kept is a
-//! histogram for each sample size and the percentiles are those of all
-//! replicates, not approximations. Replicates come in blocks; a block's random
-//! numbers depend on the seed, the row and the block's number alone, so that the
-//! result is the same however many threads there are.
+//! Only |2U - n²| matters to p, and U is an integer, so that a histogram for each sample size is
+//! kept and the percentiles are those of all replicates, not approximations. Replicates come in
+//! blocks; a block's random numbers depend on the seed, the row and the block's number alone, so
+//! that the result does not depend on the number of threads.
 //!
-//! A finished row is written to DIRECTORY as `row-<tenths>.txt` (size, threshold,
-//! standard error), and rows found there are not computed again: an interrupted
-//! run goes on where it was. When all rows are there, `thresholds_table.rs` is
-//! written beside them, to be copied to `src/`.
+//! A finished row is written to DIRECTORY as `row-<tenths>.txt` (size, threshold, standard error),
+//! and rows found there are not computed again: an interrupted run continues where it was. When all
+//! rows exist, `thresholds_table.rs` is written to the same directory, to be copied to `src/`.
 
 use std::fs;
 use std::io::Write as _;
@@ -79,7 +76,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             continue;
         }
         let text = row_text(&simulate(tenths, threads), replicates(tenths))?;
-        // Written aside and moved, so that a row is there whole or not at all.
+        // Written aside and moved, so that a row is either complete or missing.
         let aside = file.with_extension("part");
         fs::write(&aside, text)?;
         fs::rename(&aside, &file)?;
@@ -245,7 +242,7 @@ fn table(directory: &Path) -> Result<String, Box<dyn std::error::Error>> {
          pub(crate) static PERFORMANCE: [&[u16]; 38] = [\n{thresholds}];\n\
          \n\
          /// Monte-Carlo standard error of each p before it was rounded up; 0 where\n\
-         /// the neighbouring ranks have the same p.\n\
+         /// the neighboring ranks have the same p.\n\
          #[rustfmt::skip]\n\
          pub(crate) static STANDARD_ERROR: [&[f32]; 38] = [\n{errors}];\n"
     ))

@@ -1,24 +1,23 @@
-//! p-values of many comparisons, adjusted for being many.
+//! Adjusts p-values of many comparisons for their number.
 
 use crate::error::CompareError;
 use crate::sorted::check_level;
 use crate::wilcoxon::check_lengths;
 
-/// Adjusts p-values so that of those at most `q` an expected share of `q` are
-/// false, however many there are (Benjamini and Hochberg's false discovery rate).
+/// Adjusts p-values so that of those at most `q` an expected share of `q` are false, for any number
+/// of them (Benjamini and Hochberg's false discovery rate).
 ///
-/// Of a hundred charts that nothing touched, five are different at p <= 0.05 by
-/// chance alone. Calling different what has an *adjusted* p <= 0.05 keeps the share
-/// of such charts among all that are called so at 5 %.
+/// Of a hundred charts that nothing touched, five are different at p <= 0.05 by chance alone.
+/// Calling different what has an *adjusted* p <= 0.05 keeps the share of such charts among all that
+/// are called different at 5 %.
 ///
-/// The result is in the order of `p_values`. Each is at least the p-value it came
-/// from and at most 1, and greater p-values have no smaller adjusted ones.
+/// The result is in the order of `p_values`. Each is at least the p-value it came from and at most
+/// 1, and greater p-values have no smaller adjusted ones.
 ///
 /// # Formula
 ///
-/// With the m p-values sorted upwards, the adjusted k-th is the least of
-/// p(i)·m/i over all i >= k, and 1 at most. Source: Benjamini & Hochberg 1995;
-/// R's `p.adjust(p, "BH")`.
+/// With the m p-values sorted upwards, the adjusted k-th is the least of p(i)·m/i over all i >= k,
+/// and 1 at most. Source: Benjamini & Hochberg 1995; R's `p.adjust(p, "BH")`.
 ///
 /// # Assumptions
 ///
@@ -58,25 +57,24 @@ pub fn benjamini_hochberg(p_values: &[f64]) -> Result<Vec<f64>, CompareError> {
     Ok(adjusted)
 }
 
-/// [`benjamini_hochberg`] among tests of few values, not all of which can give a small
-/// p-value: those that cannot are left out, instead of making all others less certain.
+/// [`benjamini_hochberg`] among tests of few values, not all of which can give a small p-value:
+/// those that cannot are left out, instead of making all others less certain.
 ///
 /// `least` has the smallest p-value that each test could have given; see
-/// [`sign_flips`](crate::sign_flips). It may depend on the magnitudes of the values, but not on
-/// what is tested. A test that is left out has no
-/// adjusted p-value.
+/// [`sign_flips`](crate::sign_flips). It may depend on the magnitudes of the values, but not on the
+/// tested property. A test that is left out has no adjusted p-value.
 ///
 /// # Formula
 ///
 /// Tarone's number K is the smallest k for which at most k tests have a `least` of at most
-/// `level`/k; these are adjusted among themselves. If there is none of them, those with a `least`
-/// of at most `level` are: several small p-values can still be so few among them. Source: Tarone
-/// 1990; Gilbert 2005.
+/// `level`/k; these are adjusted among themselves. If no test qualifies, those with a `least` of at
+/// most `level` are: several small p-values can still be that rare among them. Source: Tarone 1990;
+/// Gilbert 2005.
 ///
 /// # Errors
 ///
-/// [`CompareError::NotAProbability`] for a value outside [0, 1],
-/// [`CompareError::LengthsDiffer`], and [`CompareError::NotALevel`] for a level outside (0, 1).
+/// [`CompareError::NotAProbability`] for a value outside [0, 1], [`CompareError::LengthsDiffer`],
+/// and [`CompareError::NotALevel`] for a level outside (0, 1).
 ///
 /// # Cost
 ///
@@ -211,7 +209,7 @@ mod tests {
             &[0.01, 0.02, 0.5, 0.25, 0.03],
             &[Some(0.02), Some(0.04), None, None, None],
         );
-        // None of three can reach 0.05/3; all the same, several of them are few by chance.
+        // None of three can reach 0.05/3; still, several of them are rare by chance.
         check(&[0.02; 3], &[0.02; 3], &[Some(0.02); 3]);
         check(
             &[0.02, 0.02, 0.9],
@@ -242,7 +240,7 @@ mod tests {
             prop_assert_eq!(adjusted, Ok(expected));
         }
 
-        /// Straight from the definition, in quadratic time.
+        /// The definition itself, in quadratic time.
         #[test]
         fn is_what_the_formula_says(p in proptest::collection::vec(0.0..=1.0_f64, 1..40)) {
             let adjusted = benjamini_hochberg(&p).expect("they are probabilities");

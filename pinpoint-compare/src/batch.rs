@@ -7,12 +7,11 @@ use crate::error::CompareError;
 use crate::scratch::Scratch;
 use crate::types::Direction;
 
-/// [`compare_performance`](crate::compare_performance) of many pairs of samples,
-/// spread over rayon's threads.
+/// [`compare_performance`](crate::compare_performance) of many pairs of samples, spread over
+/// rayon's threads.
 ///
-/// The results are in the order of the pairs and the same, bit for bit, as one by
-/// one; a pair that is refused does not stop the others. Each thread reuses
-/// its memory from pair to pair.
+/// The results are in the order of the pairs and the same, bit for bit, as one by one; a rejected
+/// pair does not stop the others. Each thread reuses its memory from pair to pair.
 ///
 /// ```
 /// use pinpoint_compare::{Direction, Verdict, compare_many};

@@ -12,7 +12,7 @@ use crate::sorted::{
 use crate::thresholds::{LOW_THRESHOLD, high_threshold_functional, high_threshold_performance};
 use crate::types::{Direction, Verdict};
 
-/// Result of [`compare_performance`], with everything the verdict rests on.
+/// The result of [`compare_performance`], with all the grounds of the verdict.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PerformanceComparison {
@@ -91,24 +91,23 @@ impl FunctionalComparison {
     }
 }
 
-/// Compares two samples of a measurement, as Pinpoint decides.
+/// Compares two samples of a measurement by Pinpoint's rule.
 ///
 /// # The rule
 ///
 /// 1. A side without values: [`Verdict::Nil`].
-/// 2. Means that differ in the `direction` of improvement, or by less than a tenth
-///    of the `magnitude`: same, untested.
+/// 2. Means that differ in the `direction` of improvement, or by less than a tenth of the
+///    `magnitude`: same, untested.
 /// 3. p is the smaller of Kolmogorov-Smirnov's and Mann-Whitney's, both by
-///    [`Method::Pinpoint`](crate::Method::Pinpoint). p <= 0.05: different;
-///    p <= the [high threshold](high_threshold_performance): unknown; else same.
+///    [`Method::Pinpoint`](crate::Method::Pinpoint). p <= 0.05: different; p <= the [high
+///    threshold](high_threshold_performance): unknown; else same.
 ///
-/// The high threshold is looked up by the mean sample size (rounded down) and by the
-/// magnitude in interquartile ranges of the pooled values: sorted, index 3n/4 less
-/// index n/4, divisions rounded down. A range of 0 takes the largest magnitude
-/// of the table.
+/// The high threshold is looked up by the mean sample size (rounded down) and by the magnitude in
+/// interquartile ranges of the pooled values: sorted, index 3n/4 less index n/4, divisions rounded
+/// down. A range of 0 takes the largest magnitude of the table.
 ///
-/// `magnitude`: the smallest change worth finding, in the units of the values; its
-/// sign does not matter. `None`, 0 and anything up to 1e-9 mean one interquartile range.
+/// `magnitude`: the smallest change worth finding, in the units of the values; its sign does not
+/// matter. `None`, 0 and anything up to 1e-9 mean one interquartile range.
 ///
 /// # Assumptions
 ///

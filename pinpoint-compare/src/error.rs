@@ -1,10 +1,9 @@
-//! The reasons why an input was refused.
+//! Errors for invalid inputs.
 
-/// An input that a function of this crate refuses.
+/// An input that a function of this crate rejects.
 ///
-/// Every variant names the argument as the function's signature spells it and,
-/// where one value is to blame, its index. No function changes its inputs, and
-/// none panics on them.
+/// Every variant names the argument as the function's signature spells it and, where one value is
+/// to blame, its index. No function changes its inputs, and none panics on them.
 ///
 /// ```
 /// use pinpoint_compare::{CompareError, Direction, compare_performance};
@@ -94,14 +93,14 @@ pub enum CompareError {
         /// The value given.
         value: f64,
     },
-    /// A number that must be finite (and, where the function says so, not negative) and is not.
+    /// A number that must be finite (and, where documented, not negative) but is not.
     #[error("`{argument}` is {value}: it must be a finite number{}", if *.negative_refused { " and not negative" } else { "" })]
     NotANumber {
         /// The argument's name.
         argument: &'static str,
         /// The value given.
         value: f64,
-        /// True when negative numbers are refused, too.
+        /// True when negative numbers are rejected, too.
         negative_refused: bool,
     },
     /// Finite values whose difference or mean exceeds the largest `f64`.
@@ -131,7 +130,7 @@ pub enum CompareError {
         argument: &'static str,
         /// The test.
         test: &'static str,
-        /// The method asked for.
+        /// The requested method.
         method: &'static str,
     },
 }

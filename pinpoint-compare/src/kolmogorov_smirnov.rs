@@ -16,40 +16,39 @@ pub struct KolmogorovSmirnov {
     pub statistic: f64,
     /// The two-sided p-value.
     pub p_value: f64,
-    /// The method taken; never [`Method::Auto`].
+    /// The method used; never [`Method::Auto`].
     pub method: Method,
 }
 
 /// The two-sample Kolmogorov-Smirnov test, two-sided.
 ///
-/// # What it tests
+/// # Hypothesis
 ///
-/// Whether x and y come from one distribution, against any other possibility: it
-/// sees changes of shape and spread as well as shifts.
+/// x and y come from one distribution. The test detects changes of shape and spread as well as
+/// shifts.
 ///
 /// # Assumptions
 ///
-/// Independent values. p-values are meant for continuous distributions; with ties
-/// they are too large (conservative).
+/// Independent values. p-values are meant for continuous distributions; with ties they are too
+/// large (conservative).
 ///
 /// # Formula
 ///
 /// D = max |F₁ - F₂| over the pooled values; n and m are the sizes.
 ///
-/// - [`Method::Exact`]: the share of lattice paths from (0, 0) to (n, m) that reach a
-///   distance of D (Hodges 1958), as if there were no ties.
-/// - [`Method::Asymptotic`]: SciPy's: the distribution of the *one*-sample D for
-///   nm/(n+m) values, rounded half to even (Marsaglia, Tsang & Wang 2003; in the
-///   tail twice Smirnov's one-sided formula; above 20,000 values the limit with
-///   Vrbik's correction, 2018).
+/// - [`Method::Exact`]: the share of lattice paths from (0, 0) to (n, m) that reach a distance of D
+///   (Hodges 1958), as if there were no ties.
+/// - [`Method::Asymptotic`]: SciPy's: the distribution of the *one*-sample D for nm/(n+m) values,
+///   rounded half to even (Marsaglia, Tsang & Wang 2003; in the tail twice Smirnov's one-sided
+///   formula; above 20,000 values the limit with Vrbik's correction, 2018).
 /// - [`Method::Auto`]: exact up to 10,000 values a sample, as SciPy.
-/// - [`Method::Pinpoint`]: the limit distribution 2·Σ(-1)^(k-1)·exp(-2k²z²) at
-///   z = (e + 0.12 + 0.11/e)·D, e = sqrt(nm/(n+m)) (Stephens 1970).
+/// - [`Method::Pinpoint`]: the limit distribution 2·Σ(-1)^(k-1)·exp(-2k²z²) at z = (e + 0.12 +
+///   0.11/e)·D, e = sqrt(nm/(n+m)) (Stephens 1970).
 ///
 /// # Errors
 ///
-/// [`CompareError::Empty`], [`CompareError::NotFinite`], and
-/// [`CompareError::TooLarge`] when `Exact` is asked for with nm above a thousand million.
+/// [`CompareError::Empty`], [`CompareError::NotFinite`], and [`CompareError::TooLarge`] when
+/// `Exact` is requested with nm above a thousand million.
 ///
 /// # Cost
 ///
@@ -255,10 +254,9 @@ fn one_sided_tail(n: f64, d: f64) -> f64 {
     d * sum
 }
 
-/// P(D_n < d), exactly: Durbin's matrix in the form of Marsaglia, Tsang and Wang
-/// (2003). Only one entry of the n-th power is wanted, so that a vector is
-/// multiplied n times; and since the entries are 1/k!, those beyond the 24th
-/// below the diagonal are too small to be seen.
+/// P(D_n < d), exactly: Durbin's matrix in the form of Marsaglia, Tsang and Wang (2003). Only one
+/// entry of the n-th power is needed, so that a vector is multiplied n times; and since the entries
+/// are 1/k!, those beyond the 24th below the diagonal are negligible.
 fn durbin(n: usize, d: f64, spare: &mut Vec<f64>) -> f64 {
     let nd = n as f64 * d;
     let k = nd.floor() as usize + 1;
@@ -316,8 +314,7 @@ fn durbin(n: usize, d: f64, spare: &mut Vec<f64>) -> f64 {
                     sum += vi * entry;
                 }
                 if high == last {
-                    // The sum above stops before the last row, except where j - 1 is
-                    // all there is of it.
+                    // The sum above stops before the last row, except where j - 1 is its only term.
                     sum += v[last] * column[last - j];
                 }
             }

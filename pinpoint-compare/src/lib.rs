@@ -11,48 +11,45 @@
 //! # Ok::<(), pinpoint_compare::CompareError>(())
 //! ```
 //!
-//! # What to call
+//! # Choosing a function
 //!
 //! | question | function |
 //! | --- | --- |
 //! | do two samples of a measurement differ? | [`compare_performance`]; many pairs: `compare_many` (feature `rayon`) |
 //! | do failures differ? | [`compare_functional`] |
 //! | do paired measurements differ? | [`compare_pairwise`] |
-//! | may I look after every run? | [`SequentialComparison`], [`SequentialPairs`]; not the others |
+//! | may I test after every run? | [`SequentialComparison`], [`SequentialPairs`]; not the others |
 //! | which of many comparisons hold? | [`benjamini_hochberg`] |
 //! | by how much do they differ? | [`hodges_lehmann`], [`wilcoxon`] |
 //! | do machines differ that ran the same builds? | [`compare_machines`] |
 //! | a single test | [`mann_whitney_u`], [`ks_2samp`], [`wilcoxon`] |
-//! | pairs as Pinpoint publishes its decisions | [`compare_pairwise_pinpoint`], [`wilcoxon_pinpoint`] |
+//! | pairs by Pinpoint's published rule | [`compare_pairwise_pinpoint`], [`wilcoxon_pinpoint`] |
 //!
 //! # Why two tests in one decision
 //!
-//! Mann-Whitney sees that one sample tends to larger values, Kolmogorov-Smirnov
-//! that the shapes differ. [1, 1, 1, 9, 9, 9, …] against [5, 5, 5, 5, …] is even
-//! for the first and plain for the second; a small shift of all values is the
-//! reverse. The smaller p decides, between two thresholds: at most 0.05 is
-//! *different*; above the high threshold, which a difference of the magnitude
-//! asked for exceeds once in a hundred times, is *same*; in between it takes more
+//! Mann-Whitney detects that one sample tends to larger values, Kolmogorov-Smirnov that the shapes
+//! differ. [1, 1, 1, 9, 9, 9, …] against [5, 5, 5, 5, …] is even for the first and plain for the
+//! second; a small shift of all values is the reverse. The smaller p decides, between two
+//! thresholds: at most 0.05 is *different*; above the high threshold, which a difference of the
+//! requested magnitude exceeds once in a hundred times, is *same*; in between it takes more
 //! measurements: *unknown*.
 //!
-//! # What holds for every function
+//! # Common to all functions
 //!
-//! - Inputs are slices of finite numbers, never modified. NaN and infinities are
-//!   refused with a [`CompareError`] that names the argument and the index;
-//!   nothing panics. -0.0 equals 0.0. Units are the caller's; both samples share them.
-//! - Results do not depend on the order of the values, and are the same, bit for
-//!   bit, on every platform: special functions come from `libm`.
+//! - Inputs are slices of finite numbers, never modified. NaN and infinities are rejected with a
+//!   [`CompareError`] that names the argument and the index; nothing panics. -0.0 equals 0.0. Units
+//!   are the caller's; both samples share them.
+//! - Results do not depend on the order of the values, and are the same, bit for bit, on every
+//!   platform: special functions come from `libm`.
 //! - p-values keep their relative precision in the far tail.
 //! - A value that does not exist is absent (`None`), never 0 or NaN.
-//! - Functions ending in `_with` take a [`Scratch`] and allocate nothing once it
-//!   has grown.
-//! - A p-value is meant for one look. Testing again and again as values come in
-//!   inflates false positives; [`SequentialComparison`] does not.
+//! - Functions ending in `_with` take a [`Scratch`] and allocate nothing once it has grown.
+//! - A p-value is meant for one look. Testing again and again as values come in inflates false
+//!   positives; [`SequentialComparison`] does not.
 //!
 //! # Features
 //!
-//! `serde`: results and enums can be serialised. `rayon`: `compare_many`. Neither
-//! is on by default.
+//! `serde`: results and enums can be serialized. `rayon`: `compare_many`. Neither is on by default.
 
 #![forbid(unsafe_code)]
 

@@ -8,12 +8,11 @@ use crate::scratch::Scratch;
 use crate::shift::median;
 use crate::types::{Direction, Interval};
 
-/// The fewest runs of a build whose scatter says something, and the fewest pairs of runs whose
+/// The fewest runs of a build whose scatter is meaningful, and the fewest pairs of runs whose
 /// difference has an interval of 95 %.
 const FEWEST: usize = 6;
 
-/// The values of one metric in runs of one build: of each machine, in the order in which it made
-/// them.
+/// The values of one metric in runs of one build: for each machine, in the order of execution.
 pub type SameBuild<M> = BTreeMap<M, Vec<f64>>;
 
 /// The noise of a machine, and its offset from the others.
@@ -22,11 +21,11 @@ pub type SameBuild<M> = BTreeMap<M, Vec<f64>>;
 pub struct MachineNoise {
     /// Its runs.
     pub runs: usize,
-    /// The interquartile range of its runs of a build, in percent of their median: the median
-    /// over the builds that it ran six times at least, and of these, where there are some, those
-    /// that others ran as often. Absent where there are none.
+    /// The interquartile range of its runs of a build, in percent of their median: the median over
+    /// the builds that it ran six times at least, and of these, if any, those that others ran as
+    /// often. Absent without such builds.
     pub scatter: Option<f64>,
-    /// The same of the other machines, over the builds that both ran as often.
+    /// That of the other machines, over the builds that both ran as often.
     pub scatter_of_others: Option<f64>,
     /// Absent below six pairs of runs.
     pub offset: Option<MachineOffset>,
@@ -36,28 +35,28 @@ pub struct MachineNoise {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MachineOffset {
-    /// By how many percent its values are larger.
+    /// The percentage by which its values are larger.
     pub estimate: f64,
-    /// The interval that holds this with 95 %, as far as the pairs are independent.
+    /// The interval that contains it with 95 %, as far as the pairs are independent.
     pub interval: Option<Interval>,
     /// The pairs of runs.
     pub pairs: usize,
 }
 
-/// How machines differ that ran the same builds.
+/// Compares machines that ran the same builds.
 ///
 /// # The rule
 ///
-/// The scatter of a machine is that of its runs of one build, so that builds need not be alike.
-/// For the offset, each of its runs is paired with one of another machine of the same build and
-/// metric, in turn one of each other machine, in the order in which they were made; the pairs of
-/// all builds together are compared by [`compare_pairwise`](crate::compare_pairwise), on
-/// logarithms, so that metrics of any unit add up. Runs without a partner do not count.
+/// The scatter of a machine is that of its runs of one build, so that builds need not be alike. For
+/// the offset, each of its runs is paired with one of another machine of the same build and metric,
+/// in turn one of each other machine, in the order in which they were made; the pairs of all builds
+/// together are compared by [`compare_pairwise`](crate::compare_pairwise), on logarithms, so that
+/// metrics of any unit add up. Runs without a partner do not count.
 ///
 /// A build with a value that is not above 0 is left out: a percentage of it means nothing.
 ///
-/// The runs of a job share the state of the machine at that time. So the interval says how sure
-/// the difference is between the runs that were made, and not how large it will be next week.
+/// The runs of a job share the state of the machine at that time. So the interval covers the
+/// difference between these runs, and does not predict next week's.
 ///
 /// # Errors
 ///
@@ -105,7 +104,7 @@ pub fn compare_machines<M: Ord + Clone>(
     Ok(machines)
 }
 
-/// The scatter of a machine, and that of the others beside it.
+/// The scatter of a machine, and that of the others it is compared with.
 fn scatters<M: Ord>(builds: &[&SameBuild<M>], machine: &M) -> (Option<f64>, Option<f64>) {
     let (mut alone, mut beside, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for build in builds {
@@ -192,7 +191,7 @@ mod tests {
     /// `count` values about a level, with this interquartile range in percent of it.
     fn runs(level: f64, percent: f64, count: usize) -> Vec<f64> {
         let middle = (count - 1) as f64 / 2.0;
-        // Neighbours are far apart, so that the order is no order of size.
+        // Neighbors are far apart, so that the order is not by size.
         let step = |run: usize| (run * 7 % count) as f64 - middle;
         let of = |run: usize| level * (1.0 + percent / 100.0 * 2.0 * step(run) / count as f64);
         (0..count).map(of).collect()
@@ -258,12 +257,12 @@ mod tests {
             ..MachineNoise::default()
         };
         assert_eq!(machines["a"], noise);
-        // Those of two builds are enough together for an offset, and of none for a scatter.
+        // Those of two builds together suffice for an offset, but not for a scatter.
         let machines = compare_machines(&[few.clone(), few]).unwrap();
         assert_eq!(machines["a"].offset.unwrap().pairs, 10);
         assert_eq!(machines["a"].scatter, None);
         assert_eq!(machines["b"].scatter_of_others, None);
-        // Nobody else ran it.
+        // No other machine ran it.
         let alone = build(&[("a", runs(10.0, 2.0, 30))]);
         let alone = compare_machines(&[alone]).unwrap()["a"];
         near(alone.scatter.unwrap(), 2.0, 0.2);

@@ -16,12 +16,12 @@ pub struct MannWhitney {
     pub statistic: f64,
     /// The p-value.
     pub p_value: f64,
-    /// The method taken; never [`Method::Auto`].
+    /// The method used; never [`Method::Auto`].
     pub method: Method,
-    /// The rank-biserial correlation 2·U/(n·m) - 1, from -1 (every x below
-    /// every y) to 1 (every x above); 0 when neither is larger on the whole.
+    /// The rank-biserial correlation 2·U/(n·m) - 1, from -1 (every x below every y) to 1 (every x
+    /// above); 0 when neither is larger overall.
     pub rank_biserial: f64,
-    /// The Hodges-Lehmann shift from x to y; absent when it was not asked for.
+    /// The Hodges-Lehmann shift from x to y; absent when not requested.
     pub shift: Option<Shift>,
 }
 
@@ -47,13 +47,13 @@ impl Default for MannWhitneyOptions {
     }
 }
 
-/// The Mann-Whitney U test of two independent samples, with the effect size and
-/// the Hodges-Lehmann shift (from x to y, that is y - x) with its 95 % interval.
+/// The Mann-Whitney U test of two independent samples, with the effect size and the Hodges-Lehmann
+/// shift (from x to y, that is y - x) with its 95 % interval.
 ///
-/// # What it tests
+/// # Hypothesis
 ///
-/// Whether x and y come from one distribution, against one of them tending to
-/// larger values. [`Alternative::Less`]: x to smaller ones.
+/// x and y come from one distribution, against one of them tending to larger values.
+/// [`Alternative::Less`]: x to smaller ones.
 ///
 /// # Assumptions
 ///
@@ -63,26 +63,25 @@ impl Default for MannWhitneyOptions {
 ///
 /// U counts the pairs with x > y, ties half; n and m are the sizes, N = n + m.
 ///
-/// - [`Method::Asymptotic`]: p = P(Z > z), z = (U - nm/2 - 1/2) / sd with
-///   sd² = nm/12 · (N + 1 - Σ(t³-t)/(N(N-1))) over groups of t equal values; doubled
-///   and cut at 1 for two sides, with the larger of U and nm - U.
-/// - [`Method::Exact`]: without ties the count of arrangements (Mann & Whitney 1947);
-///   with ties the permutation distribution of the mean ranks. Two-sided: the
-///   smaller tail doubled.
-/// - [`Method::Auto`]: SciPy's rule: exact when a sample has at most 8 values and
-///   there are no ties, otherwise asymptotic (also when counting is out of reach).
-/// - [`Method::Pinpoint`]: two-sided only; as asymptotic, but P(|Z| > |z|). For
-///   U = nm/2 the continuity correction makes z negative: [1, 4] against
-///   [2, 3] has p = 0.6985 here and 1 elsewhere.
+/// - [`Method::Asymptotic`]: p = P(Z > z), z = (U - nm/2 - 1/2) / sd with sd² = nm/12 · (N + 1 -
+///   Σ(t³-t)/(N(N-1))) over groups of t equal values; doubled and cut at 1 for two sides, with the
+///   larger of U and nm - U.
+/// - [`Method::Exact`]: without ties the count of arrangements (Mann & Whitney 1947); with ties the
+///   permutation distribution of the mean ranks. Two-sided: the smaller tail doubled.
+/// - [`Method::Auto`]: SciPy's rule: exact when a sample has at most 8 values and there are no
+///   ties, otherwise asymptotic (also when counting is out of reach).
+/// - [`Method::Pinpoint`]: two-sided only; as asymptotic, but P(|Z| > |z|). For U = nm/2 the
+///   continuity correction makes z negative: [1, 4] against [2, 3] has p = 0.6985 here and 1
+///   elsewhere.
 ///
 /// When all values are equal p is 1.
 ///
 /// # Errors
 ///
-/// [`CompareError::Empty`], [`CompareError::NotFinite`]; [`CompareError::TooLarge`]
-/// when `Exact` is asked for and would take more than about a second;
-/// [`CompareError::NoSuchMethod`] for a one-sided `Pinpoint`;
-/// [`CompareError::Overflow`] when the shift itself leaves the range of `f64`.
+/// [`CompareError::Empty`], [`CompareError::NotFinite`]; [`CompareError::TooLarge`] when `Exact` is
+/// requested and would take more than about a second; [`CompareError::NoSuchMethod`] for a
+/// one-sided `Pinpoint`; [`CompareError::Overflow`] when the shift itself leaves the range of
+/// `f64`.
 ///
 /// # Cost
 ///
@@ -170,7 +169,7 @@ pub(crate) fn rank_biserial(pooled: &Pooled) -> f64 {
     (twice_u1 - pooled.pairs() as i128) as f64 / pooled.pairs() as f64
 }
 
-/// z before it is looked up: (U - n·m/2 - 1/2) / sd for the U given as 2·U.
+/// z before its lookup: (U - n·m/2 - 1/2) / sd for the U given as 2·U.
 fn corrected_z(pooled: &Pooled, twice_u: u128) -> f64 {
     let distance = (twice_u as i128 - pooled.pairs() as i128) as f64 / 2.0;
     (distance - 0.5) / pooled.u_deviation()
@@ -242,7 +241,7 @@ fn exact_p_distinct(
     let (twice1, twice2) = both_u(pooled);
     let (u1, u2) = (twice1 / 2, twice2 / 2);
     let pairs = pooled.pairs();
-    // P(U >= u) = P(U <= pairs - u); ask for the end that is nearer.
+    // P(U >= u) = P(U <= pairs - u); use the nearer end.
     let (upper, factor) = match alternative {
         Alternative::TwoSided => (u1.max(u2), 2.0),
         Alternative::Greater => (u1, 1.0),
@@ -266,8 +265,7 @@ fn exact_p_distinct(
     Ok((factor * (favourable as f64 / total as f64)).min(1.0))
 }
 
-/// Counts the ways in which samples of n and m values, all distinct, give each U up to
-/// `most`.
+/// Counts the arrangements of n and m distinct values for each U up to `most`.
 pub(crate) fn count_u(n: usize, m: usize, most: usize, counts: &mut Vec<u128>) {
     counts.clear();
     counts.resize(most + 1, 0);
@@ -319,10 +317,9 @@ fn exact_p_tied(
     sums.clear();
     sums.resize((n + 1) * width, 0.0);
     sums[0] = 1.0;
-    // One value at a time: a value of the group joins the sample or not. The
-    // values are taken with their conditional probability of being drawn, which
-    // is what makes the entries probabilities: after k values, entry (c, s) is
-    // P(c of these k are drawn, with rank sum s).
+    // One value at a time: a value of the group joins the sample or not. The values are taken with
+    // their conditional probability of being drawn, so that the entries are probabilities: after k
+    // values, entry (c, s) is P(c of these k are drawn, with rank sum s).
     let (mut i, mut j, mut seen) = (0, 0, 0_usize);
     while i < n1 || j < n2 {
         let v = match (first.get(i), second.get(j)) {

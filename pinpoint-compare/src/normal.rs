@@ -2,7 +2,7 @@
 
 use libm::{erfc, exp, log};
 
-/// P(Z > z). Keeps its relative precision however far out `z` is.
+/// P(Z > z). Keeps its relative precision for any `z`.
 pub(crate) fn upper_tail(z: f64) -> f64 {
     0.5 * erfc(z * core::f64::consts::FRAC_1_SQRT_2)
 }

@@ -27,10 +27,10 @@ const SMALLEST_FOR_LOG: f64 = 1e-6;
 pub enum Transform {
     /// Differences of logarithms.
     Log,
-    /// Differences in percent of the magnitude of the control's median; taken when a value is
-    /// 1e-6 or less.
+    /// Differences in percent of the magnitude of the control's median; used when a value is 1e-6
+    /// or less.
     Normalized,
-    /// Plain differences; taken where percentages make no sense: the control's median is 0, or
+    /// Plain differences; used where percentages make no sense: the control's median is 0, or
     /// values have both signs.
     Difference,
 }
@@ -56,15 +56,15 @@ pub struct PairwiseComparison {
     pub is_improvement: bool,
     /// The scale of `original`.
     pub transform: Transform,
-    /// The test as run, on its own scale: differences of logarithms, percentages
-    /// or plain differences. Its interval has the level that so many pairs can reach.
+    /// The test as run, on its own scale: differences of logarithms, percentages or plain
+    /// differences. Its interval has the level that this many pairs can reach.
     pub original: Wilcoxon,
     /// Number of pairs.
     pub pairs: usize,
 }
 
 impl PairwiseComparison {
-    /// The smallest p-value that so many pairs can give, whatever their values are.
+    /// The smallest p-value that this many pairs can give, for any values.
     pub fn least_p_value(&self) -> f64 {
         least_p_value(self.pairs)
     }
@@ -85,25 +85,22 @@ pub fn least_p_value(pairs: usize) -> f64 {
 ///
 /// # The rule
 ///
-/// Wilcoxon's signed-rank test ([`wilcoxon`](crate::wilcoxon), 95 %) of the
-/// differences of logarithms; where a value is 1e-6 or less, of the differences in
-/// percent of the magnitude of the control's median; where that is 0, or values have both
-/// signs, of the plain differences.
-/// Different when p < 0.05 and the interval leaves out 0, unless all of it lies in
-/// the `direction` of improvement. Unknown when some pair differs, and there are so few pairs
-/// that none could have been different (fewer than six).
-/// Estimate and interval are in percent of control;
-/// the test on its own scale is in `original`.
+/// Wilcoxon's signed-rank test ([`wilcoxon`](crate::wilcoxon), 95 %) of the differences of
+/// logarithms; where a value is 1e-6 or less, of the differences in percent of the magnitude of the
+/// control's median; where that is 0, or values have both signs, of the plain differences.
+/// Different when p < 0.05 and the interval excludes 0, unless all of it lies in the `direction` of
+/// improvement. Unknown when some pair differs, but too few pairs (fewer than six) could show a
+/// difference. Estimate and interval are in percent of control; the test on its own scale is in
+/// `original`.
 ///
 /// Values that tie, as whole milliseconds and counts do, are compared exactly: see
-/// [`wilcoxon`](crate::wilcoxon). Samples whose
-/// logarithms are equal although the values are not have no interval.
+/// [`wilcoxon`](crate::wilcoxon). Samples whose logarithms are equal although the values are not
+/// have no interval.
 ///
 /// # Errors
 ///
-/// [`CompareError::Empty`], [`CompareError::NotFinite`],
-/// [`CompareError::LengthsDiffer`], and [`CompareError::Overflow`] when a
-/// percentage leaves the range of `f64`.
+/// [`CompareError::Empty`], [`CompareError::NotFinite`], [`CompareError::LengthsDiffer`], and
+/// [`CompareError::Overflow`] when a percentage leaves the range of `f64`.
 ///
 /// # Cost
 ///
@@ -178,7 +175,7 @@ pub fn compare_pairwise_with(
     let reached = original
         .achieved_confidence
         .is_some_and(|it| it >= CONFIDENCE);
-    // Logarithms of values one bit apart are equal: how exact those are is not known.
+    // Logarithms of values one bit apart are equal: their precision is unknown.
     let known = original.nonzero > 0 || control == treatment;
     let interval = original.interval.filter(|_| reached && known);
     let parts = Parts {
@@ -191,11 +188,11 @@ pub fn compare_pairwise_with(
     parts.decide(treatment, direction)
 }
 
-/// [`compare_pairwise`] as Pinpoint publishes its decisions.
+/// [`compare_pairwise`] by Pinpoint's published rule.
 ///
-/// The test is [`wilcoxon_pinpoint`](crate::wilcoxon_pinpoint), so that zero differences drop
-/// out of the estimate, too, and p-values of ties are approximate. Negative values are refused.
-/// When all differences are equal the interval is that point. The verdict is never unknown.
+/// The test is [`wilcoxon_pinpoint`](crate::wilcoxon_pinpoint), so that zero differences drop out
+/// of the estimate, too, and p-values of ties are approximate. Negative values are rejected. When
+/// all differences are equal the interval is that point. The verdict is never unknown.
 ///
 /// # Errors
 ///
@@ -280,7 +277,7 @@ fn check(control: &[f64], treatment: &[f64]) -> Result<(), CompareError> {
     check_lengths("control", control, "treatment", treatment)
 }
 
-/// What both sides are, before they are compared.
+/// Properties of both sides, before the comparison.
 #[derive(Clone, Copy)]
 struct Sides {
     control_median: f64,
@@ -328,14 +325,14 @@ fn differences_into(
     }
 }
 
-/// What the decision rests on.
+/// The grounds of the decision.
 struct Parts {
     sides: Sides,
     transform: Transform,
     original: Wilcoxon,
     /// On the scale of the test.
     interval: Option<Interval>,
-    /// No values of so few pairs could have been different.
+    /// True if this many pairs could never be different.
     too_few: bool,
 }
 
@@ -352,7 +349,7 @@ impl Parts {
             interval,
             too_few,
         } = self;
-        // Without a pair that differs there is no test: nothing indicates a change.
+        // Without a differing pair no test exists: nothing indicates a change.
         let p_value = original.p_value.unwrap_or(1.0);
         let excludes_zero = interval.is_some_and(|i| !i.contains(0.0));
         let significant = p_value < LOW_THRESHOLD && excludes_zero;

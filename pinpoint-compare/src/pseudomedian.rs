@@ -1,7 +1,7 @@
-//! The pseudomedian of paired differences, zeros and ties and all.
+//! The pseudomedian of paired differences, with zeros and ties.
 //!
-//! [`wilcoxon`](crate::wilcoxon) gives the same estimate, and the same interval but where ties
-//! make that a point. Here a point stays one, for values that are exact: counts of profiles.
+//! [`wilcoxon`](crate::wilcoxon) gives the same estimate, and the same interval except where ties
+//! make that a point. Here a point stays a point, for exact values: counts of profiles.
 
 use crate::error::CompareError;
 use crate::select::Sums;
@@ -18,7 +18,7 @@ use crate::types::Interval;
 /// to the k-th largest of them, where k is the largest rank with P(V <= k - 1) <= (1 -
 /// confidence)/2 and V the sum of a random subset of 1..=n (Hollander & Wolfe, *Nonparametric
 /// Statistical Methods*, 1999, 3.3; for n above 49 by the normal approximation). Zeros and ties
-/// only make it wider than it need be (Noether 1967).
+/// only make it wider than necessary (Noether 1967).
 ///
 /// # Assumptions
 ///
@@ -77,7 +77,7 @@ mod tests {
     use crate::{Alternative, wilcoxon};
 
     proptest! {
-        /// Without zeros and ties of magnitudes it is R's.
+        /// Without zeros and ties of magnitudes it equals R's.
         #[test]
         fn is_wilcoxons_without_ties(values in prop::collection::hash_set(1..1000_i32, 6..50), signs in any::<u64>()) {
             let signed = |(at, value): (usize, &i32)| f64::from(if signs >> at & 1 == 1 { *value } else { -*value });
@@ -88,7 +88,7 @@ mod tests {
             prop_assert_eq!(shift.interval, test.interval);
         }
 
-        /// It is what sorting all averages gives, and lies in its interval.
+        /// It equals the median of all sorted averages, and lies in its interval.
         #[test]
         fn is_the_median_of_all_averages(differences in prop::collection::vec((-4..5_i32).prop_map(f64::from), 1..70)) {
             let mut averages = Vec::new();
@@ -106,7 +106,7 @@ mod tests {
             }
         }
 
-        /// Its interval leaves out 0 only where counting all signs says that 0 is unlikely.
+        /// Its interval excludes 0 only where counting all signs makes 0 unlikely.
         #[test]
         fn agrees_with_the_count_of_signs(differences in prop::collection::vec((-3..9_i32).prop_map(f64::from), 6..30)) {
             let interval = pseudomedian(&differences, 0.95).expect("they are finite").interval;

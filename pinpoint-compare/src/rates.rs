@@ -1,17 +1,17 @@
-//! By how much two rates of failure differ.
+//! The difference between two failure rates.
 
 use crate::error::CompareError;
 use crate::normal::upper_quantile;
 use crate::sorted::check_level;
 use crate::types::Interval;
 
-/// The difference of two rates, as [`difference_of_rates`] gives it.
+/// The difference of two rates, from [`difference_of_rates`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RateDifference {
     /// The treatment's rate less the control's, from -1 to 1.
     pub estimate: f64,
-    /// The interval with the confidence asked for.
+    /// The interval with the requested confidence.
     pub interval: Interval,
     /// Share of failures in the control.
     pub control_rate: f64,

@@ -1,4 +1,4 @@
-//! Memory that a hot loop reuses.
+//! Reusable memory for hot loops.
 
 /// Working memory for the tests and decisions.
 ///

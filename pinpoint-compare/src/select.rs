@@ -1,20 +1,17 @@
-//! Order statistics of all pairwise sums, without writing the sums down.
+//! Order statistics of all pairwise sums, without storing the sums.
 //!
-//! The Hodges-Lehmann shift is the median of the n·m differences between two
-//! samples, the pseudomedian that of the n(n+1)/2 Walsh averages of one, and
-//! both confidence intervals are order statistics of the same sets. With the
-//! samples sorted, the sums a[i] + b[j] form a matrix whose rows and columns
-//! ascend (rounding keeps that order), so that one walk along its staircase
-//! counts the sums up to any value in O(n + m). A value is bracketed by such
-//! counts until few sums are left between the ends; those are written down and
-//! selected from. Memory stays O(n + m).
+//! The Hodges-Lehmann shift is the median of the n·m differences between two samples, the
+//! pseudomedian that of the n(n+1)/2 Walsh averages of one, and both confidence intervals are order
+//! statistics of the same sets. With the samples sorted, the sums a[i] + b[j] form a matrix whose
+//! rows and columns ascend (rounding keeps that order), so that one walk along its staircase counts
+//! the sums up to any value in O(n + m). A value is bracketed by such counts until few sums are
+//! left between the ends; those are stored and selected from. Memory stays O(n + m).
 //!
-//! Several ranks are looked for at once, with two values tried for each in every
-//! round, because a walk is a chain of dependent steps and three walks take hardly
-//! longer than one. The first values tried come from the quartiles of the samples;
-//! then the count is interpolated between the ends of the bracket. Where that
-//! stalls, as it does for values on many scales, the bracket is halved in the order
-//! of the floats themselves, so that no input needs more than some 64 rounds.
+//! Several ranks are looked for at once, with two values tried for each in every round, because a
+//! walk is a chain of dependent steps and three walks take hardly longer than one. The first values
+//! tried come from the quartiles of the samples; then the count is interpolated between the ends of
+//! the bracket. Where that stalls, as it does for values on many scales, the bracket is halved in
+//! the order of the floats themselves, so that no input needs more than some 64 rounds.
 
 use crate::sorted::{key, value};
 
@@ -58,9 +55,9 @@ impl<'a> Sums<'a> {
 
     /// The number of sums that are at most each of `v`.
     ///
-    /// A walk starts at the first row's end and steps down a row when the sum
-    /// there is at most v, counting what is left of it, or else to the left. It has
-    /// no branches, and a known number of steps.
+    /// A walk starts at the first row's end and steps down a row when the sum there is at most v,
+    /// counting the sums to the left of it, or else to the left. It has no branches, and a known
+    /// number of steps.
     fn count_up_to<const N: usize>(&self, v: [f64; N]) -> [u64; N] {
         let (a, b) = (self.a, self.b);
         let mut counts = [0_u64; N];
@@ -78,8 +75,8 @@ impl<'a> Sums<'a> {
                 }
             }
         } else {
-            // Down to the last row or left to the first column. A finished walk stays
-            // where it is: its column is then 0 or its row the last.
+            // Down to the last row or left to the first column. A finished walk stays in place: its
+            // column is then 0 or its row the last.
             let last = a.len();
             for _ in 0..a.len() + b.len() {
                 for k in 0..N {
@@ -276,7 +273,7 @@ impl Bracket {
     ) -> (f64, f64) {
         let floor = self.low.unwrap_or(smallest);
         let halfway = value(key(floor).midpoint(key(self.high)));
-        // -0.0 and 0.0 are the same number: there is nothing to try between them.
+        // -0.0 and 0.0 are the same number: no value lies between them.
         let halfway = if halfway < self.high { halfway } else { floor };
         let inside = |v: f64| {
             if v >= floor && v < self.high {
@@ -297,7 +294,7 @@ impl Bracket {
         let width = self.high - floor;
         let at = |rank: f64| floor + (rank - self.low_count as f64) / inside_count as f64 * width;
         let lower = inside(at(self.first as f64 - margin));
-        // Every third round halves the bracket, whatever its shape.
+        // Every third round halves the bracket, independent of its shape.
         let upper = if round % 3 == 2 {
             halfway
         } else {
@@ -392,7 +389,7 @@ mod tests {
         check(&[1.0], &[2.0]);
     }
 
-    /// -0.0 and 0.0 are two floats and one number.
+    /// -0.0 and 0.0 are two floats but one number.
     #[test]
     fn sums_next_to_zero_come_to_an_end() {
         let least = f64::from_bits(1);

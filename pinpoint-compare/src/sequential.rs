@@ -1,30 +1,26 @@
-//! A comparison that may be looked at after every run.
+//! A comparison that may be checked after every run.
 //!
-//! A p-value is meant to be looked at once. Who looks after every run and stops
-//! at the first p <= 0.05 is wrong far more often than in one of twenty cases: with
-//! a look after each of 500 runs, in more than a third of them. An *e-process*
-//! bears any number of looks: it is the wealth of a gambler who starts with 1 and
-//! bets against "both samples come from one distribution" at fair odds, so that,
-//! if that is true, the chance of its ever reaching 1/α is at most α (Ville's
-//! inequality).
+//! A p-value is meant to be checked once. Checking after every run and stopping at the first p <=
+//! 0.05 is wrong far more often than in one of twenty cases: over 500 runs, in more than a third of
+//! them. An *e-process* allows any number of checks: it is the wealth of a gambler who starts with
+//! 1 and bets against "both samples come from one distribution" at fair odds, so that, if that is
+//! true, the chance of its ever reaching 1/α is at most α (Ville's inequality).
 //!
-//! The bets are on ranks. If all values so far, of either sample, come from one
-//! distribution, the newest is equally likely to fall into each of the gaps
-//! between the earlier ones, whatever happened before (this is what conformal
-//! test martingales rest on: Vovk, Gammerman & Shafer, *Algorithmic Learning in a
-//! Random World*, 2005; Vovk, "Testing randomness online", 2021). Each gap has a
-//! score: the share of the *other* sample's values below it. A bet λ multiplies
-//! the wealth by 1 + λ·(score - mean score over the gaps); its mean over the gaps
-//! is 1, so that the game is fair. Treatments that keep falling above the controls
-//! make bets with λ > 0 rich, and with λ < 0 poor (for controls the signs are
-//! reversed). The wealth is spread over several λ of both signs; the mean of fair
-//! games is fair.
+//! The bets are on ranks. If all values so far, of either sample, come from one distribution, the
+//! newest is equally likely to fall into each of the gaps between the earlier ones, regardless of
+//! the earlier values (the basis of conformal test martingales: Vovk, Gammerman & Shafer,
+//! *Algorithmic Learning in a Random World*, 2005; Vovk, "Testing randomness online", 2021). Each
+//! gap has a score: the share of the *other* sample's values below it. A bet λ multiplies the
+//! wealth by 1 + λ·(score - mean score over the gaps); its mean over the gaps is 1, so that the
+//! game is fair. Treatments that keep falling above the controls make bets with λ > 0 rich, and
+//! with λ < 0 poor (for controls the signs are reversed). The wealth is spread over several λ of
+//! both signs; the mean of fair games is fair.
 //!
-//! The score is that of the Mann-Whitney test: over many values the log wealth
-//! follows P(control < treatment), and shapes of distributions do not matter.
+//! The score is that of the Mann-Whitney test: over many values the log wealth follows P(control <
+//! treatment), and shapes of distributions do not matter.
 //!
-//! Equal values are put in order at random, from the seed. That keeps the game
-//! fair, and makes the result depend on the seed when there are ties.
+//! Equal values are put in order at random, from the seed. That keeps the game fair, and makes the
+//! result depend on the seed when there are ties.
 
 use libm::{exp, log};
 
@@ -32,23 +28,22 @@ use crate::error::CompareError;
 use crate::sorted::{check_level, key};
 use crate::types::Verdict;
 
-/// The shares of the largest safe bet that the wealth is spread over, on either side.
+/// The shares of the largest safe bet over which the wealth is spread, on either side.
 const STAKES: [f64; 5] = [0.1, 0.25, 0.45, 0.7, 0.95];
 
-/// Compares two samples that grow run by run, and may be asked at any time.
+/// Compares two samples that grow run by run, and may be checked at any time.
 ///
-/// # What it tests
+/// # Hypothesis
 ///
-/// Whether control and treatment come from one distribution. If they do, the
-/// chance that [`verdict`](Self::verdict) *ever* says different, with a look
-/// after every value and for as long as one likes, is at most `error_rate`.
+/// Control and treatment come from one distribution. If they do, the chance that
+/// [`verdict`](Self::verdict) is *ever* different, when checked after every value and without a
+/// time limit, is at most `error_rate`.
 ///
 /// # Assumptions
 ///
-/// Values independent of each other within and between the samples (or at least
-/// exchangeable if nothing changed). Nothing else: no distribution, no variance,
-/// no plan for which sample is measured next or when to stop; both may depend on
-/// everything seen.
+/// Values independent of each other within and between the samples (or at least exchangeable if
+/// nothing changed). No assumptions on the distribution, the variance, the order of measurements or
+/// the time to stop; both may depend on all earlier values.
 ///
 /// # Cost
 ///
@@ -83,7 +78,7 @@ pub struct SequentialComparison {
     treatment_ranks: u64,
     /// Logarithm of the wealth of each bet: rising treatments first, then falling.
     log_wealth: [f64; 2 * STAKES.len()],
-    /// The largest log wealth there ever was.
+    /// The largest log wealth so far.
     log_peak: f64,
 }
 
@@ -94,10 +89,10 @@ struct Ranked {
 }
 
 impl SequentialComparison {
-    /// A comparison without values yet.
+    /// Creates a comparison without values.
     ///
-    /// `error_rate`: the chance of ever calling equal samples different, in
-    /// (0, 1). `seed`: breaks ties between equal values.
+    /// `error_rate`: the chance of ever calling equal samples different, in (0, 1). `seed`: breaks
+    /// ties between equal values.
     ///
     /// # Errors
     ///
@@ -120,8 +115,8 @@ impl SequentialComparison {
     ///
     /// # Errors
     ///
-    /// [`CompareError::NotFinite`] for a NaN or an infinity, with the index the
-    /// value would have had; the comparison stays as it was.
+    /// [`CompareError::NotFinite`] for a NaN or an infinity, with the index that the value would
+    /// have had; the comparison stays unchanged.
     pub fn push_control(&mut self, value: f64) -> Result<(), CompareError> {
         if !value.is_finite() {
             return Err(CompareError::NotFinite {
@@ -217,8 +212,8 @@ impl SequentialComparison {
         ((u128::from(z) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Natural logarithm of the e-value: the evidence so far against "no
-    /// difference". Finite however strong it is.
+    /// Natural logarithm of the e-value: the evidence so far against "no difference". Always
+    /// finite.
     pub fn log_e_value(&self) -> f64 {
         let top = self
             .log_wealth
@@ -229,15 +224,14 @@ impl SequentialComparison {
         top + log(sum / self.log_wealth.len() as f64)
     }
 
-    /// The p-value that holds at every look at once: 1 divided by the largest
-    /// e-value so far. It never rises.
+    /// The p-value that is valid at every check: 1 divided by the largest e-value so far. It never
+    /// rises.
     pub fn p_value(&self) -> f64 {
         exp(-self.log_peak)
     }
 
-    /// Different once the p-value has come down to the error rate, and from
-    /// then on; unknown before. It never says same: not having seen a difference
-    /// yet is no evidence for its absence.
+    /// Different once the p-value has come down to the error rate, and from then on; unknown
+    /// before. It is never same: the lack of a difference so far is not evidence of its absence.
     pub fn verdict(&self) -> Verdict {
         if self.p_value() <= self.error_rate {
             Verdict::Different
@@ -263,7 +257,7 @@ impl SequentialComparison {
         self.treatments
     }
 
-    /// The error rate asked for.
+    /// The requested error rate.
     pub fn error_rate(&self) -> f64 {
         self.error_rate
     }

@@ -1,18 +1,16 @@
-//! A paired comparison that may be looked at after every pair.
+//! A paired comparison that may be checked after every pair.
 //!
-//! The game is that of [`SequentialComparison`](crate::SequentialComparison), for
-//! pairs: if a pair's two values come from one distribution, their difference is
-//! as likely positive as negative, however large it is and whatever happened
-//! before. A bet on the sign at even odds is fair, and its stake may depend on the
-//! size of the difference. Half of the wealth stakes the same on every pair (the
-//! sign test), half in proportion to the rank of the difference's size among those
-//! so far (the signed-rank test); each is spread over several stakes of both signs.
-//! Such tests of symmetry are described in Vovk & Wang, "Nonparametric e-tests of
-//! symmetry", *The New England Journal of Statistics in Data Science* 2, 2024.
+//! The game is that of [`SequentialComparison`](crate::SequentialComparison), for pairs: if a
+//! pair's two values come from one distribution, their difference is as likely positive as
+//! negative, regardless of its size and of earlier pairs. A bet on the sign at even odds is fair,
+//! and its stake may depend on the size of the difference. Half of the wealth stakes the same on
+//! every pair (the sign test), half in proportion to the rank of the difference's size among those
+//! so far (the signed-rank test); each is spread over several stakes of both signs. Such tests of
+//! symmetry are described in Vovk & Wang, "Nonparametric e-tests of symmetry", *The New England
+//! Journal of Statistics in Data Science* 2, 2024.
 //!
-//! A machine that slows down from pair to pair moves both values of a pair, not
-//! the sign of their difference: drift does not look like a change, as it may to
-//! a comparison of two samples.
+//! A machine that slows down from pair to pair moves both values of a pair, not the sign of their
+//! difference: drift does not look like a change, as it may to a comparison of two samples.
 
 use libm::{exp, log};
 
@@ -23,20 +21,19 @@ use crate::types::Verdict;
 /// The shares of the wealth staked on a pair, on either sign.
 const STAKES: [f64; 5] = [0.1, 0.25, 0.45, 0.7, 0.95];
 
-/// Compares two samples that grow pair by pair, and may be asked at any time.
+/// Compares two samples that grow pair by pair, and may be checked at any time.
 ///
-/// # What it tests
+/// # Hypothesis
 ///
-/// Whether the differences treatment minus control are symmetric about 0. If they
-/// are, the chance that [`verdict`](Self::verdict) *ever* says different, with a
-/// look after every pair and for as long as one likes, is at most `error_rate`.
+/// The differences treatment minus control are symmetric about 0. If they are, the chance that
+/// [`verdict`](Self::verdict) is *ever* different, when checked after every pair and without a time
+/// limit, is at most `error_rate`.
 ///
 /// # Assumptions
 ///
-/// Given the earlier pairs, a pair's two values could as well have changed places.
-/// The order in which the two were measured has to be random, so that the second
-/// of two runs may be slower than the first. Nothing else: no distribution, and
-/// no plan for when to stop.
+/// Given the earlier pairs, a pair's two values could equally have been swapped. The order in which
+/// the two were measured has to be random, so that the second of two runs may be slower than the
+/// first. No assumptions on the distribution, or the time to stop.
 ///
 /// # Cost
 ///
@@ -65,12 +62,12 @@ pub struct SequentialPairs {
     sizes: Vec<u64>,
     /// Logarithm of the wealth of each bet.
     log_wealth: [f64; 4 * STAKES.len()],
-    /// The largest log wealth there ever was.
+    /// The largest log wealth so far.
     log_peak: f64,
 }
 
 impl SequentialPairs {
-    /// A comparison without pairs yet.
+    /// Creates a comparison without pairs.
     ///
     /// `error_rate`: the chance of ever calling equal samples different, in (0, 1).
     ///
@@ -91,8 +88,7 @@ impl SequentialPairs {
     ///
     /// # Errors
     ///
-    /// [`CompareError::NotANumber`] for a NaN or an infinity; the comparison stays
-    /// as it was.
+    /// [`CompareError::NotANumber`] for a NaN or an infinity; the comparison stays unchanged.
     pub fn push(&mut self, control: f64, treatment: f64) -> Result<(), CompareError> {
         for (argument, value) in [("control", control), ("treatment", treatment)] {
             if !value.is_finite() {
@@ -127,23 +123,22 @@ impl SequentialPairs {
         Ok(())
     }
 
-    /// Natural logarithm of the e-value: the evidence so far against "no
-    /// difference". Finite however strong it is.
+    /// Natural logarithm of the e-value: the evidence so far against "no difference". Always
+    /// finite.
     pub fn log_e_value(&self) -> f64 {
         let top = (self.log_wealth.iter().copied()).fold(f64::NEG_INFINITY, f64::max);
         let sum: f64 = self.log_wealth.iter().map(|w| exp(w - top)).sum();
         top + log(sum / self.log_wealth.len() as f64)
     }
 
-    /// The p-value that holds at every look at once: 1 divided by the largest
-    /// e-value so far. It never rises.
+    /// The p-value that is valid at every check: 1 divided by the largest e-value so far. It never
+    /// rises.
     pub fn p_value(&self) -> f64 {
         exp(-self.log_peak)
     }
 
-    /// Different once the p-value has come down to the error rate, and from then
-    /// on; unknown before. It never says same: not having seen a difference yet is
-    /// no evidence for its absence.
+    /// Different once the p-value has come down to the error rate, and from then on; unknown
+    /// before. It is never same: the lack of a difference so far is not evidence of its absence.
     pub fn verdict(&self) -> Verdict {
         if self.p_value() <= self.error_rate {
             Verdict::Different

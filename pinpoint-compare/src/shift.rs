@@ -16,34 +16,33 @@ pub struct Shift {
     pub estimate: f64,
     /// Its confidence interval; absent when the samples are too small for the level.
     pub interval: Option<Interval>,
-    /// The level asked for.
+    /// The requested level.
     pub confidence: f64,
 }
 
-/// The Hodges-Lehmann estimate of the shift from control to treatment, with its
-/// confidence interval, in the units of the samples.
+/// The Hodges-Lehmann estimate of the shift from control to treatment, with its confidence
+/// interval, in the units of the samples.
 ///
 /// # Formula
 ///
-/// The median of all n·m differences treatmentⱼ - controlᵢ. The interval runs from
-/// the k-th smallest to the k-th largest of them, where k is the largest rank with
-/// P(U <= k - 1) <= (1 - confidence)/2 (Hodges & Lehmann 1963; Moses). U's
-/// distribution is exact for n·m <= 400 and normal with continuity correction
-/// beyond; ties only make the interval wider than it need be.
+/// The median of all n·m differences treatmentⱼ - controlᵢ. The interval runs from the k-th
+/// smallest to the k-th largest of them, where k is the largest rank with P(U <= k - 1) <= (1 -
+/// confidence)/2 (Hodges & Lehmann 1963; Moses). U's distribution is exact for n·m <= 400 and
+/// normal with continuity correction beyond; ties only make the interval wider than necessary.
 ///
 /// # Assumptions
 ///
-/// Independent values; the interval also that the treatment's distribution is the
-/// control's, shifted.
+/// Independent values; the interval also that the treatment's distribution is the control's,
+/// shifted.
 ///
 /// # Errors
 ///
-/// [`CompareError::Empty`], [`CompareError::NotFinite`], [`CompareError::NotALevel`],
-/// and [`CompareError::Overflow`] when the shift leaves the range of `f64`.
+/// [`CompareError::Empty`], [`CompareError::NotFinite`], [`CompareError::NotALevel`], and
+/// [`CompareError::Overflow`] when the shift leaves the range of `f64`.
 ///
 /// # Cost
 ///
-/// O((n + m)·log(n + m)) and O(n + m) memory: the differences are never written down.
+/// O((n + m)·log(n + m)) and O(n + m) memory: the differences are never stored.
 ///
 /// # Example
 ///
@@ -84,8 +83,8 @@ pub fn hodges_lehmann_with(
     shift_of_sorted("treatment", treatment, confidence, scratch)
 }
 
-/// The shift between the sorted samples in `scratch`; `second` names and holds
-/// the second sample as given, for errors.
+/// The shift between the sorted samples in `scratch`; `second` is the name and the values of the
+/// second sample, for errors.
 pub(crate) fn shift_of_sorted(
     argument: &'static str,
     second_sample: &[f64],
@@ -147,9 +146,9 @@ pub(crate) fn overflow(argument: &'static str, values: &[f64]) -> CompareError {
     }
 }
 
-/// The rank k of the interval's lower end among the differences: the largest k
-/// with P(U <= k - 1) <= tail, which is what makes [D(k), D(nm+1-k)] cover the
-/// shift with probability 1 - 2·tail. `None` when even k = 1 does not.
+/// The rank k of the interval's lower end among the differences: the largest k with P(U <= k - 1)
+/// <= tail, so that [D(k), D(nm+1-k)] covers the shift with probability 1 - 2·tail. `None` when
+/// even k = 1 does not.
 fn interval_rank(n: usize, m: usize, tail: f64, counts: &mut Vec<u128>) -> Option<u64> {
     let pairs = n as u128 * m as u128;
     let rank = if pairs <= 400 {

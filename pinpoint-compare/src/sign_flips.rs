@@ -1,10 +1,10 @@
-//! The signed-rank test given the magnitudes of the differences, ties and all.
+//! The signed-rank test given the magnitudes of the differences, including ties.
 //!
-//! If nothing changed, each difference is as likely to be negative as positive. With n of them
-//! that are not 0, all 2ⁿ signs are equally likely, and the p-value is the part of them whose sum
-//! of ranks is as far from the middle as the one found. That holds for ties, too, where the normal
-//! approximation makes 0.006 of what is 0.002: ten pairs of profiles, whose values are multiples
-//! of 10 ms.
+//! If nothing changed, each difference is as likely to be negative as positive. With n of them that
+//! are not 0, all 2ⁿ signs are equally likely, and the p-value is the share of them whose sum of
+//! ranks is as far from the middle as the observed one. That holds for ties, too, where the normal
+//! approximation gives 0.006 instead of 0.002: for ten pairs of profiles, whose values are
+//! multiples of 10 ms.
 
 use crate::error::CompareError;
 use crate::signed_ranks::share_up_to;
@@ -12,10 +12,10 @@ use crate::sorted::{check_finite, key};
 use crate::types::Alternative;
 use crate::wilcoxon::wilcoxon;
 
-/// Above so many differences the approximation is good, and counting takes longer.
-const MAX_EXACT_PAIRS: usize = 49;
+/// Above this many differences the approximation is good, and counting takes longer.
+const MOST: usize = 49;
 
-/// What [`sign_flips`] gives.
+/// The result of [`sign_flips`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SignFlips {
@@ -144,7 +144,8 @@ mod tests {
         }
     }
 
-    /// By SciPy 1.17.1: `wilcoxon([1, 1, 2, -1, 3, 3, 0, 2], method=PermutationMethod(n_resamples=np.inf))`.
+    /// From SciPy 1.17.1: `wilcoxon([1, 1, 2, -1, 3, 3, 0, 2],
+    /// method=PermutationMethod(n_resamples=np.inf))`.
     #[test]
     fn is_scipys() {
         let test = sign_flips(&[1.0, 1.0, 2.0, -1.0, 3.0, 3.0, 0.0, 2.0]).expect("they are finite");

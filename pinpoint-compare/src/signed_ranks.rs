@@ -110,9 +110,9 @@ pub(crate) fn quantile(table: &[f64], top: usize, p: f64) -> usize {
     }
 }
 
-/// The largest k with P(V <= k - 1) <= `tail`: the k-th smallest Walsh average of n differences
-/// is the lower end of an interval that leaves out no more than that. 0 where even the smallest
-/// average leaves out more. Never beyond the middle, so that the estimate is inside.
+/// The largest k with P(V <= k - 1) <= `tail`: the k-th smallest Walsh average of n differences is
+/// the lower end of an interval that excludes no more than that. 0 where even the smallest average
+/// excludes more. Never beyond the middle, so that the estimate is inside.
 pub(crate) fn interval_rank(n: usize, tail: f64) -> u64 {
     let top = n as u64 * (n as u64 + 1) / 2;
     let rank = if n < COUNTED_BELOW {

@@ -24,7 +24,7 @@ pub(crate) fn value(key: u64) -> f64 {
     f64::from_bits(bits)
 }
 
-/// Refuses NaN and infinities, naming the first.
+/// Rejects NaN and infinities, naming the first.
 pub(crate) fn check_finite(argument: &'static str, values: &[f64]) -> Result<(), CompareError> {
     // One pass without branches; the index is looked for only when it is needed.
     if values.iter().fold(true, |ok, v| ok & v.is_finite()) {
@@ -40,7 +40,7 @@ pub(crate) fn check_finite(argument: &'static str, values: &[f64]) -> Result<(),
     }
 }
 
-/// Refuses empty samples.
+/// Rejects empty samples.
 pub(crate) fn check_not_empty(argument: &'static str, values: &[f64]) -> Result<(), CompareError> {
     if values.is_empty() {
         Err(CompareError::Empty { argument })

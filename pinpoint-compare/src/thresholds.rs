@@ -29,14 +29,13 @@ fn entry<T: Copy>(
 
 /// The high threshold of a performance comparison: p above it means same.
 ///
-/// `magnitude` in interquartile ranges, `sample_size` a side. Rows step by 0.1 from
-/// 0.3 to 4.0 (rounded down); both ends and the last entry of a row hold beyond.
+/// `magnitude` in interquartile ranges, `sample_size` a side. Rows step by 0.1 from 0.3 to 4.0
+/// (rounded down); both ends and the last entry of a row hold beyond.
 ///
-/// The entry is the 99th percentile of Mann-Whitney's p between two samples of that
-/// size from normal distributions that far apart, rounded up to four digits, so that
-/// a true difference is missed once in a hundred times. It was simulated with
-/// `examples/thresholds.rs`: 2²² replicates for magnitudes 0.3 and 0.4, 2²⁴ for
-/// the others.
+/// The entry is the 99th percentile of Mann-Whitney's p between two samples of that size from
+/// normal distributions at that distance, rounded up to four digits, so that a true difference is
+/// missed once in a hundred times. It was simulated with `examples/thresholds.rs`: 2²² replicates
+/// for magnitudes 0.3 and 0.4, 2²⁴ for the others.
 ///
 /// ```
 /// use pinpoint_compare::high_threshold_performance;
@@ -51,9 +50,9 @@ pub fn high_threshold_performance(magnitude: f64, sample_size: usize) -> f64 {
     f64::from(ten_thousandths) / 10_000.0
 }
 
-/// The Monte-Carlo standard error of [`high_threshold_performance`], before it was
-/// rounded up: half the difference of the p-values one standard error of the rank to
-/// either side. 0 where both are the same of the discrete p's values.
+/// The Monte-Carlo standard error of [`high_threshold_performance`], before it was rounded up: half
+/// the difference of the p-values one standard error of the rank to either side. 0 where both
+/// p-values are equal.
 pub fn high_threshold_standard_error(magnitude: f64, sample_size: usize) -> f64 {
     f64::from(entry::<f32>(&STANDARD_ERROR, 3, tame(magnitude), sample_size).unwrap_or(0.0))
 }
@@ -124,9 +123,8 @@ fn binomial_quantile(n: usize, rate: f64, p: f64) -> usize {
     let mut chance = libm::pow(1.0 - rate, n as f64);
     let mut sum = chance;
     let mut k = 0;
-    // The f64 nearest to 0.9 lies above it, so that P(B = 0) of two trials is
-    // just below 0.01, and one failure is the quantile. No slack: with it, the
-    // answer would be none.
+    // The f64 nearest to 0.9 lies above it, so that P(B = 0) of two trials is just below 0.01, and
+    // one failure is the quantile. No slack: it would give no failures.
     while sum < p && k < n {
         chance *= odds * (n - k) as f64 / (k + 1) as f64;
         k += 1;
@@ -137,6 +135,6 @@ fn binomial_quantile(n: usize, rate: f64, p: f64) -> usize {
 
 /// Rounds up to four digits after the point.
 fn round_up(p: f64) -> f64 {
-    // A value that has four digits but for rounding keeps them.
+    // A value that has four digits except for rounding keeps them.
     (p * 10_000.0 - 1e-9).ceil() / 10_000.0
 }

@@ -182,8 +182,8 @@ pub(crate) static PERFORMANCE: [&[u16]; 38] = [
     ],
 ];
 
-/// Monte-Carlo standard error of each p before it was rounded up; 0 where
-/// the neighbouring ranks have the same p.
+/// Monte-Carlo standard error of each p before it was rounded up; 0 where the neighboring ranks
+/// have the same p.
 #[rustfmt::skip]
 pub(crate) static STANDARD_ERROR: [&[f32]; 38] = [
     &[

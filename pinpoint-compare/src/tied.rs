@@ -1,4 +1,4 @@
-//! What is known of values that tie.
+//! Detects ties among values that are rounded.
 
 use std::fmt::{self, Write};
 
@@ -43,8 +43,8 @@ pub(crate) fn tie_magnitudes(one: &mut Vec<u64>, other: &mut Vec<u64>, tolerance
     }
 }
 
-/// One unit in the last decimal place that any of the values has when it is written with as few
-/// digits as tell it from other floats: 1 for whole numbers, 0.01 for 20.3 and 20.25.
+/// One unit in the last decimal place that any of the values has when it is written with the fewest
+/// digits that distinguish it from other floats: 1 for whole numbers, 0.01 for 20.3 and 20.25.
 pub(crate) fn last_place(samples: &[&[f64]]) -> f64 {
     let places = |value: &f64| {
         let mut decimals = Decimals::default();
@@ -57,7 +57,7 @@ pub(crate) fn last_place(samples: &[&[f64]]) -> f64 {
     libm::exp10(-f64::from(most))
 }
 
-/// Counts what is written after the point.
+/// Counts the digits after the point.
 #[derive(Default)]
 struct Decimals {
     behind_point: bool,
@@ -74,8 +74,8 @@ impl Write for Decimals {
     }
 }
 
-/// By how much the difference of two values that are rounded to a multiple of `unit` may be off,
-/// with a confidence: the sum of two errors, each evenly spread over half a unit to either side,
+/// The largest error, with this confidence, of the difference of two values that are rounded to a
+/// multiple of `unit`: the sum of two errors, each evenly spread over half a unit to either side,
 /// has the triangular distribution on -unit to unit.
 pub(crate) fn rounding_half_width(unit: f64, confidence: f64) -> f64 {
     unit * (1.0 - (1.0 - confidence).max(0.0).sqrt())

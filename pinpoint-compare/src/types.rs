@@ -9,14 +9,14 @@ pub enum Verdict {
     Same,
     /// They differ.
     Different,
-    /// Not decided; more measurements may decide it.
+    /// Undecided; more measurements may decide it.
     Unknown,
     /// One side has no values, so there was nothing to compare.
     Nil,
 }
 
 impl Verdict {
-    /// The verdict in lower case, as it is serialised.
+    /// The verdict in lower case, as it is serialized.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -42,13 +42,13 @@ pub enum Direction {
     Up,
     /// Smaller values are better, as for a time.
     Down,
-    /// Not known: every change counts.
+    /// Unknown: every change counts.
     #[default]
     Unknown,
 }
 
 impl Direction {
-    /// The direction in lower case, as it is serialised.
+    /// The direction in lower case, as it is serialized.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Up => "up",
@@ -113,20 +113,20 @@ impl Alternative {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Method {
-    /// Exact where that is cheap and the test's assumptions hold, asymptotic
-    /// otherwise. A result never says `Auto`; it names the method taken.
+    /// Exact where that is cheap and the test's assumptions hold, asymptotic otherwise. A result
+    /// never has `Auto`; it names the method used.
     #[default]
     Auto,
     /// By counting.
     Exact,
     /// By the limit distribution, with the corrections each test documents.
     Asymptotic,
-    /// The variant on which Pinpoint's published decisions rest.
+    /// The variant of Pinpoint's published decisions.
     Pinpoint,
 }
 
 impl Method {
-    /// The method in lower case, as it is serialised.
+    /// The method in lower case, as it is serialized.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -145,15 +145,15 @@ impl core::fmt::Display for Method {
 
 /// A closed interval; an end without bound is infinite.
 ///
-/// Serialised as `{"low": …, "high": …}` with `null` for an infinite end,
-/// because JSON has no infinity.
+/// Serialized as `{"low": …, "high": …}` with `null` for an infinite end, because JSON has no
+/// infinity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Interval {
-    /// The lower end; negative infinity when there is none.
+    /// The lower end; negative infinity without a bound.
     #[cfg_attr(feature = "serde", serde(with = "unbounded::below"))]
     pub low: f64,
-    /// The upper end; infinity when there is none.
+    /// The upper end; infinity without a bound.
     #[cfg_attr(feature = "serde", serde(with = "unbounded::above"))]
     pub high: f64,
 }

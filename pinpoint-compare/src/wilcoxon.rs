@@ -17,22 +17,22 @@ use crate::types::{Alternative, Interval, Method};
 pub struct Wilcoxon {
     /// V: the sum of the ranks of the positive differences.
     pub statistic: f64,
-    /// The p-value; 1 when every difference is zero. Absent only then, and only as
-    /// [`wilcoxon_pinpoint`](crate::wilcoxon_pinpoint) gives it.
+    /// The p-value; 1 when every difference is zero. Absent only then, and only from
+    /// [`wilcoxon_pinpoint`](crate::wilcoxon_pinpoint).
     pub p_value: Option<f64>,
-    /// [`Method::Exact`] or [`Method::Asymptotic`], as taken.
+    /// The method used: [`Method::Exact`] or [`Method::Asymptotic`].
     pub method: Method,
-    /// The pseudomedian: the median of the Walsh averages of the differences. As
-    /// [`wilcoxon_pinpoint`](crate::wilcoxon_pinpoint) gives it, of those other than zero, and
-    /// absent when all are zero.
+    /// The pseudomedian: the median of the Walsh averages of the differences. From
+    /// [`wilcoxon_pinpoint`](crate::wilcoxon_pinpoint), of those other than zero, and absent when
+    /// all are zero.
     pub estimate: Option<f64>,
     /// The confidence interval of the pseudomedian; absent when the differences are too few to
     /// bound it at all.
     pub interval: Option<Interval>,
-    /// The level asked for.
+    /// The requested level.
     pub confidence: f64,
-    /// The level of the interval, which is lower than the one asked for where no interval of so
-    /// few differences reaches that: 0.75 for three. Absent without an interval.
+    /// The level of the interval, which is lower than the requested one where too few differences
+    /// can't reach that: 0.75 for three. Absent without an interval.
     pub achieved_confidence: Option<f64>,
     /// The number of differences that are not zero.
     pub nonzero: usize,
@@ -40,11 +40,10 @@ pub struct Wilcoxon {
 
 /// Wilcoxon's signed-rank test of one sample (`y` is `None`) or of paired samples.
 ///
-/// # What it tests
+/// # Hypothesis
 ///
-/// Whether the differences d = x - y (or x itself) are symmetric about 0.
-/// `alternative` says where the differences lie otherwise: [`Alternative::Less`]
-/// below 0.
+/// The differences d = x - y (or x itself) are symmetric about 0. `alternative` says where they lie
+/// otherwise: [`Alternative::Less`] below 0.
 ///
 /// # Assumptions
 ///
@@ -53,37 +52,36 @@ pub struct Wilcoxon {
 ///
 /// # Formula
 ///
-/// *p-value.* Zeros drop out, leaving n differences. V is the sum of the ranks of |d| (mean
-/// ranks for ties) over d > 0. For n < 50 p is exact: given the magnitudes, all 2ⁿ signs are
-/// equally likely, and those are counted. Beyond,
-/// z = (V - n(n+1)/4 ± 1/2) / sqrt(n(n+1)(2n+1)/24 - Σ(t³-t)/48) is taken as normal.
+/// *p-value.* Zeros drop out, leaving n differences. V is the sum of the ranks of |d| (mean ranks
+/// for ties) over d > 0. For n < 50 p is exact: given the magnitudes, all 2ⁿ signs are equally
+/// likely, and those are counted. Beyond, z = (V - n(n+1)/4 ± 1/2) / sqrt(n(n+1)(2n+1)/24 -
+/// Σ(t³-t)/48) is taken as normal.
 ///
 /// *Estimate.* The pseudomedian, the median of the N(N+1)/2 Walsh averages (dᵢ + dⱼ)/2 of all N
 /// differences, zeros included.
 ///
 /// *Interval.* From the k-th smallest to the k-th largest Walsh average, where k is the largest
-/// rank with P(V <= k - 1) <= (1 - confidence)/2 and V the sum of a random subset of 1..=N (for
-/// N >= 50 by the normal approximation). It covers the center of symmetry with at least that
-/// confidence, and ties only make it wider than it need be (Noether 1967). Where even k = 1
-/// leaves out more, it is the widest there is, with its own level in
+/// rank with P(V <= k - 1) <= (1 - confidence)/2 and V the sum of a random subset of 1..=N (for N
+/// >= 50 by the normal approximation). It covers the center of symmetry with at least that
+/// confidence, and ties only make it wider than necessary (Noether 1967). Where even k = 1 excludes
+/// more, it is the widest possible, with its own level in
 /// [`achieved_confidence`](Wilcoxon::achieved_confidence).
 ///
-/// *Ties.* Where ties make both ends one value, the interval is no point. It reaches at least
-/// halfway to the neighboring Walsh averages and to 0, and has at least the
-/// width that rounding leaves: values are known to half a unit in the last decimal place that
-/// any of them has, and the sum of two such errors has a triangular distribution. It leaves out
-/// 0 as the point did. Differences
-/// of paired values that are equal but for the rounding of floats are ties.
+/// *Ties.* Where ties make both ends one value, the interval is not a point. It reaches at least
+/// halfway to the neighboring Walsh averages and to 0, and has at least the width of rounding:
+/// values are known to half a unit in the last decimal place that any of them has, and the sum of
+/// two such errors has a triangular distribution. It excludes 0 as the point did. Differences of
+/// paired values that are equal except for the rounding of floats are ties.
 ///
-/// Source: Wilcoxon 1945; Hollander & Wolfe, *Nonparametric Statistical Methods*,
-/// 1999, 3.1-3.3; Pratt & Gibbons, *Concepts of Nonparametric Theory*, 1981, 3.7; Streitberg &
-/// Röhmel 1986 for counting with ties.
+/// Source: Wilcoxon 1945; Hollander & Wolfe, *Nonparametric Statistical Methods*, 1999, 3.1-3.3;
+/// Pratt & Gibbons, *Concepts of Nonparametric Theory*, 1981, 3.7; Streitberg & Röhmel 1986 for
+/// counting with ties.
 ///
 /// # Errors
 ///
-/// [`CompareError::Empty`], [`CompareError::NotFinite`],
-/// [`CompareError::LengthsDiffer`], [`CompareError::Overflow`] when x - y leaves
-/// the range of `f64`, and [`CompareError::NotALevel`] for a confidence outside (0, 1).
+/// [`CompareError::Empty`], [`CompareError::NotFinite`], [`CompareError::LengthsDiffer`],
+/// [`CompareError::Overflow`] when x - y leaves the range of `f64`, and [`CompareError::NotALevel`]
+/// for a confidence outside (0, 1).
 ///
 /// # Cost
 ///
@@ -130,7 +128,7 @@ pub fn wilcoxon_with(
     differences_of(x, y, confidence, &mut scratch.a)?;
     let second = y.unwrap_or_default();
     let rounding = Rounding {
-        // One sample is taken as it is.
+        // One sample is used directly.
         of_floats: if second.is_empty() {
             0.0
         } else {
@@ -192,18 +190,18 @@ pub(crate) fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |most: f64, v| most.max(v.abs()))
 }
 
-/// By how much differences of values up to `magnitude` may differ though, on paper, they are
-/// equal: both values are rounded, and so is their difference.
+/// The possible error between differences of values up to `magnitude` that are equal on paper: both
+/// values are rounded, and so is their difference.
 pub(crate) fn rounding_of_floats(magnitude: f64) -> f64 {
     8.0 * f64::EPSILON * magnitude
 }
 
-/// How exactly differences are known.
+/// The precision of differences.
 pub(crate) struct Rounding<'a> {
     /// Magnitudes no farther apart are ties.
     pub(crate) of_floats: f64,
-    /// By how much the difference of two values may be off because they are written with so many
-    /// decimals, with a confidence.
+    /// The largest error, with this confidence, of the difference of two values, from their number
+    /// of decimals.
     pub(crate) half_unit: &'a dyn Fn(f64) -> f64,
 }
 
@@ -346,7 +344,7 @@ fn pseudomedian_of(
         let outside = cumulative(distribution(n), n * (n + 1) / 2, rank as usize - 1);
         1.0 - sides * outside
     } else {
-        // The first Walsh average leaves out two sides of 2⁻ⁿ, whatever the approximation says.
+        // The first Walsh average excludes two sides of 2⁻ⁿ, regardless of the approximation.
         confidence.min(1.0 - sides * libm::exp2(-(n as f64)))
     };
     let walsh = Sums::within(a);
@@ -369,7 +367,7 @@ fn pseudomedian_of(
             ..closed
         },
         Alternative::TwoSided if closed.low < closed.high => closed,
-        // So few differences, all of them equal, bound nothing.
+        // This few differences, all of them equal, bound nothing.
         Alternative::TwoSided if wanted == 0 => return (estimate, None),
         Alternative::TwoSided => {
             let (below, above) = walsh.neighbors(low.0);
@@ -385,7 +383,7 @@ fn pseudomedian_of(
 }
 
 /// The interval about a point, given its neighbors among the Walsh averages, where values are known
-/// to `half`. It is as wide as both ask for, and does not reach 0 if the point is not 0.
+/// to `half`. It is as wide as both require, and does not reach 0 if the point is not 0.
 fn widened(point: f64, below: Option<f64>, above: Option<f64>, half: f64) -> Interval {
     Interval {
         low: low_end(point, below, half),

@@ -1,9 +1,9 @@
 //! The signed-rank test in the form of Pinpoint's published decisions, which is R's.
 //!
-//! Zeros drop out of everything, and with zeros or ties p-value and interval rest on the normal
-//! approximation. For continuous values that is as good as [`wilcoxon`](crate::wilcoxon). For
-//! values that tie it is not: p can be smaller than any that the signs allow, and the interval
-//! can leave out its own estimate. It is here so that decisions can be compared with Pinpoint's.
+//! Zeros drop out of everything, and with zeros or ties p-value and interval use the normal
+//! approximation. For continuous values that is as good as [`wilcoxon`](crate::wilcoxon). For tied
+//! values it is worse: p can be smaller than any that the signs allow, and the interval can exclude
+//! its own estimate. It exists to compare decisions with Pinpoint's.
 
 use crate::error::CompareError;
 use crate::normal::upper_quantile;
@@ -17,27 +17,25 @@ use crate::sorted::{key, midpoint, value};
 use crate::types::{Alternative, Interval, Method};
 use crate::wilcoxon::{Wilcoxon, differences_of};
 
-/// Wilcoxon's signed-rank test of one sample (`y` is `None`) or of paired samples, as R's
-/// `wilcox.test` and Pinpoint's published decisions have it.
+/// Wilcoxon's signed-rank test of one sample (`y` is `None`) or of paired samples, as in R's
+/// `wilcox.test` and Pinpoint's published decisions.
 ///
 /// # Formula
 ///
-/// Zeros drop out, leaving n differences. V is the sum of the ranks of |d| (mean
-/// ranks for ties) over d > 0. For n < 50 without ties or zeros p is exact:
-/// V is distributed as the sum of a random subset of 1..=n. Otherwise
-/// z = (V - n(n+1)/4 ± 1/2) / sqrt(n(n+1)(2n+1)/24 - Σ(t³-t)/48) is taken as
-/// normal. Without a difference other than zero there is no estimate, no interval and, in the
-/// two-sided test, no p-value.
+/// Zeros drop out, leaving n differences. V is the sum of the ranks of |d| (mean ranks for ties)
+/// over d > 0. For n < 50 without ties or zeros p is exact: V is distributed as the sum of a random
+/// subset of 1..=n. Otherwise z = (V - n(n+1)/4 ± 1/2) / sqrt(n(n+1)(2n+1)/24 - Σ(t³-t)/48) is
+/// taken as normal. When all differences are zero, estimate, interval and, in the two-sided test,
+/// p-value are absent.
 ///
 /// The estimate is the pseudomedian of the differences other than zero, and the ends of its
-/// interval are Walsh averages, too: those
-/// whose ranks are quantiles of V. For the asymptotic case R looks for the root of
-/// a step function; here the step is found by counting, exactly. A level out of
-/// reach of a tiny sample is lowered as R does, and the one reached is reported.
-/// With two or three tied values the interval can leave out the estimate, as R's.
+/// interval are Walsh averages, too: those whose ranks are quantiles of V. For the asymptotic case
+/// R looks for the root of a step function; here the step is found by counting, exactly. A level
+/// out of reach of a tiny sample is lowered as R does, and the one reached is reported. With two or
+/// three tied values the interval can exclude the estimate, as R's.
 ///
-/// Source: R 4.2, `wilcox.test`; Hollander & Wolfe, *Nonparametric Statistical Methods*,
-/// 1999, 3.1-3.3; Bauer 1972 for the interval.
+/// Source: R 4.2, `wilcox.test`; Hollander & Wolfe, *Nonparametric Statistical Methods*, 1999,
+/// 3.1-3.3; Bauer 1972 for the interval.
 ///
 /// # Errors
 ///
@@ -278,8 +276,8 @@ fn asymptotic_limits(a: &[f64], alternative: Alternative, confidence: f64) -> Op
         let fails = match alternative {
             Alternative::TwoSided => w_at_min < z_of(alpha) || w_at_max > -z_of(alpha),
             Alternative::Greater => w_at_min < z_of(alpha),
-            // R halves the error rate here although only one side is asked
-            // for; results for tiny samples follow it.
+            // R halves the error rate here although only one side is requested; results for tiny
+            // samples follow it.
             Alternative::Less => w_at_max > -upper_quantile(alpha / 2.0),
         };
         if !fails || alpha >= 1.0 {
@@ -295,7 +293,7 @@ fn asymptotic_limits(a: &[f64], alternative: Alternative, confidence: f64) -> Op
         });
     }
     let z = z_of(alpha);
-    // The lower end: where V falls from above to below `level`.
+    // The lower end, where V falls from above to below `level`.
     let rank_at = |level: f64| {
         let rank = (count - level).floor() + 1.0;
         End::Walsh(rank.clamp(1.0, count) as u64)

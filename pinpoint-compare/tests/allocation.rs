@@ -8,7 +8,7 @@ use std::cell::Cell;
 use pinpoint_compare::*;
 
 thread_local! {
-    // The test harness allocates on threads of its own.
+    // The test harness allocates on its own threads.
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -59,7 +59,7 @@ fn reused_scratch_allocates_nothing() {
                 ks_2samp_with(&x, &y, method, &mut scratch).unwrap();
             }
         };
-        // The first time, memory grows and tables are made.
+        // The first time, memory grows and tables are computed.
         all();
         let before = ALLOCATIONS.get();
         assert!(before > 0, "the counter does not count");

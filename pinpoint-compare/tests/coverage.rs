@@ -1,11 +1,11 @@
-//! Intervals of pairs cover what they state where values tie: by enumeration of everything that
-//! a few pairs can give, and by simulation of more.
+//! Intervals of pairs have their stated coverage for tied values: by enumeration of all outcomes of
+//! a few pairs, and by simulation of more.
 #![allow(clippy::unwrap_used)]
 
 use pinpoint_compare::*;
 
-/// Whole numbers whose distribution is symmetric about 0: their probabilities from 0 upwards,
-/// those of the negative ones being the same.
+/// Whole numbers whose distribution is symmetric about 0: their probabilities from 0 upwards, equal
+/// for the negative ones.
 type Symmetric = &'static [f64];
 
 const DISTRIBUTIONS: [Symmetric; 5] = [
@@ -58,7 +58,7 @@ fn a_few_whole_numbers_are_covered_exactly_as_often_as_stated() {
                             let achieved = got.achieved_confidence.unwrap();
                             assert!(interval.contains(estimate), "{shifted:?} {got:?}");
                             assert!(interval.low < interval.high, "{shifted:?} {got:?}");
-                            // What six values reach is known, whatever they are.
+                            // The level that six values reach is fixed.
                             assert!(achieved <= 1.0 - libm::exp2(1.0 - n as f64) + 1e-12);
                             allowed += probability * (1.0 - achieved.min(confidence));
                             missed += probability * f64::from(u8::from(!interval.contains(shift)));
@@ -101,7 +101,7 @@ impl Random {
 /// Makes up one pair.
 type Pair = fn(&mut Random) -> (f64, f64);
 
-/// What is measured, its true change, and a pair of it.
+/// The scenario, its true change, and a function that draws a pair.
 const WORLDS: [(&str, f64, Pair); 7] = [
     ("whole ms", 0.0, |r| {
         (
@@ -186,7 +186,7 @@ fn simulated_pairs_are_covered_as_often_as_stated() {
     assert!(report.is_empty(), "{}", report.join("\n"));
 }
 
-/// The comparison's 95 % in percent, and its verdicts of equal sides.
+/// The interval's 95 % in percent, and the verdicts on equal sides.
 #[test]
 fn comparisons_of_equal_sides_are_right_as_often_as_stated() {
     const SAMPLES: usize = 1_000;
@@ -217,7 +217,7 @@ fn shifts_of_samples_that_tie_are_covered() {
     const SAMPLES: usize = 500;
     let mut random = Random(3);
     for (name, change, pair) in WORLDS {
-        // What the clock hides is no shift of the distributions.
+        // A change hidden by the clock does not shift the distributions.
         if name.contains("below") {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Serialisation and batches.
+//! Serialization and batches.
 #![cfg(all(feature = "serde", feature = "rayon"))]
 #![allow(clippy::unwrap_used)]
 

@@ -90,7 +90,7 @@ impl Case {
         (number(&own["rel"]), number(&own["abs"]))
     }
 
-    /// Absent values count as NaN: the reference has NaN where there is none.
+    /// Absent values count as NaN, as in the reference.
     fn agrees(&self, field: &str, got: Option<f64>) -> Result<(), String> {
         let got = got.unwrap_or(f64::NAN);
         let expected = self.expected(field);
@@ -210,7 +210,7 @@ fn wilcoxon_agrees_in_both_orders() {
             }
         };
         let interval = there.interval.and_then(open(f64::INFINITY));
-        // Without an interval, R still reports the end that has no bound.
+        // Without an interval, R still reports the unbounded end.
         let (no_low, no_high) = match case.alternative() {
             Alternative::TwoSided => (None, None),
             Alternative::Less => (Some(f64::NEG_INFINITY), None),
@@ -323,12 +323,11 @@ fn compare_performance_agrees() {
     report.finish();
 }
 
-/// The reference cites the published table, ours is simulated again. Two simulated
-/// percentiles differ by chance: the standard error of the 99th, from N replicates,
-/// is sqrt(0.99·0.01/N) / density, with U about normal 2φ(z)/0.0267 times the root,
-/// where p = 2(1 - Φ(z)). The published table is taken as the result of 3,000
-/// replicates, the fewest that its scatter suggests; ours has some thousand times
-/// as many. One step of the discrete p is allowed on top.
+/// The reference cites the published table, ours is simulated again. Two simulated percentiles
+/// differ by chance: the standard error of the 99th, from N replicates, is sqrt(0.99·0.01/N) /
+/// density, with U about normal 2φ(z)/0.0267 times the root, where p = 2(1 - Φ(z)). The published
+/// table is assumed to result from 3,000 replicates, the fewest that its scatter suggests; ours has
+/// some thousand times as many. One step of the discrete p is allowed on top.
 fn threshold_agrees(id: &str, ours: f64, published: f64, size: usize) -> Result<(), String> {
     let (mut low, mut high) = (0.0, 10.0);
     for _ in 0..60 {

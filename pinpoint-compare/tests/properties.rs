@@ -347,8 +347,8 @@ fn exact_signed_rank_agrees_with_enumeration() {
     }
 }
 
-/// The interval's nominal coverage, by enumeration: the true shift 0 is inside for
-/// at least the level asked for of all equally likely arrangements.
+/// The interval's nominal coverage, by enumeration: the true shift 0 is inside for at least the
+/// requested level of all equally likely arrangements.
 #[test]
 fn shift_interval_covers() {
     for (n, m) in [(4, 5), (6, 6), (3, 7)] {

@@ -1,4 +1,4 @@
-//! The error rate of a comparison that is looked at after every value.
+//! The error rate of a comparison that is checked after every value.
 #![allow(clippy::unwrap_used)]
 
 use pinpoint_compare::{SequentialComparison, Verdict};
@@ -23,8 +23,8 @@ impl Random {
     }
 }
 
-/// Share of comparisons that say different within `looks` values a side, and the
-/// mean number of values a side they took.
+/// Share of comparisons that are different within `looks` values a side, and the mean number of
+/// values a side that they took.
 fn rejections(
     replicates: u64,
     looks: usize,

@@ -1,5 +1,5 @@
-//! The paired comparison that may be asked after every pair: it keeps its error
-//! rate under drift and effects of order, and finds what is there.
+//! The paired comparison that may be checked after every pair: it keeps its error rate under drift
+//! and order effects, and finds real changes.
 
 use pinpoint_compare::{SequentialPairs, Verdict};
 
@@ -20,11 +20,11 @@ impl Random {
     }
 }
 
-/// Control and treatment of the pair of a number.
+/// Control and treatment of the pair with a number.
 type Draw = fn(&mut Random, u32) -> (f64, f64);
 
-/// The share of 1000 comparisons of this many pairs that ever say different, and
-/// after how many pairs they do.
+/// The share of 1000 comparisons of this many pairs that are ever different, and the mean number of
+/// pairs until then.
 fn rejections(pairs: u32, draw: Draw) -> (f64, f64) {
     const REPLICATES: u64 = 1000;
     let (mut rejected, mut taken) = (0_u32, 0);
@@ -60,7 +60,7 @@ fn false_positives_stay_below_the_error_rate() {
             let drift = f64::from(pair);
             (drift + r.normal(), drift + r.normal())
         }),
-        // The second of two runs is slower, and who is second is drawn.
+        // The second of two runs is slower, and the order is random.
         ("order", |r, _| {
             let late = [0.0, 3.0];
             let second = usize::from(r.next() < 0.5);
@@ -97,7 +97,7 @@ fn bad_values_change_nothing_and_equal_values_tell_nothing() {
     assert!(comparison.push(1.0, f64::INFINITY).is_err());
     comparison.push(1.0, 1.0).unwrap();
     assert_eq!((comparison.p_value(), comparison.log_e_value()), (1.0, 0.0));
-    // The largest difference there is, on either side.
+    // The largest possible difference, on either side.
     for _ in 0..1000 {
         comparison.push(-f64::MAX, f64::MAX).unwrap();
     }

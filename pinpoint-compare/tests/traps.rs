@@ -137,8 +137,8 @@ fn little_noise_does_not_flip_the_pairwise_verdict() {
         let treatment: Vec<f64> = control.iter().map(|c| c * (1.0 + 3e-5 + noise())).collect();
         let got = compare_pairwise(&control, &treatment, Direction::Unknown).unwrap();
         let interval = got.interval.unwrap();
-        // p < 0.05 and an interval without 0 are one statement, but for the
-        // continuity correction at the very edge.
+        // p < 0.05 and an interval without 0 are one statement, except for the continuity
+        // correction at the very edge.
         assert_eq!(got.p_value < 0.05, !interval.contains(0.0), "{got:?}");
         assert_eq!(got.verdict == Verdict::Different, got.p_value < 0.05);
     }

@@ -1,9 +1,9 @@
-//! The reasons why the commits between two others can't be found.
+//! Errors of finding the commits between two others.
 
 use crate::HistoryError;
 use crate::manifest::ManifestError;
 
-/// Two commits between which there can't be a search.
+/// The reason why no search is possible between two commits.
 #[derive(Debug, thiserror::Error)]
 pub enum MidpointError {
     /// They are the same.
@@ -17,7 +17,7 @@ pub enum MidpointError {
         /// The newer end's.
         higher: String,
     },
-    /// Other things than commits differ as well.
+    /// They also differ in other things than commits.
     #[error("the two ends carry different patches; use the same patch, or none, on both")]
     DifferentPatches,
     /// The higher end is part of the lower one's history.
@@ -59,10 +59,10 @@ pub enum MidpointError {
         #[source]
         source: Box<ManifestError>,
     },
-    /// A place outside of a range.
+    /// The offset is outside of the range.
     #[error("there is no commit at offset {offset}, for {count} lie between the ends")]
     NoSuchOffset {
-        /// The place asked for.
+        /// The requested offset.
         offset: u64,
         /// Commits between the ends.
         count: u64,

@@ -1,15 +1,14 @@
 //! A combined commit as a tree.
 //!
-//! A [`CombinedCommit`] lists the dependencies it holds one after the other,
-//! each with the repository that names it. The states between two of them are a
-//! question about trees: the main repository holds dependencies, which may hold
-//! dependencies of their own.
+//! A [`CombinedCommit`] lists its held dependencies one after the other, each with the repository
+//! that names it. The states between two of them are found on trees: the main repository holds
+//! dependencies, which may hold further ones.
 
 use pinpoint_core::{CombinedCommit, Commit, ModifiedDependency};
 
 use crate::MidpointError;
 
-/// A repository at a revision, and the dependencies below it that are held.
+/// A repository at a revision, with the held dependencies below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Held {
     pub(crate) commit: Commit,
@@ -17,7 +16,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Nothing below it is held.
+    /// Creates a tree of one commit.
     pub(crate) fn alone(commit: Commit) -> Self {
         Self {
             commit,
@@ -25,14 +24,13 @@ impl Held {
         }
     }
 
-    /// The tree of a combined commit. Where a repository is held several times,
-    /// at different places, its dependencies follow it directly: `named_by` means the
-    /// nearest earlier one.
+    /// The tree of a combined commit. Where a repository is held several times, at different
+    /// places, its dependencies follow it directly: `named_by` means the nearest earlier one.
     ///
     /// # Errors
     ///
-    /// [`MidpointError::NotNamed`] when a dependency is said to be named by a
-    /// repository that does not come before it.
+    /// [`MidpointError::NotNamed`] when the repository that should name a dependency does not come
+    /// before it.
     pub(crate) fn of(state: &CombinedCommit) -> Result<Self, MidpointError> {
         let mut tree = Self::alone(state.main.clone());
         let mut ways: Vec<Vec<String>> = vec![Vec::new()];
@@ -55,8 +53,8 @@ impl Held {
         Ok(tree)
     }
 
-    /// The tree as a list again: each dependency after the one that names it, followed
-    /// directly by those it holds.
+    /// The tree as a list again: each dependency after the one that names it, followed directly by
+    /// its own.
     pub(crate) fn flatten(self, like: &CombinedCommit) -> CombinedCommit {
         let mut modified_deps = Vec::new();
         list(&self, &mut modified_deps);
@@ -76,7 +74,7 @@ impl Held {
         }
     }
 
-    /// The part of the tree that a way from the top leads to.
+    /// The subtree at the end of a path from the top.
     pub(crate) fn at_mut(&mut self, way: &[String]) -> Option<&mut Self> {
         way.iter().try_fold(self, |held, repository| {
             held.below

@@ -1,4 +1,4 @@
-//! The questions to repositories.
+//! Interfaces to repositories.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,15 +7,13 @@ use async_trait::async_trait;
 
 /// The history of one repository.
 ///
-/// Commits are named by full hashes in hexadecimal; [`resolve`](Self::resolve)
-/// makes them of other names. The *line* of a commit is the commit, its first
-/// parent, the first parent of that, and so on: the successive states of a branch,
-/// whatever was merged into it.
+/// Commits are named by full hashes in hexadecimal; [`resolve`](Self::resolve) makes them of other
+/// names. The *line* of a commit is the commit, its first parent, the first parent of that, and so
+/// on: the successive states of a branch, without the branches merged into it.
 #[async_trait]
 pub trait History: Send + Sync {
-    /// The full hash for a name: a hash or the beginning of one, a branch, a tag, any
-    /// other name that the repository knows, or a commit position
-    /// (`refs/heads/main@{#1234}`).
+    /// The full hash for a name: a hash or the beginning of one, a branch, a tag, any other name in
+    /// the repository, or a commit position (`refs/heads/main@{#1234}`).
     ///
     /// # Errors
     ///
@@ -25,12 +23,11 @@ pub trait History: Send + Sync {
     /// True when one commit is the other, or is part of its history.
     async fn is_ancestor(&self, ancestor: &str, descendant: &str) -> Result<bool, HistoryError>;
 
-    /// The number of commits of `higher`'s line that the history of `lower` does not
-    /// hold, `higher` included: 1 for a commit and its first parent.
+    /// The number of commits of `higher`'s line that are not in the history of `lower`, `higher`
+    /// included: 1 for a commit and its first parent.
     ///
-    /// Where `lower` is on the line these are the commits after it. Where it
-    /// came in by a merge, they begin after the commit from which its branch
-    /// had started.
+    /// Where `lower` is on the line these are the commits after it. Where it came in by a merge,
+    /// they begin after the commit from which its branch had started.
     async fn count(&self, lower: &str, higher: &str) -> Result<u64, HistoryError>;
 
     /// The hash at an offset of the commits that [`count`](Self::count)
@@ -44,8 +41,8 @@ pub trait History: Send + Sync {
     /// The parents of a commit, the first one first.
     async fn parents(&self, commit: &str) -> Result<Vec<String>, HistoryError>;
 
-    /// A file of a commit, by its path from the top; absent when there is none.
-    /// A file of more than `most` bytes is not loaded.
+    /// A file of a commit, by its path from the top; absent if missing. A file of more than `most`
+    /// bytes is not loaded.
     ///
     /// `merged` is merged into the commit first, in order, as in
     /// [`Commit::merged`](pinpoint_core::Commit::merged).
@@ -61,8 +58,8 @@ pub trait History: Send + Sync {
         most: usize,
     ) -> Result<Option<Vec<u8>>, HistoryError>;
 
-    /// The commits of other repositories that are checked out at these paths
-    /// (tree entries of mode 160000); paths at which there is none are left out.
+    /// The commits of other repositories that are checked out at these paths (tree entries of mode
+    /// 160000); other paths are left out.
     async fn gitlinks(
         &self,
         commit: &str,
@@ -79,17 +76,16 @@ pub trait History: Send + Sync {
         merged: &[String],
     ) -> Result<Option<String>, HistoryError>;
 
-    /// Can it merge commits? If not, [`merged_tree`](Self::merged_tree) says of all that they
-    /// conflict.
+    /// Returns true if it can merge commits. If not, [`merged_tree`](Self::merged_tree) reports
+    /// that all conflict.
     fn can_merge(&self) -> bool {
         true
     }
 
-    /// The commits that two commits have in common, without the history of any of these: the
-    /// best first. None where they have no common history.
+    /// The newest common commits of two commits, the best first; empty without a common history.
     ///
-    /// Unless implemented, it is at most one: the newest commit of `other`'s line that the
-    /// history of `one` holds.
+    /// By default, it is at most one: the newest commit of `other`'s line that is in the history of
+    /// `one`.
     async fn merge_bases(&self, one: &str, other: &str) -> Result<Vec<String>, HistoryError> {
         if self.count(one, other).await? == 0 {
             return Ok(vec![other.to_owned()]);
@@ -109,14 +105,14 @@ pub trait Repositories: Send + Sync {
     /// [`HistoryError::UnknownRepository`] when it is not available locally.
     async fn open(&self, repository: &str) -> Result<Arc<dyn History>, HistoryError>;
 
-    /// The identity of each of these repositories, whatever its name: two names have
-    /// the same identity if they mean the same repository, available or not.
+    /// The identity of each of these repositories: two names have the same identity if they mean
+    /// the same repository, available or not.
     ///
-    /// Unless implemented, every name means another repository.
+    /// By default, every name means another repository.
     ///
     /// # Errors
     ///
-    /// When it can't be found out.
+    /// When it can't be determined.
     async fn identities(
         &self,
         repositories: BTreeSet<String>,
@@ -147,7 +143,7 @@ pub enum HistoryError {
         /// Advice for the user.
         hint: String,
     },
-    /// A file larger than the limit.
+    /// The file is larger than the limit.
     #[error("{path} in {repository} has {size} bytes, more than {most}")]
     TooLarge {
         /// The repository.
@@ -161,14 +157,14 @@ pub enum HistoryError {
         /// The most bytes that are read.
         most: usize,
     },
-    /// A place outside of a range.
+    /// The offset is outside of the range.
     #[error("the commits from {lower} to {higher} have no offset {offset}, only {count}")]
     NoSuchOffset {
         /// The older end.
         lower: String,
         /// The newer end.
         higher: String,
-        /// The place asked for.
+        /// The requested offset.
         offset: u64,
         /// The number of commits.
         count: u64,

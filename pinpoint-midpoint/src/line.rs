@@ -1,16 +1,16 @@
 //! The commits between two revisions of one repository.
 //!
-//! First the line of history from the one up to the other. It follows first parents, except
-//! where only another parent holds the lower revision: so each commit of the line holds all
-//! that the lower revision holds, and what it adds to the one before can be told.
+//! They are the line of history from the one up to the other. It follows first parents, except
+//! where only another parent holds the lower revision: so each commit of the line holds all of the
+//! lower revision, and its additions to the one before are known.
 //!
 //! ```text
-//! r ── s ── M ── n      n's first parents are M, s and r, a root of its own;
+//! r ── s ── M ── n      n's first parents are M, s and r, another root;
 //!          ╱            the line from g up to n is g, h, M, n
 //!    g ── h
 //! ```
 //!
-//! Between neighbours on it, of which the higher is a merge, lies what it merged: see
+//! Between neighbors on it, of which the higher is a merge, are the merged commits: see
 //! [`crate::merge`].
 
 use pinpoint_core::Commit;
@@ -26,7 +26,7 @@ pub(crate) enum Line {
         /// Its parts, the oldest first.
         pieces: Vec<Piece>,
         count: u64,
-        /// Walked from the newest to the oldest.
+        /// True if walked from the newest to the oldest.
         backward: bool,
     },
     /// A commit with this many others merged in, for each state.
@@ -36,8 +36,8 @@ pub(crate) enum Line {
     },
 }
 
-/// Neighbours on a line of first parents: [`History::nth`] of `lower` and `higher`, from an
-/// offset on.
+/// Neighbors on a line of first parents: [`History::nth`] of `lower` and `higher`, from an offset
+/// on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) lower: String,
@@ -57,7 +57,7 @@ impl Piece {
 }
 
 impl Line {
-    /// No commit in between.
+    /// A piece without commits in between.
     pub(crate) fn none(commit: &Commit) -> Self {
         Self::Merged {
             commit: commit.git_hash.clone(),
@@ -65,7 +65,7 @@ impl Line {
         }
     }
 
-    /// The same states from the higher to the lower.
+    /// Reverses the states.
     fn reversed(self) -> Self {
         match self {
             Self::Commits {
@@ -166,7 +166,7 @@ pub(crate) async fn between(
     })
 }
 
-/// The states strictly between a revision and a later one; none: the other is not later.
+/// The states strictly between a revision and a later one; `None` if the other is not later.
 async fn up(
     history: &dyn History,
     lower: &Commit,
@@ -190,18 +190,18 @@ async fn up(
     }))
 }
 
-/// The commits that may make the difference between a state and the one before it, which are
-/// neighbours; the direction in which the step goes.
+/// The commits that may make the difference between two neighboring states, by the direction of the
+/// step.
 pub(crate) enum Blame {
     /// One of these was added, and the last one is named.
     Added(Vec<String>),
     /// One of these was taken back.
     Undone(Vec<String>),
-    /// The two have nothing to do with one another.
+    /// The two are unrelated.
     Apart,
 }
 
-/// Which commits make the difference between two neighbours. Where there are others between
+/// Finds the commits that make the difference between two neighbors. Where there are others between
 /// the two, that could not be measured, only the last step counts.
 pub(crate) async fn blame(
     history: &dyn History,
@@ -217,7 +217,7 @@ pub(crate) async fn blame(
     })
 }
 
-/// What the last commit of the line from a state up to a later one adds.
+/// The commits that the last commit of the line from a state up to a later one adds.
 async fn last_step(
     history: &dyn History,
     lower: &Commit,
@@ -239,7 +239,7 @@ async fn last_step(
         .map(Some)
 }
 
-/// What the first commit of the line from a state up to a later one adds.
+/// The commits that the first commit of the line from a state up to a later one adds.
 async fn first_step(
     history: &dyn History,
     lower: &Commit,
@@ -261,16 +261,16 @@ async fn first_step(
 
 /// The line of history from a state up to a commit.
 struct Path {
-    /// Its parts, the oldest first; the last commit is the one that it leads up to.
+    /// Its parts, the oldest first; the last commit is its upper end.
     pieces: Vec<Piece>,
     commits: u64,
 }
 
-/// The line from a state up to the commit of a later one; none: the other is not later. It is
+/// The line from a state up to the commit of a later one; `None` if the other is not later. It is
 /// empty where both are the same commit with others merged in.
 ///
-/// Each of its commits holds all that the state holds, whichever parent that came through;
-/// the first parent that has it counts.
+/// Each of its commits holds all of the state, through any parent; the first parent that has it
+/// counts.
 async fn path(
     history: &dyn History,
     lower: &Commit,
@@ -321,8 +321,8 @@ async fn path(
     Ok(Some(path))
 }
 
-/// The offset of the oldest commit of a line that holds a state, and its parents: on the line
-/// of first parents of `tip`, which holds the state. None where the line is empty.
+/// The offset of the oldest commit of a line that holds a state, and its parents: on the line of
+/// first parents of `tip`, which holds the state. `None` where the line is empty.
 async fn lowest(
     history: &dyn History,
     lower: &Commit,
@@ -353,7 +353,7 @@ async fn lowest(
     Ok(Some((with, parents)))
 }
 
-/// Is all that a state holds part of a commit's history?
+/// Checks that all of a state is part of a commit's history.
 async fn holds(history: &dyn History, commit: &str, state: &Commit) -> Result<bool, HistoryError> {
     for head in heads(state) {
         if !history.is_ancestor(&head, commit).await? {
@@ -370,7 +370,7 @@ pub(crate) fn heads(state: &Commit) -> Vec<String> {
     heads
 }
 
-/// Is a commit one of these, or part of the history of one?
+/// Checks whether a commit is one of these, or part of the history of one.
 pub(crate) async fn is_in_any(
     history: &dyn History,
     commit: &str,

@@ -1,8 +1,8 @@
-//! The states between two neighbours of which the higher merges something.
+//! The states between two neighbors of which the higher is a merge.
 //!
-//! The commits that the higher one holds and the lower one does not are put into an order in
-//! which each comes after its parents. Each state is the lower commit with the commits merged
-//! in up to one of them, so that it adds the change of that commit to the state before:
+//! The commits that only the higher one holds are put into an order in which each comes after its
+//! parents. Each state is the lower commit with the commits merged in up to one of them, so that it
+//! adds the change of that commit to the state before:
 //!
 //! ```text
 //! a ────────────── m        a+b1
@@ -10,9 +10,9 @@
 //!   b1 ── b2 ── b3          m, which is a+b3
 //! ```
 //!
-//! The order is that of the lines of first parents: of what the merge merged first, then of
-//! the next (an octopus). A merge on such a line stands for all that came with it, and is
-//! opened in turn when the states on both sides of it are neighbours:
+//! The order is that of the lines of first parents: first of the first merged parent, then of the
+//! next (an octopus). A merge on such a line stands for all that it brought, and is opened in turn
+//! when the states on both sides of it are neighbors:
 //!
 //! ```text
 //! a ──────────────────── m        a+b1
@@ -22,23 +22,22 @@
 //!     x1 ─ x2
 //! ```
 //!
-//! # What is left out
+//! # Skipped states
 //!
-//! A state with the same files as the one before: its commit changed nothing, such as a merge
-//! that brings only what the lower commit holds already (*Update branch*). A state whose
-//! commits conflict: then several commits lie between two states, and one of them is to
-//! blame, whichever it is.
+//! A state with the same files as the one before: its commit changed nothing, such as a merge that
+//! brings only commits that the lower one holds already (*Update branch*). A state whose commits
+//! conflict: then several commits lie between two states, and one of them is to blame.
 
 use pinpoint_core::Commit;
 
 use crate::line::{Piece, heads, is_in_any};
 use crate::{History, HistoryError};
 
-/// Trial merges of one line at most; a longer one is looked at in parts of several commits
-/// first. It is also the most steps at which a range of conflicts is taken apart.
+/// Trial merges of one line at most; a longer one is first examined in parts of several commits. It
+/// is also the most steps for which a range of conflicts is split.
 const MOST_STEPS: u64 = 1_000;
 
-/// Neighbouring commits of a line, merged on top of others.
+/// Neighboring commits of a line, merged on top of others.
 #[derive(Debug, Clone)]
 struct Step {
     piece: Piece,
@@ -46,9 +45,10 @@ struct Step {
     last: String,
     /// The commits merged before, below this line.
     below: Vec<String>,
-    /// The commits that it merges are steps of their own.
+    /// True if the commits that it merges are separate steps.
     is_opened: bool,
-    /// It is the higher commit, and not a commit of a line whose first parent comes before it.
+    /// True if it is the higher commit, and not a commit of a line whose first parent comes before
+    /// it.
     is_higher: bool,
 }
 
@@ -82,7 +82,7 @@ impl Groups {
             .collect()
     }
 
-    /// The commits that may have made the last difference, oldest first; none where nothing
+    /// The commits that may have made the last difference, oldest first; empty where nothing
     /// differs.
     pub(crate) async fn last(&self, history: &dyn History) -> Result<Vec<String>, HistoryError> {
         commits(history, self.0.last()).await
@@ -182,14 +182,13 @@ impl Opening<'_> {
         Ok(steps)
     }
 
-    /// Does a state with these commits merged in hold another one already?
+    /// Checks whether a state with these commits merged in holds another one already.
     async fn is_below(&self, commit: &str, below: &[String]) -> Result<bool, HistoryError> {
         let heads = [std::slice::from_ref(&self.lower.git_hash), below].concat();
         is_in_any(self.history, commit, &heads).await
     }
 
-    /// The steps of a line of first parents that neither the lower state holds nor what is
-    /// below the line.
+    /// The steps of a line of first parents, without those in the lower state or below the line.
     async fn line(&self, tip: &str, below: &[String]) -> Result<Vec<Step>, HistoryError> {
         let mut piece = None;
         let mut known = heads(self.lower);
@@ -214,7 +213,7 @@ impl Opening<'_> {
         }
     }
 
-    /// A part of a line in steps of one commit, or of several where there are too many.
+    /// Splits a part of a line into steps of one commit, or of several if there are too many.
     async fn parts(&self, piece: &Piece, below: &[String]) -> Result<Vec<Step>, HistoryError> {
         let mut steps = Vec::new();
         let length = piece.count.div_ceil(MOST_STEPS).max(1);
@@ -238,8 +237,8 @@ impl Opening<'_> {
         Ok(steps)
     }
 
-    /// Puts steps together that lead to the same files or to conflicts: each group leads to a
-    /// state that differs from the one before it.
+    /// Groups steps that lead to the same files or to conflicts: each group leads to a state that
+    /// differs from the one before it.
     async fn told_apart(&self, steps: Vec<Step>) -> Result<Vec<Group>, HistoryError> {
         let mut groups: Vec<Group> = Vec::new();
         let mut pending = Vec::new();
@@ -253,7 +252,7 @@ impl Opening<'_> {
             };
             let before = groups.last().map_or(&self.before, |group| &group.tree);
             if tree.is_some() && tree == *before {
-                // Whatever happened since was taken back.
+                // All changes since then were reverted.
                 pending.clear();
             } else {
                 pending.push(step);
@@ -266,7 +265,7 @@ impl Opening<'_> {
         Ok(groups)
     }
 
-    /// The same steps in smaller ones; none where there are none, or too many.
+    /// Splits steps into smaller ones; `None` if that is impossible, or gives too many.
     async fn opened(&self, steps: &[Step]) -> Result<Option<Vec<Step>>, HistoryError> {
         let mut finer = Vec::new();
         for step in steps {
@@ -283,7 +282,7 @@ impl Opening<'_> {
         Ok((is_finer && are_few).then_some(finer))
     }
 
-    /// The steps that a step is made of; of one commit, those that come before it.
+    /// The parts of a step; for one commit, those that come before it.
     async fn inside(&self, step: &Step) -> Result<Vec<Step>, HistoryError> {
         if step.piece.count != 1 {
             return self.parts(&step.piece, &step.below).await;

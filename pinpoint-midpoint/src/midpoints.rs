@@ -17,10 +17,10 @@ use crate::{History, HistoryError, MidpointError, Repositories};
 /// The number of pairs of commits whose states in between are remembered.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
-/// Finds the states between two commits, over repositories that it is given.
+/// Finds the states between two commits, over given repositories.
 ///
-/// Clones share what they remember, which is bounded: the manifests of the last
-/// 256 revisions, and the states between the last 256 pairs.
+/// Clones share a bounded cache: the manifests of the last 256 revisions, and the states between
+/// the last 256 pairs.
 #[derive(Clone)]
 pub struct Midpoints {
     sources: Arc<Sources>,
@@ -31,8 +31,8 @@ type Pairs = LruCache<(CombinedCommit, CombinedCommit), Arc<Between>>;
 
 /// The states strictly between two commits, oldest first.
 ///
-/// It says how many states there are, and how to name each; it holds none of
-/// those that are plain commits of a line of history.
+/// It has the number of states, and names each on demand; plain commits of a line of history are
+/// not stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Between {
     lower: CombinedCommit,
@@ -49,7 +49,7 @@ enum Part {
     Line {
         /// The tree in which it moves.
         tree: Held,
-        /// The way to it from the main repository, which is left out.
+        /// The path to it from the main repository, which is left out.
         way: Vec<String>,
         line: Line,
     },
@@ -82,8 +82,8 @@ impl Between {
         self.parts.iter().map(Part::count).sum()
     }
 
-    /// The dependencies that the ends hold at different revisions, by path, then
-    /// repository; empty while commits of the main repository are in between.
+    /// The dependencies that the ends hold at different revisions, by path, then repository; empty
+    /// while commits of the main repository are between them.
     pub fn changes(&self) -> &[DependencyChange] {
         &self.changes
     }
@@ -113,9 +113,8 @@ impl Midpoints {
         }
     }
 
-    /// The commit in the middle between two; of two middle ones the older. The
-    /// lower one itself when there is none, so that the higher is to blame for whatever
-    /// differs.
+    /// The commit in the middle between two; of two middle ones the older. The lower one itself if
+    /// there is no middle, so that the higher is to blame for all differences.
     ///
     /// # Errors
     ///
@@ -134,18 +133,17 @@ impl Midpoints {
 
     /// The states strictly between two commits.
     ///
-    /// The coarsest answer that is not empty: first the main repository's line of
-    /// history; between neighbours on it the branches that were merged;
-    /// then the dependencies that rolled, one after the other by path and URL,
-    /// each along its own line; between neighbours there, the same inside the dependency.
+    /// The coarsest answer that is not empty: first the main repository's line of history; between
+    /// neighbors on it the branches that were merged; then the dependencies that rolled, one after
+    /// the other by path and URL, each along its own line; between neighbors there, the same inside
+    /// the dependency.
     ///
-    /// Cost: a few questions to the repositories, whatever the length of the
-    /// range; opening a merge takes a trial merge for each commit of its branch.
+    /// Cost: a few calls to the repositories, for ranges of any length; opening a merge takes a
+    /// trial merge for each commit of its branch.
     ///
     /// # Errors
     ///
-    /// Each way in which two commits have nothing between them that makes sense
-    /// is an error of its own: see [`MidpointError`].
+    /// One error for each reason why no range exists: see [`MidpointError`].
     pub async fn between(
         &self,
         lower: &CombinedCommit,
@@ -198,12 +196,12 @@ impl Midpoints {
         })
     }
 
-    /// The commit that made the difference between a state and the one directly before
-    /// it: as [`CombinedCommit::moved_since`] says, by its own hash.
+    /// The commit that made the difference between a state and the one directly before it: see
+    /// [`CombinedCommit::moved_since`]; by its own hash.
     ///
-    /// A merge is innocent of what a commit that it merged did, and of what it shares with the
-    /// state before. Where the later state lacks what the earlier one has, it is the commit
-    /// that was lost.
+    /// A merge is not to blame for the changes of the commits that it merged, or that the state
+    /// before has, too. Where the later state lacks a commit of the earlier one, it is the lost
+    /// commit.
     ///
     /// # Errors
     ///
@@ -236,8 +234,8 @@ impl Midpoints {
         })
     }
 
-    /// The revision that a state has in the place of a commit of another one; none where it
-    /// has no such repository.
+    /// The revision that a state has in the place of another state's commit; `None` where it has no
+    /// such repository.
     async fn before(
         &self,
         prior: &CombinedCommit,
@@ -267,8 +265,8 @@ impl Midpoints {
         }))
     }
 
-    /// Refuses ends of which the higher is part of the lower one's history: between them the
-    /// states would go back in time.
+    /// Rejects ends of which the higher is part of the lower one's history: the states between them
+    /// would go back in time.
     ///
     /// # Errors
     ///
@@ -295,14 +293,14 @@ impl Midpoints {
         Ok(())
     }
 
-    /// The same commit with a dependency held at another revision. The one who
-    /// names it is found in the manifests: those of the main repository first,
-    /// then those of the dependencies held, the last one first.
+    /// Holds a dependency of the commit at another revision. The repository that names it is found
+    /// in the manifests: those of the main repository first, then those of the dependencies held,
+    /// the last one first.
     ///
     /// # Arguments
     ///
-    /// `dependency` is its URL, or its path in the manifest; `revision` whatever
-    /// [`History::resolve`](crate::History::resolve) understands.
+    /// `dependency` is its URL, or its path in the manifest; `revision` is any name for
+    /// [`History::resolve`](crate::History::resolve).
     ///
     /// # Errors
     ///
@@ -338,15 +336,14 @@ impl Midpoints {
         })
     }
 
-    /// The ways to all that a state holds, in its order, with the manifests that
-    /// count there.
+    /// The paths to all dependencies of a state, in its order, with their effective manifests.
     async fn ways(
         &self,
         state: &CombinedCommit,
         tree: &mut Held,
     ) -> Result<Vec<(Vec<String>, Vec<String>)>, MidpointError> {
         let mut ways = vec![(Vec::new(), self.sources.every_manifest())];
-        // A way is as long as the list before it says.
+        // The length of each path follows from the list before it.
         for held in &state.modified_deps {
             let found = ways.iter().rfind(|(way, _): &&(Vec<String>, Vec<String>)| {
                 way.last().unwrap_or(&state.main.repository) == &held.named_by
@@ -366,7 +363,7 @@ impl Midpoints {
         Ok(ways)
     }
 
-    /// The name of a repository where it is held already, maybe by another URL.
+    /// The existing name of a held repository, if it has one, even by another URL.
     async fn name_held(&self, namer: &Held, repository: String) -> Result<String, HistoryError> {
         let held = namer.below.iter().map(|held| &held.commit.repository);
         let names = held.clone().cloned().chain([repository.clone()]).collect();
@@ -465,21 +462,21 @@ impl Midpoints {
         Ok((parts, merge_base))
     }
 
-    /// Nothing panics while it holds the lock.
+    /// No holder of the lock panics.
     fn pairs(&self) -> MutexGuard<'_, Pairs> {
         self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The state from which two histories parted, and what lies between it and their ends.
+/// The state from which two histories parted, with the lines between it and their ends.
 struct MergeBase {
     commit: Commit,
     back: Line,
     forth: Line,
 }
 
-/// All that two commits have in common: their merge base, with the others merged into it where
-/// there are several. Where these conflict, the first of them.
+/// The common state of two commits: their merge base, with the others merged into it where there
+/// are several. Where these conflict, the first of them.
 async fn merge_base(
     history: &dyn History,
     older: &Commit,
@@ -514,9 +511,8 @@ async fn merge_base(
     Ok(None)
 }
 
-/// The dependencies of a place roll one after the other, from the lower state
-/// on, until all have rolled. What that leads to is a state of its own unless
-/// it is the higher state.
+/// The dependencies of a place roll one after the other, from the lower state on, until all have
+/// rolled. The result is an additional state unless it is the higher state.
 fn one_after_the_other(tree: &Held, place: &Place, rolls: &[Roll]) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut tree = tree.clone();

@@ -1,4 +1,4 @@
-//! Which dependencies two revisions of a repository hold differently.
+//! The dependencies that two revisions of a repository hold differently.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use crate::manifest::{Dependency, ManifestError, Source};
 use crate::sources::{Content, Manifests, Sources, url};
 use crate::{History, HistoryError, MidpointError};
 
-/// The longest revision that is looked up, in bytes. No tag is as long.
+/// The longest revision that is looked up, in bytes. No tag is that long.
 const MAX_REVISION: usize = 1_000;
 
 /// A repository within two states that are compared.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
-    /// The repositories that name one another down to this one, itself last.
+    /// The repositories from the top that name one another down to this one, itself last.
     pub(crate) way: Vec<String>,
     /// Their [identities](crate::Repositories::identities).
     pub(crate) lineage: BTreeSet<String>,
-    /// The manifests that count in it.
+    /// Its effective manifests.
     pub(crate) manifests: Vec<String>,
     /// The dependency that the lower state holds here.
     pub(crate) lower: Held,
@@ -34,7 +34,7 @@ pub(crate) struct Place {
 pub(crate) struct Rolls {
     /// Dependencies that can be followed, in the order in which they roll.
     pub(crate) followed: Vec<Roll>,
-    /// All that differs, the ones not followed included, by path, then URL.
+    /// All differences, including those not followed, by path, then URL.
     pub(crate) changes: Vec<DependencyChange>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Roll {
     direction: Followed,
 }
 
-/// One dependency as the two revisions name it.
+/// A dependency's entries in the two revisions.
 #[derive(Debug, Clone)]
 struct Pair {
     /// The path in the older one, or in the newer one if only that has it.
@@ -61,18 +61,18 @@ struct Pair {
 
 /// The names in the manifests of a place, by repository.
 struct Named<'a> {
-    /// By identity: what both revisions name.
+    /// By identity: the entries that both revisions have.
     repositories: BTreeMap<String, Vec<Pair>>,
     /// The changes that can't be followed.
     changes: Vec<DependencyChange>,
     /// The identity of every URL that is named or held.
     identities: BTreeMap<String, String>,
-    /// The identities of all that is named.
+    /// The identities of all named dependencies.
     known: BTreeSet<String>,
     unreadable: Option<&'a ManifestError>,
 }
 
-/// A repository that both revisions of a place name: does it roll, and how?
+/// A repository that both revisions of a place name, and its possible roll.
 struct Candidate<'a> {
     place: &'a Place,
     /// Its name, in messages and in states.
@@ -89,9 +89,9 @@ struct Candidate<'a> {
 enum Unfollowed {
     /// It is the same in both.
     Unchanged,
-    /// It is named, with the reason.
+    /// It is reported, with the reason.
     Because(Followed),
-    /// It can't be said.
+    /// It can't be determined.
     Error(MidpointError),
 }
 
@@ -102,11 +102,7 @@ impl From<HistoryError> for Unfollowed {
 }
 
 impl Place {
-    /// The repository that the two states are of.
-    ///
-    /// # Errors
-    ///
-    /// When repositories can't be distinguished.
+    /// The repository of the two states.
     pub(crate) async fn main(
         sources: &Sources,
         lower: Held,
@@ -127,12 +123,12 @@ impl Place {
         &self.lower.commit.repository
     }
 
-    /// Do both states hold this repository itself at the same revision?
+    /// Checks whether both states hold this repository itself at the same revision.
     pub(crate) fn is_at_one_revision(&self) -> bool {
         self.lower.commit == self.higher.commit
     }
 
-    /// The differences here, and which of them can be followed.
+    /// The differences here, with those that can be followed.
     pub(crate) async fn rolls(&self, sources: &Sources) -> Result<Rolls, MidpointError> {
         let holds_nothing = self.lower.below.is_empty() && self.higher.below.is_empty();
         if self.is_at_one_revision() && holds_nothing {
@@ -166,7 +162,7 @@ impl Place {
         Ok(rolls)
     }
 
-    /// Everything that the manifests of two revisions name.
+    /// All dependencies that the manifests of two revisions name.
     async fn named<'a>(
         &self,
         sources: &Sources,
@@ -216,7 +212,7 @@ impl Place {
         }
     }
 
-    /// Is all that is held here named here?
+    /// Checks that all dependencies held here are also named here.
     fn check_held(&self, named: &Named<'_>) -> Result<(), MidpointError> {
         for held in self.lower.below.iter().chain(&self.higher.below) {
             let repository = &held.commit.repository;
@@ -275,7 +271,7 @@ impl Place {
 ///
 /// # Errors
 ///
-/// The first problem when one of them can't be read, and whether they are equal.
+/// The first problem when one of them can't be read, and true if they are equal.
 fn names<'a>(
     before: Option<&'a Content>,
     after: Option<&'a Content>,
@@ -311,9 +307,9 @@ fn read<'a>(
 }
 
 impl Named<'_> {
-    /// Sorts what is named by its repository.
+    /// Sorts the named dependencies by their repositories.
     fn sort(&mut self, namer: &str, pairs: Vec<Pair>) {
-        // By identity: what only the older one names, and only the newer.
+        // By identity: entries that only the older revision has, and those of the newer.
         let mut moving: BTreeMap<String, (Vec<Pair>, Vec<Pair>)> = BTreeMap::new();
         for pair in pairs {
             let [before, after] = pair.urls(namer).map(|url| {
@@ -335,7 +331,7 @@ impl Named<'_> {
             }
         }
         for (identity, (gone, new)) in moving {
-            // Named at one path less or more: what stays is followed.
+            // Named at one path less or more: the remaining ones are followed.
             let stays = self.repositories.contains_key(&identity);
             let moved = if stays { 0 } else { gone.len().min(new.len()) };
             let (mut gone, mut new) = (gone.into_iter(), new.into_iter());
@@ -383,7 +379,7 @@ impl Candidate<'_> {
         })
     }
 
-    /// Named at several paths, it has to be at one revision at all of them.
+    /// Checks that all paths that name it have one revision.
     fn check_one_revision(&self) -> Result<(), Unfollowed> {
         let uneven = self.pairs.iter().any(|pair| {
             (self.lower.is_none() && pair.before_revision() != self.before())
@@ -434,7 +430,7 @@ impl Candidate<'_> {
         }
     }
 
-    /// One end: what is held, or else what is named.
+    /// One end: the held commit, or else the named one.
     async fn end(
         &self,
         history: &dyn History,
@@ -445,7 +441,7 @@ impl Candidate<'_> {
             let commit = fixed(history, &self.repository, named.unwrap_or_default()).await?;
             return Ok(Held::alone(commit));
         };
-        // The other state may call it otherwise.
+        // The other state may use another name.
         let repository = self.repository.clone();
         Ok(Held {
             commit: Commit {
@@ -474,8 +470,8 @@ impl Candidate<'_> {
         }
     }
 
-    /// The manifests that count in it before and after: what counts on one side
-    /// only changes with the roll itself.
+    /// The manifests that are effective before and after: those of one side only change with the
+    /// roll itself.
     fn manifests(&self) -> Vec<String> {
         let first = self.pairs.first();
         let Some((before, after)) =
@@ -542,13 +538,13 @@ impl Pair {
         revision(self.after.as_ref())
     }
 
-    /// Did more change than the revision?
+    /// Checks whether more changed than the revision.
     fn is_used_otherwise(&self) -> bool {
         let usage = |named: &Dependency| (named.condition.clone(), named.nested.clone());
         self.before.as_ref().map(usage) != self.after.as_ref().map(usage)
     }
 
-    /// As a change that is named and not followed; nothing if nothing changed.
+    /// Describes the change without following it; absent if nothing changed.
     fn cannot_be_followed(&self) -> Option<DependencyChange> {
         if self.before == self.after {
             return None;
@@ -586,7 +582,7 @@ fn revision(named: Option<&Dependency>) -> Option<&str> {
     })
 }
 
-/// A revision for people, who read no more than this of it.
+/// Shortens a revision for messages.
 fn shown(revision: &str) -> String {
     match revision.len() {
         0..=MAX_REVISION => revision.to_owned(),
@@ -608,8 +604,8 @@ fn because<T>(reason: impl Into<String>) -> Result<T, Unfollowed> {
     Err(Unfollowed::Because(no(reason.into())))
 }
 
-/// The commit that a manifest's revision names once and for all. A branch does
-/// not: it moves, and says nothing about what was built then.
+/// The commit that a manifest's revision names permanently. A branch does not: it moves, and its
+/// commit at the time of a build is unknown.
 async fn fixed(
     history: &dyn History,
     repository: &str,

@@ -1,4 +1,4 @@
-//! Repositories, and what their manifests name: asked once, then remembered.
+//! Repositories, and the contents of their manifests, which are cached.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -16,7 +16,7 @@ const REVISIONS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 /// take some 300 kB.
 const MAX_MEMORY: usize = 128 << 20;
 
-/// The repositories that are asked, and the manifests that were read in them.
+/// The repositories, and the cached manifests.
 pub(crate) struct Sources {
     repositories: Arc<dyn Repositories>,
     readers: Vec<&'static dyn Manifest>,
@@ -25,7 +25,7 @@ pub(crate) struct Sources {
 
 struct Remembered {
     revisions: LruCache<Commit, Arc<Manifests>>,
-    /// The size of them all.
+    /// Their total size.
     size: usize,
 }
 
@@ -33,7 +33,7 @@ struct Remembered {
 #[derive(Debug, Default)]
 pub(crate) struct Manifests {
     files: BTreeMap<String, Content>,
-    /// About how many bytes they take.
+    /// Their approximate size in bytes.
     size: usize,
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum Content {
 pub(crate) struct Found {
     /// Its repository.
     pub(crate) repository: String,
-    /// The manifests that count in it.
+    /// Its effective manifests.
     pub(crate) nested: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl Sources {
         self.repositories.identities(repositories).await
     }
 
-    /// The files of all manifests that are known.
+    /// The files of all known kinds of manifest.
     pub(crate) fn every_manifest(&self) -> Vec<String> {
         let files = self.readers.iter().map(|reader| reader.file().to_owned());
         files.collect()
@@ -110,8 +110,7 @@ impl Sources {
         Ok(manifests)
     }
 
-    /// The git dependency of that URL or path, in those manifests of a commit that
-    /// count.
+    /// The git dependency of that URL or path, in the effective manifests of a commit.
     pub(crate) async fn find(
         &self,
         namer: &Commit,
@@ -143,7 +142,7 @@ impl Sources {
         }))
     }
 
-    /// Nothing panics while it holds the lock.
+    /// No holder of the lock panics.
     fn remembered(&self) -> MutexGuard<'_, Remembered> {
         self.manifests
             .lock()
@@ -154,7 +153,7 @@ impl Sources {
 impl Remembered {
     fn put(&mut self, commit: &Commit, manifests: &Arc<Manifests>) {
         self.size += manifests.size;
-        // The entries that make room, or are replaced.
+        // The entries that are evicted, or replaced.
         if let Some((_, old)) = self.revisions.push(commit.clone(), Arc::clone(manifests)) {
             self.size = self.size.saturating_sub(old.size);
         }
@@ -167,7 +166,7 @@ impl Remembered {
 }
 
 impl Manifests {
-    /// The names in a file; none: the file does not exist.
+    /// The names in a file; `None` if the file does not exist.
     pub(crate) fn get(&self, file: &str) -> Option<&Content> {
         self.files.get(file)
     }
@@ -196,8 +195,7 @@ impl Content {
     }
 }
 
-/// The repository of a dependency that can be followed, seen from the one that
-/// names it.
+/// The repository of a dependency that can be followed, resolved against the one that names it.
 pub(crate) fn url(namer: &str, named: &Dependency) -> Option<String> {
     match &named.source {
         Source::Git { url, .. } => resolve_url(namer, url),
@@ -205,7 +203,7 @@ pub(crate) fn url(namer: &str, named: &Dependency) -> Option<String> {
     }
 }
 
-/// Reads a manifest of one revision; none: the file does not exist.
+/// Reads a manifest of one revision; `None` if the file does not exist.
 async fn read(
     history: &dyn History,
     commit: &Commit,

@@ -1,6 +1,5 @@
-//! The properties of every reader: whatever it is given, it ends without a panic, an
-//! error is inside the file, and an answer is no larger than a reader may make
-//! of a file of that length.
+//! Properties of every reader: on any input it ends without a panic, an error is inside the file,
+//! and an answer is no larger than the limit for a file of that length.
 
 use std::collections::BTreeMap;
 
@@ -76,14 +75,14 @@ fn size(read: &BTreeMap<String, Dependency>) -> usize {
     read.iter().map(size).sum()
 }
 
-/// The amount of text that may be made of a file: some bytes for each of its own, and
-/// what the expressions of `DEPS` may make.
+/// The most text that a reader may make of a file: some bytes for each of its own, and the
+/// expressions of `DEPS`.
 fn most(file: &str) -> usize {
     64 * file.len() + (32 << 20)
 }
 
-/// One of the files, with a piece of it repeated up to ten thousand times: what is
-/// not counted while it grows, or is looked for among itself, is found by that.
+/// One of the files, with a piece of it repeated up to ten thousand times: this finds growth that
+/// is not counted in time, and quadratic searches.
 fn pumped() -> impl Strategy<Value = String> {
     let cut = (any::<prop::sample::Index>(), 1..80_usize);
     (prop::sample::select(FILES.to_vec()), cut, 1..10_000_usize).prop_map(
@@ -120,8 +119,8 @@ fn read(manifest: &dyn Manifest, file: &str) -> BTreeMap<String, Dependency> {
     read
 }
 
-/// The files that took minutes or gigabytes, each a few seconds away from the limit
-/// of its length: none of them is to be read again for each of its parts.
+/// Files that once took minutes or gigabytes, each a few seconds away from the length limit: no
+/// part may be read once for each of its parts.
 #[test]
 fn files_that_grow_where_they_are_read_twice() {
     let repeat =

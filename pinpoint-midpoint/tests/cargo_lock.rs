@@ -147,7 +147,7 @@ fn a_roll_is_one_change_however_many_packages_and_whatever_is_asked_for() {
         paths.into_iter().filter(differ).collect::<Vec<_>>()
     };
     assert_eq!(differing(&rolled), ["https://git.example/parser.git"]);
-    // A package moves within what is compatible: one change. Out of it: two.
+    // A package moves to a compatible version: one change. To another: two.
     assert_eq!(differing(&FOURTH.replace("0.8.5", "0.8.6")).len(), 1);
     assert_eq!(differing(&FOURTH.replace("0.8.5", "0.9.0")).len(), 2);
 }

@@ -1,4 +1,4 @@
-//! The `DEPS` reader, against what gclient's schema and code say.
+//! The `DEPS` reader, against gclient's schema and code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -348,8 +348,7 @@ fn what_depends_on_the_machine_stays_unexpanded_or_is_refused() {
     ));
 }
 
-/// The place and the kind of the error of a file, and that its message names
-/// `part`.
+/// Checks the place and the kind of a file's error, and that its message names `part`.
 fn assert_refused(file: &str, line: usize, column: usize, kind: &str, part: &str) {
     let error = read(file).expect_err(file);
     let found = match error.problem {

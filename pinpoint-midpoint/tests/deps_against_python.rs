@@ -1,9 +1,9 @@
 //! The `DEPS` reader against Python's own parser and operators.
 //!
 //! Files are generated, and some of them damaged; `deps_against_python.py` evaluates them with
-//! `ast.parse`, `+`, `%` and `str.format`. What is read must be what Python says;
-//! a fault of grammar or meaning must be one for Python, too. Only what is called
-//! unsupported or too large may mean something there.
+//! `ast.parse`, `+`, `%` and `str.format`. Results must equal Python's; an error of grammar or
+//! meaning must be one for Python, too. Only unsupported or too large files may mean something
+//! there.
 
 #![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
 
@@ -98,7 +98,7 @@ fn file() -> impl Strategy<Value = String> {
         })
 }
 
-/// A file, and sometimes one with a piece cut out, doubled or put in.
+/// A file, and sometimes one with a piece cut out, doubled or inserted.
 fn damaged() -> impl Strategy<Value = String> {
     let pieces = prop_oneof![
         Just(""),
@@ -151,7 +151,7 @@ fn damaged() -> impl Strategy<Value = String> {
         })
 }
 
-/// The error in the answer of the reader, given that of Python.
+/// The error in the reader's answer, given Python's.
 fn difference(file: &str, python: &Value) -> Option<String> {
     match (Deps.read(file, &BTreeMap::new()), &python["urls"]) {
         (Ok(read), Value::Object(urls)) => {
@@ -189,8 +189,8 @@ fn difference(file: &str, python: &Value) -> Option<String> {
 
 #[test]
 fn what_is_read_is_what_python_says() {
-    // The same files every time, for one process evaluates them all: five for each
-    // case that proptest would run.
+    // The same files every time, since one process evaluates them all: five for each case that
+    // proptest would run.
     let count = 5 * ProptestConfig::default().cases as usize;
     let mut runner = TestRunner::deterministic();
     let files: Vec<String> = (0..count)

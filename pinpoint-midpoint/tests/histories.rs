@@ -1,9 +1,9 @@
 //! Searches of random histories of every shape, without noise: branches that merge, update and
-//! cross one another, octopuses, merges the other way around, imported roots, release branches,
-//! commits that change nothing, and merges that conflict.
+//! cross one another, octopuses, reverse merges, imported roots, release branches, commits that
+//! change nothing, and merges that conflict.
 //!
-//! A commit's content is the set of commits that it includes. One of them is slow, and every
-//! state that includes it. The search has to name it.
+//! A commit's content is the set of commits that it includes. One of them is slow, and every state
+//! that includes it. The search has to name it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use pinpoint_midpoint::{History, HistoryError, MidpointError, Midpoints, Reposit
 #[derive(Debug, Clone, Default)]
 struct Graph {
     parents: Vec<Vec<usize>>,
-    /// What each commit includes, itself too, as a set of bits.
+    /// The commits that each commit includes, with itself, as a set of bits.
     includes: Vec<u64>,
-    /// Commits that change something themselves.
+    /// Commits that themselves change something.
     changes: u64,
-    /// Commits that conflict unless a commit that includes both is there, too.
+    /// Pairs of commits that conflict unless a commit that includes both is present.
     conflicts: Vec<(usize, usize)>,
 }
 
@@ -51,7 +51,8 @@ impl Graph {
         self.includes[commit] >> included & 1 == 1
     }
 
-    /// Two commits conflict; what joins them resolves that, which is a change of its own.
+    /// Makes two commits conflict; a commit that joins them resolves that, which is a separate
+    /// change.
     fn conflict(&mut self, one: usize, other: usize) {
         if self.has(one, other) || self.has(other, one) {
             return;
@@ -76,7 +77,7 @@ impl Graph {
         })
     }
 
-    /// What a state includes; absent when it conflicts.
+    /// The commits that a state includes; absent when it conflicts.
     fn merged(&self, commit: usize, merged: &[String]) -> Option<u64> {
         let mut includes = self.includes[commit];
         for merged in merged {
@@ -88,8 +89,7 @@ impl Graph {
         Some(includes)
     }
 
-    /// The line of first parents, newest first, as far as the history of `lower` does not
-    /// hold it.
+    /// The line of first parents, newest first, without the history of `lower`.
     fn line(&self, lower: usize, higher: usize) -> Vec<usize> {
         let mut line = Vec::new();
         let mut next = Some(higher);
@@ -215,7 +215,7 @@ impl Random {
     }
 }
 
-/// What teams do: a main branch and others, which are merged in every way.
+/// Typical team work: a main branch and others, which are merged in every way.
 fn of_branches(random: &mut Random, commits: usize) -> Graph {
     let mut graph = Graph::default();
     let mut tips = vec![graph.add(&[], true)];
@@ -224,7 +224,7 @@ fn of_branches(random: &mut Random, commits: usize) -> Graph {
         let other = random.below(tips.len());
         let (tip, merged) = (tips[branch], tips[other]);
         match random.below(16) {
-            // A branch leaves; seldom it begins anew.
+            // A branch leaves; rarely it starts anew.
             0 if tips.len() < 5 => tips.push(graph.add(&[], true)),
             1 | 2 if tips.len() < 5 => {
                 let from = random.below(graph.parents.len());
@@ -235,7 +235,7 @@ fn of_branches(random: &mut Random, commits: usize) -> Graph {
             3..=6 if !graph.has(tip, merged) => {
                 let changes = random.one_in(8);
                 tips[branch] = graph.add(&[tip, merged], changes);
-                // Both go on from there, as after a fast-forward.
+                // Both continue from there, as after a fast-forward.
                 if random.one_in(3) {
                     tips[other] = tips[branch];
                 }
@@ -262,7 +262,7 @@ fn of_branches(random: &mut Random, commits: usize) -> Graph {
             }
         }
     }
-    // Everything comes together in the end, mostly.
+    // Usually, everything is merged in the end.
     if !random.one_in(4) {
         let mut parents: Vec<usize> = Vec::new();
         for tip in tips {
@@ -275,7 +275,7 @@ fn of_branches(random: &mut Random, commits: usize) -> Graph {
     graph
 }
 
-/// Anything.
+/// A graph of any shape.
 fn of_any_shape(random: &mut Random, commits: usize) -> Graph {
     let mut graph = Graph::default();
     for number in 0..commits {
@@ -331,7 +331,7 @@ impl Search<'_> {
         includes.expect("a state that merges") >> self.slow & 1 == 1
     }
 
-    /// Bisects, and asks for the commit to blame.
+    /// Bisects, and finds the commit to blame.
     async fn run(
         &mut self,
         mut lower: CombinedCommit,
@@ -368,7 +368,7 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
         .block_on(future)
 }
 
-/// How a search of a range with one slow commit ended.
+/// The end of a search of a range with one slow commit.
 #[derive(Debug, PartialEq)]
 enum Ended {
     Named,
@@ -401,7 +401,7 @@ fn search(graph: &Graph, good: usize, bad: usize, slow: usize, random: &mut Rand
 }
 
 /// Every pair of ends of which one is part of the other's history, or of which neither is, and
-/// every slow commit that only one of them has, a few of each.
+/// every slow commit that only one of them has: a few of each.
 fn ranges(graph: &Graph, random: &mut Random, apart: bool) -> Vec<(usize, usize, usize)> {
     let mut ranges = Vec::new();
     for _ in 0..200 {

@@ -153,7 +153,7 @@ fn a_roll_in_a_roll_in_a_roll_is_opened() {
     assert_eq!(between(&world, in_f[0], "C@0 C/D@1"), in_e);
     assert_eq!(between(&world, in_f[0], "C@1"), ["C@0 C/D@1"]);
     assert_eq!(between(&world, "C@0", in_f[1]), in_f[..1]);
-    // The roll of D itself changed something beside E.
+    // The roll of D itself changed something besides E.
     assert_eq!(between(&world, in_e[1], "C@0 C/D@1"), [""; 0]);
 }
 
@@ -234,7 +234,7 @@ fn one_repository_under_two_urls_rolls_as_one() {
     assert_eq!(between(&world, "C@0", "C@1"), states);
     assert_eq!(between(&world, states[0], "C@1"), states[1..]);
     assert_eq!(between(&world, states[0], states[2]), states[1..2]);
-    // Whichever of its names the states use, and even where one end uses each.
+    // Under any of its names, and even if the ends use different ones.
     let other = states.map(|state| state.replace("skia", "skia.git"));
     assert_eq!(between(&world, &other[0], "C@1"), other[1..]);
     assert_eq!(between(&world, &other[0], states[2]), other[1..2]);
@@ -282,7 +282,7 @@ fn a_dependency_that_moves_and_rolls_in_one_commit_is_followed() {
                 &format!("{}\nb v8 {}", at("y", 2), hash("v8", 1)),
             ],
         );
-    // Its old place decides the order, as in all states between.
+    // Its old path decides the order, as in all states between.
     let states = ["C@0 C/skia@1", "C@0 C/skia@2", "C@0 C/skia@2 C/v8@1"];
     assert_eq!(between(&world, "C@0", "C@1"), states);
     assert_eq!(between(&world, states[0], "C@1"), states[1..]);
@@ -312,7 +312,7 @@ fn a_manifest_that_is_too_large_is_named_and_ends_nothing() {
     let (large, larger) = (" ".repeat(MAX_FILE + 1), " ".repeat(MAX_FILE + 2));
     let world = World::default().with("C", &["", &large, &large, &larger, ""]);
     assert_eq!(between(&world, "C@0", "C@4"), ["C@1", "C@2", "C@3"]);
-    // Where it stays the same, nothing of it can have changed.
+    // If it stays the same, none of its parts can have changed.
     assert_eq!(reasons(&world, "C@1", "C@2"), []);
     for (lower, higher) in [("C@0", "C@1"), ("C@2", "C@3"), ("C@3", "C@4")] {
         let reasons = reasons(&world, lower, higher);

@@ -1,5 +1,5 @@
-//! The properties of every world: random repositories that roll one another,
-//! forwards and backwards, several at once, and sometimes in a circle.
+//! Properties of every world: random repositories that roll one another, forwards and backwards,
+//! several at once, and sometimes in a circle.
 
 mod world;
 
@@ -9,8 +9,7 @@ use pinpoint_core::CombinedCommit;
 use proptest::prelude::*;
 use world::{World, hash, state, wait, written};
 
-/// Which commit of each repository every commit of one names; `None`: it does
-/// not name it.
+/// The commit of each repository that every commit of one names; `None` if it does not name it.
 type Plan = Vec<Vec<Vec<Option<usize>>>>;
 
 const NAMES: [&str; 4] = ["A", "B", "C", "D"];
@@ -41,7 +40,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     proptest::collection::vec(repository, NAMES.len())
 }
 
-/// Repositories name those after them, and with `circles` any other.
+/// Repositories name later ones, and with `circles` any other.
 fn build(plan: &Plan, circles: bool) -> World {
     let mut world = World::default();
     for (index, commits) in plan.iter().enumerate() {
@@ -127,7 +126,7 @@ proptest! {
             steps += 1;
             let depth = middle.modified_deps.len();
             if is_slow(&middle) { higher = middle } else { lower = middle }
-            // Something new was opened when nothing was left in between.
+            // Something new was opened when no states were left in between.
             let (between, states) = world.between(&lower, &higher).expect("an answer");
             opened = states.iter().any(|state| state.modified_deps.len() > depth)
                 || between.count() == 0;

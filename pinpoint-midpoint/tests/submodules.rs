@@ -1,4 +1,4 @@
-//! The `.gitmodules` reader, and against `git config`.
+//! The `.gitmodules` reader, by itself and against `git config`.
 
 #![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
 
@@ -175,7 +175,7 @@ fn a_relative_url_is_seen_from_the_repository_that_names_it() {
     }
 }
 
-/// The keys and values that `git config` lists of a file, or None if it refuses it.
+/// The keys and values that `git config` lists of a file, or `None` if it rejects the file.
 fn listed_by_git(file: &str) -> Option<Vec<(String, Option<String>)>> {
     let mut git = Command::new("git")
         .args(["config", "--file", "-", "--null", "--list"])
@@ -186,7 +186,7 @@ fn listed_by_git(file: &str) -> Option<Vec<(String, Option<String>)>> {
         .spawn()
         .expect("git is needed for this test");
     let mut input = git.stdin.take().expect("it is piped");
-    // Git may end before it has read all.
+    // Git may end before it has read everything.
     let _ = input.write_all(file.as_bytes());
     drop(input);
     let output = git.wait_with_output().expect("it ends");

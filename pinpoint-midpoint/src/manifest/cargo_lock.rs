@@ -1,9 +1,8 @@
 //! `Cargo.lock`, in all four versions of its format.
 //!
-//! The origin of a package is its `source`: a kind, `+`, a URL, and for git the query
-//! that was asked for and the commit that was found:
-//! `git+https://host.example/tool?branch=next#1f2e3d…`. "Package ID Specifications" in
-//! the Cargo Book has the parts of it.
+//! The origin of a package is its `source`: a kind, `+`, a URL, and for git the requested query and
+//! the commit found: `git+https://host.example/tool?branch=next#1f2e3d…`. "Package ID
+//! Specifications" in the Cargo Book describes its parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,13 +21,12 @@ const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Reads `Cargo.lock`.
 ///
-/// A git dependency is a repository, however many packages are taken from it, and
-/// its path is its URL; where one URL is used with several branches, tags or
-/// revisions, the query follows, as in `https://host.example/tool?branch=next`. A
-/// package from a registry has the path `name@version`, the version cut to the
-/// part that Cargo holds compatible, so that several of one name stay apart:
-/// `serde@1`, `rand@0.8`; and ` from ` its registry where that is not crates.io.
-/// Packages of the workspace itself are not named.
+/// A git dependency is one repository, for any number of packages, and its path is its URL; where
+/// one URL is used with several branches, tags or revisions, the query follows, as in
+/// `https://host.example/tool?branch=next`. A package from a registry has the path `name@version`,
+/// the version cut to its compatible part, so that several of one name stay apart: `serde@1`,
+/// `rand@0.8`; and ` from ` its registry where that is not crates.io. Packages of the workspace
+/// itself are not named.
 ///
 /// Of a git dependency's own manifests Cargo uses `.gitmodules` only.
 #[derive(Debug, Clone, Copy)]
@@ -60,8 +58,8 @@ impl Manifest for CargoLock {
     ) -> Result<BTreeMap<String, Dependency>, ManifestError> {
         check_size(self.file(), file)?;
         let error = |offset, problem| ManifestError::at(self.file(), file, offset, problem);
-        // The parser recurses into what looks like tables in tables, however deep, when
-        // something else is wrong with them (crate toml 1.2), and Cargo writes none.
+        // The parser recurses into anything like nested tables, to any depth, when something else
+        // is wrong with them (crate toml 1.2), and Cargo writes none.
         if let Some((offset, _)) = file.match_indices('{').nth(MOST_BRACES) {
             let problem = Problem::TooLarge {
                 what: "inline tables",

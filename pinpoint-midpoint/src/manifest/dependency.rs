@@ -1,29 +1,29 @@
-//! A dependency, as one version of a manifest names it.
+//! A dependency in one version of a manifest.
 
 use serde::{Deserialize, Serialize};
 
 /// The source and the manifests of a dependency.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Dependency {
-    /// Its place and revision.
+    /// Its location and revision.
     pub source: Source,
-    /// When it is taken, as the manifest says it: `checkout_linux and not
-    /// build_with_chromium`. None: always.
+    /// The condition for its use, from the manifest: `checkout_linux and not build_with_chromium`;
+    /// absent if it is always used.
     ///
-    /// It is not evaluated, since it depends on the machine that builds: a
-    /// dependency with a condition is a possible cause like any other.
+    /// It is not evaluated, since it depends on the machine that builds: a dependency with a
+    /// condition is a possible cause, too.
     #[serde(default)]
     pub condition: Option<String>,
-    /// The manifests in the dependency's own repository that the build uses, as
-    /// [`Manifest::file`](super::Manifest::file) names them. A roll inside the dependency
-    /// is followed through these only: Cargo ignores the lock file of a dependency,
-    /// gclient the `DEPS` of one that is not in `recursedeps`.
+    /// The manifests in the dependency's own repository that the build uses, by their
+    /// [`Manifest::file`](super::Manifest::file). A roll inside the dependency is followed through
+    /// these only: Cargo ignores the lock file of a dependency, gclient the `DEPS` of one that is
+    /// not in `recursedeps`.
     #[serde(default)]
     pub nested: Vec<String>,
 }
 
 impl From<Source> for Dependency {
-    /// Always taken, with no manifest of its own that counts.
+    /// Always used, without effective manifests.
     fn from(source: Source) -> Self {
         Self {
             source,
@@ -39,8 +39,8 @@ impl From<Source> for Dependency {
 pub enum Source {
     /// A git repository, which can be followed.
     Git {
-        /// As the manifest writes it. A submodule's may be relative to the
-        /// repository that names it: see [`resolve_url`](super::resolve_url).
+        /// As written in the manifest. A submodule's may be relative to the repository that names
+        /// it: see [`resolve_url`](super::resolve_url).
         url: String,
         /// A full hash where the manifest has one; otherwise the abbreviated hash of a Go
         /// pseudo-version, a tag or a branch.
@@ -49,13 +49,12 @@ pub enum Source {
     /// Something built elsewhere, or whose history cannot be found: it is named
     /// as a possible cause, and not followed.
     Package {
-        /// The registry: `cipd`, `gcs`, the address of a Cargo registry, `go`.
-        /// `git` is a git repository whose place or revision the manifest leaves
-        /// open.
+        /// The registry: `cipd`, `gcs`, the address of a Cargo registry, `go`. `git` is a git
+        /// repository whose location or revision the manifest leaves open.
         registry: String,
         /// Its name there.
         name: String,
-        /// Which one is taken.
+        /// Its version.
         version: String,
     },
 }

@@ -1,10 +1,10 @@
-//! The problems that a manifest can have.
+//! The problems of manifests.
 
 /// A manifest cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}, line {line}, column {column}: {problem}")]
 pub struct ManifestError {
-    /// The file, as [`Manifest::file`](super::Manifest::file) names it.
+    /// The file: see [`Manifest::file`](super::Manifest::file).
     pub file: &'static str,
     /// Counted from 1.
     pub line: usize,
@@ -27,7 +27,7 @@ pub enum Problem {
     /// It has a meaning that this reader does not know.
     #[error("{0} cannot be read here; write it in a plainer way, or skip this commit")]
     Unsupported(String),
-    /// There is more of something than is read.
+    /// A limit of the reader is exceeded.
     #[error("there are more than {limit} {what}, which is more than is read; skip this commit")]
     TooLarge {
         /// The unit of the limit: `bytes`, `levels of brackets`.
@@ -61,7 +61,7 @@ impl ManifestError {
         Self {
             file,
             line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
-            // Continuation bytes of UTF-8 begin no character.
+            // Continuation bytes of UTF-8 don't start a character.
             column: 1 + before[line_start..]
                 .iter()
                 .filter(|byte| **byte & 0xc0 != 0x80)

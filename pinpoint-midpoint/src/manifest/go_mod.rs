@@ -1,8 +1,7 @@
 //! `go.mod`.
 //!
-//! Its grammar, pseudo-versions, and how a module path and a version lead to a
-//! repository and a tag are defined in the Go Modules Reference
-//! (<https://go.dev/ref/mod>).
+//! Its grammar, pseudo-versions, and the mapping of module paths and versions to repositories and
+//! tags are defined in the Go Modules Reference (<https://go.dev/ref/mod>).
 
 use std::collections::BTreeMap;
 
@@ -10,24 +9,23 @@ use super::{Dependency, Manifest, ManifestError, Problem, Source, check_size};
 
 /// Reads `go.mod`.
 ///
-/// The path of a dependency is the path of its module, whatever replaces it. Where
-/// the reference fixes which repository a module path means (GitHub, Bitbucket,
-/// GitLab, `golang.org/x`, `gopkg.in`, and paths with `.git` in them), the dependency
-/// is followed: its revision is the hash of a pseudo-version, 12 digits long, or the
-/// tag of a version, `v1.2.3` or `directory/v1.2.3`. Elsewhere only a request to the
-/// host could determine it, and the module is a [`Source::Package`] of the registry `go`,
-/// like a replacement by a local directory.
+/// The path of a dependency is the path of its module, even if replaced. Where the reference
+/// determines the repository of a module path (GitHub, Bitbucket, GitLab, `golang.org/x`,
+/// `gopkg.in`, and paths with `.git` in them), the dependency is followed: its revision is the hash
+/// of a pseudo-version, 12 digits long, or the tag of a version, `v1.2.3` or `directory/v1.2.3`.
+/// Elsewhere only a request to the host could determine it, and the module is a [`Source::Package`]
+/// of the registry `go`, like a replacement by a local directory.
 ///
-/// A `replace` without a `require` of the same module is named as well: modules
-/// that others need may be replaced. A dependency's own `go.mod` does not count:
-/// since Go 1.17 this one lists all that is built.
+/// A `replace` without a `require` of the same module is also named: modules that others need may
+/// be replaced. A dependency's own `go.mod` is ignored: since Go 1.17 this one lists all modules of
+/// the build.
 #[derive(Debug, Clone, Copy)]
 pub struct GoMod;
 
-/// A token and where it begins.
+/// A token and its offset.
 type Token<'a> = (usize, &'a str);
 type Fault = (usize, Problem);
-/// A module path, and the version; none means any version.
+/// A module path, and the version; `None` means any version.
 type Module<'a> = (&'a str, Option<&'a str>);
 
 impl Manifest for GoMod {
@@ -123,7 +121,7 @@ fn syntax<T>(offset: usize, what: impl Into<String>) -> Result<T, Fault> {
     Err((offset, Problem::Syntax(what.into())))
 }
 
-/// The lines of a file, and where each begins.
+/// The lines of a file, with their offsets.
 fn lines(file: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut start = 0;
     file.split_inclusive('\n').map(move |line| {
@@ -222,8 +220,8 @@ fn source(path: &str, version: Option<&str>) -> Source {
     })
 }
 
-/// The URL of the repository of a module, and the directory in it that holds the
-/// module. None: only the host knows.
+/// The URL of the repository of a module, and the directory in it that holds the module. `None`
+/// where only the host knows it.
 fn repository(path: &str) -> Option<(String, &str)> {
     let path = without_major(path);
     if let Some(name) = path.strip_prefix("golang.org/x/") {
@@ -271,8 +269,7 @@ fn without_major(path: &str) -> &str {
     }
 }
 
-/// The commit or tag of a version. None: it is not a version but a branch or a query, and
-/// floats.
+/// The commit or tag of a version. `None` for a branch or a query, which floats.
 fn revision(version: &str, directory: &str) -> Option<String> {
     let version = version.split('+').next()?;
     let (numbers, suffix) = match version.split_once('-') {

@@ -1,18 +1,16 @@
 //! The files in which a repository names its dependencies.
 //!
-//! A [`Manifest`] reads one version of such a file. A *roll* is a commit that
-//! changes what it names. Dependencies that are git repositories can be followed:
-//! the commits between the two revisions are candidates as well. Packages cannot,
-//! and are named only.
+//! A [`Manifest`] reads one version of such a file. A *roll* is a commit that changes its entries.
+//! Dependencies that are git repositories can be followed: the commits between the two revisions
+//! are candidates as well. Packages cannot, and are named only.
 //!
-//! Reading is pure and never runs anything. A file outside the grammar, or
-//! larger or deeper than the limits, is a [`ManifestError`] with line and
-//! column: there is no partial answer, because a dependency that is overlooked
-//! makes the roll look like the culprit.
+//! Reading is pure and never runs anything. A file outside the grammar, or larger or deeper than
+//! the limits, is a [`ManifestError`] with line and column: partial answers are not given, because
+//! an overlooked dependency makes the roll look like the culprit.
 //!
-//! Anyone can write such a file, so a reader's time and memory stay proportional
-//! to its length: what can be repeated is counted while it grows, not afterwards,
-//! and no list is searched once for each of its own entries.
+//! Anyone can write such a file, so a reader's time and memory stay proportional to its length:
+//! repeated text is counted while it grows, not afterwards, and no list is searched once for each
+//! of its own entries.
 
 mod cargo_lock;
 mod dependency;
@@ -30,7 +28,7 @@ pub use error::{ManifestError, Problem};
 pub use go_mod::GoMod;
 pub use submodules::{Submodules, resolve_url};
 
-/// One file format that names dependencies and their revisions.
+/// A file format for dependencies and their revisions.
 pub trait Manifest: Send + Sync {
     /// The file, relative to the top of the repository: `DEPS`, `.gitmodules`.
     fn file(&self) -> &'static str;
@@ -46,18 +44,17 @@ pub trait Manifest: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Every dependency that one version of the file names, by its path. What a
-    /// path is depends on the format, and each reader says it; the same
-    /// dependency has the same path in every version.
+    /// Every dependency that one version of the file names, by its path. The meaning of a path
+    /// depends on the format, and each reader documents it; the same dependency has the same path
+    /// in every version.
     ///
-    /// `gitlinks` are the entries of mode 160000 in the tree of the same
-    /// commit, path to hash, at the paths that [`gitlinks`](Self::gitlinks)
-    /// says. Only submodules need them.
+    /// `gitlinks` are the entries of mode 160000 in the tree of the same commit, path to hash, at
+    /// the paths from [`gitlinks`](Self::gitlinks). Only submodules need them.
     ///
     /// # Errors
     ///
-    /// The file is not what the format allows, is larger or deeper than the
-    /// limits, or uses what this reader does not know.
+    /// The file is invalid, is larger or deeper than the limits, or uses features that this reader
+    /// does not support.
     fn read(
         &self,
         file: &str,
@@ -65,7 +62,7 @@ pub trait Manifest: Send + Sync {
     ) -> Result<BTreeMap<String, Dependency>, ManifestError>;
 }
 
-/// Every format that is known, in the order of their files' names.
+/// Every known format, in the order of their files' names.
 pub fn all() -> [&'static dyn Manifest; 4] {
     [&Submodules, &CargoLock, &Deps, &GoMod]
 }

@@ -124,12 +124,11 @@ fn text<'a>(settings: &'a BTreeMap<String, Setting>, key: &str) -> Option<(&'a s
     Some((setting.value.as_deref()?, setting.offset))
 }
 
-/// The URL of a submodule, seen from the repository that names it.
+/// Resolves the URL of a submodule against the repository that names it.
 ///
-/// One that begins with `./` or `../` is relative to the URL of that repository,
-/// as git-submodule(1) says of `add`: each `../` takes away its last component.
-/// Any other is returned as it is. None: it leads out of the host, or out of the
-/// file system.
+/// One that begins with `./` or `../` is relative to the URL of that repository, as in
+/// git-submodule(1), `add`: each `../` removes its last component. Any other is returned unchanged.
+/// `None` if it leads out of the host, or out of the file system.
 ///
 /// ```
 /// use pinpoint_midpoint::manifest::resolve_url;
@@ -146,8 +145,7 @@ pub fn resolve_url(base: &str, url: &str) -> Option<String> {
         return Some(url.to_owned());
     }
     let mut base = base.strip_suffix('/').unwrap_or(base);
-    // The part that may not be taken away: `https://host`, or `user@host` before the
-    // colon.
+    // The part that can't be removed: `https://host`, or `user@host` before the colon.
     let host = match base.find("://") {
         Some(scheme) => base[scheme + 3..].find('/').map(|slash| scheme + 3 + slash),
         None if base.starts_with('/') => Some(0),
@@ -180,12 +178,11 @@ pub fn resolve_url(base: &str, url: &str) -> Option<String> {
 #[derive(Debug)]
 struct Setting {
     offset: usize,
-    /// The submodule, by the order in which their names appear. None in any other
-    /// section.
+    /// The submodule, by the order in which their names appear; absent in any other section.
     submodule: Option<usize>,
     /// In lower case, since git ignores case in keys.
     key: String,
-    /// None: the key is alone, which means true.
+    /// Absent if the key is alone, which means true.
     value: Option<String>,
 }
 
@@ -195,11 +192,11 @@ fn syntax<T>(offset: usize, what: impl Into<String>) -> Result<T, Fault> {
     Err((offset, Problem::Syntax(what.into())))
 }
 
-/// Takes a git configuration file apart.
+/// Parses a git configuration file.
 struct Config<'a> {
     text: &'a str,
     offset: usize,
-    /// None before the first section.
+    /// Absent before the first section.
     section: Option<Section>,
     /// Submodules by name, numbered: a name may be long, and have many settings.
     submodules: BTreeMap<String, usize>,
@@ -238,7 +235,7 @@ impl<'a> Config<'a> {
         })
     }
 
-    /// The next character. The end of a line is `\n` however it is written.
+    /// The next character. Every form of line end is `\n`.
     fn peek(&self) -> Option<char> {
         let rest = &self.text[self.offset..];
         if rest.starts_with("\r\n") {
@@ -376,8 +373,8 @@ impl<'a> Config<'a> {
                     continue;
                 }
                 Some('\\') => match self.advance() {
-                    // The value goes on in the next line, and blanks before that are inside
-                    // of it. The end of the file ends a line.
+                    // The value continues in the next line, and blanks before that are part of it.
+                    // The end of the file ends a line.
                     Some('\n') | None => {}
                     Some('t') => value.push('\t'),
                     Some('b') => value.push('\x08'),

@@ -1,4 +1,4 @@
-//! Repositories in memory, whose manifests are as plain as can be.
+//! Repositories in memory, with the simplest manifests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use pinpoint_core::{CombinedCommit, Commit, ModifiedDependency};
 use pinpoint_midpoint::manifest::{Dependency, Manifest, ManifestError, Source};
 use pinpoint_midpoint::{Between, History, HistoryError, MidpointError, Midpoints, Repositories};
 
-/// The one kind of manifest here: `path url revision` in each line.
+/// The only kind of manifest here: `path url revision` in each line.
 pub(crate) struct Rolls;
 
 impl Manifest for Rolls {
@@ -57,7 +57,7 @@ pub(crate) struct Repository {
     pub(crate) elsewhere: usize,
 }
 
-/// The hash of a commit: seven hexadecimal digits or more, as git has it.
+/// The hash of a commit: seven hexadecimal digits or more, as in git.
 pub(crate) fn hash(name: &str, number: usize) -> String {
     let name: String = name.bytes().map(|byte| format!("{byte:02x}")).collect();
     format!("{name}0000{number:08}")
@@ -210,8 +210,8 @@ pub(crate) fn names(name: &str, number: usize) -> String {
     format!("{name} {name} {}", hash(name, number))
 }
 
-/// A state, written `C@1` or `C@1 C/skia@2 skia/fonts@3`: after a slash, what
-/// the repository before it names.
+/// A state, written `C@1` or `C@1 C/skia@2 skia/fonts@3`: after a slash, a dependency of the
+/// repository before it.
 pub(crate) fn state(text: &str) -> CombinedCommit {
     let commit = |text: &str| {
         let (name, number) = text.split_once('@').expect("name@number");
@@ -235,7 +235,7 @@ pub(crate) fn state(text: &str) -> CombinedCommit {
     }
 }
 
-/// The way back.
+/// The inverse of [`state`].
 pub(crate) fn written(state: &CombinedCommit) -> String {
     let commit = |commit: &Commit| {
         let number = &commit.git_hash[commit.git_hash.len() - 8..];

@@ -9,8 +9,8 @@ use super::Fault;
 use super::parser::{Expression, Kind};
 use crate::manifest::Problem;
 
-/// The most text that an evaluation may make. Strings that hold each other would
-/// grow without bounds otherwise.
+/// The most text that an evaluation may produce. Nested strings would grow without bounds
+/// otherwise.
 const MAX_TEXT: usize = 16 << 20;
 
 /// Variables that gclient itself gives a value, which depends on the machine.
@@ -34,12 +34,12 @@ const BUILT_IN: [&str; 17] = [
     "host_os",
 ];
 
-/// True when gclient itself gives the variable its value.
+/// Checks whether gclient itself gives the variable its value.
 pub(super) fn is_built_in(name: &str) -> bool {
     BUILT_IN.contains(&name)
 }
 
-/// A value and the expression it comes from.
+/// A value and the offset of its expression.
 #[derive(Debug, Clone)]
 pub(super) struct Value {
     /// The start of the expression, in bytes from the start of the file.
@@ -103,8 +103,8 @@ impl Value {
 pub(super) struct Variables(pub(super) BTreeMap<String, Value>);
 
 impl Variables {
-    /// The value of `{name}`. A built-in variable is left as it is: it
-    /// depends on the machine that builds.
+    /// The value of `{name}`. A built-in variable is left unexpanded: it depends on the machine
+    /// that builds.
     fn text(&self, name: &str, offset: usize) -> Result<String, Fault> {
         if is_built_in(name) {
             return Ok(format!("{{{name}}}"));
@@ -133,8 +133,8 @@ pub(super) struct Evaluator {
 }
 
 impl Evaluator {
-    /// The value of an expression. Without variables, strings stay as they are
-    /// and `Var('name')` is `'{name}'`: so `vars` itself is read.
+    /// The value of an expression. Without variables, strings stay as they are and `Var('name')` is
+    /// `'{name}'`: `vars` itself is read this way.
     pub(super) fn evaluate(
         &mut self,
         expression: &Expression<'_>,
@@ -362,7 +362,7 @@ impl Evaluator {
         Ok(text)
     }
 
-    /// Refuses to make more text than the limit.
+    /// Rejects more text than the limit.
     pub(super) fn count(&mut self, bytes: usize, offset: usize) -> Result<(), Fault> {
         self.made = self.made.saturating_add(bytes);
         if self.made > MAX_TEXT {

@@ -24,26 +24,26 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// The frequent ones first, which no other begins with; then longer ones before
-/// shorter ones, so that the first that fits is the right one. The parser refuses
-/// those that it does not know, and can name them because they are here.
+/// The frequent ones first, which no other begins with; then longer ones before shorter ones, so
+/// that the first that fits is the right one. The parser rejects unsupported ones, and can name
+/// them because they are listed.
 const SYMBOLS: [&str; 46] = [
     "(", ")", "[", "]", "{", "}", ",", ";", "**=", "//=", ">>=", "<<=", "...", "==", "!=", "<=",
     ">=", "->", ":=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=", "**", "//", "<<", ">>",
     ":", ".", "=", "+", "-", "*", "/", "%", "@", "&", "|", "^", "~", "<",
 ];
 
-/// Takes a text apart from left to right.
+/// Splits a text into tokens from left to right.
 pub(super) struct Lexer<'a> {
     text: &'a str,
     offset: usize,
-    /// The number of open brackets: inside of them, lines end nothing.
+    /// The number of open brackets: inside of them, line ends are ignored.
     depth: usize,
     at_line_start: bool,
 }
 
 impl<'a> Lexer<'a> {
-    /// Of a whole file.
+    /// Reads a whole file.
     pub(super) fn new(text: &'a str) -> Self {
         Self {
             text,
@@ -54,7 +54,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Of one expression, in which lines end nothing.
+    /// Reads one expression, in which line ends are ignored.
     pub(super) fn of_expression(text: &'a str) -> Self {
         Self {
             text,
@@ -64,7 +64,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The next token and where it begins.
+    /// The next token and its offset.
     pub(super) fn next(&mut self) -> Result<(usize, Token<'a>), Fault> {
         let indented = self.skip_blanks()?;
         let start = self.offset;
@@ -101,8 +101,8 @@ impl<'a> Lexer<'a> {
         };
     }
 
-    /// Skips blanks, comments, empty lines, and ends of lines that end nothing.
-    /// Returns whether the next token is wrongly indented.
+    /// Skips blanks, comments, empty lines, and ignored line ends. Returns true if the next token
+    /// is wrongly indented.
     fn skip_blanks(&mut self) -> Result<bool, Fault> {
         let mut indented = false;
         loop {
@@ -149,7 +149,7 @@ impl<'a> Lexer<'a> {
         };
         match symbol {
             "(" | "[" | "{" => self.depth += 1,
-            // The parser refuses one that closes nothing.
+            // The parser rejects an unmatched one.
             ")" | "]" | "}" => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
@@ -214,8 +214,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Reads a string whose opening quotes are next. `start` is where its
-    /// prefix begins.
+    /// Reads a string whose opening quotes are next. `start` is the offset of its prefix.
     fn string(&mut self, start: usize, raw: bool) -> Result<Cow<'a, str>, Fault> {
         let rest = self.rest();
         let quote = &rest[..1];
@@ -255,7 +254,7 @@ impl<'a> Lexer<'a> {
                     if !triple {
                         return Err(Fault::syntax(start, "this string does not end on its line"));
                     }
-                    // Whatever ends a line, Python reads a line feed.
+                    // Python reads any line end as a line feed.
                     value.push('\n');
                     self.skip_line_end();
                 }
@@ -315,7 +314,7 @@ impl<'a> Lexer<'a> {
             'u' => self.code_point(value, start, 4, 16)?,
             'U' => self.code_point(value, start, 8, 16)?,
             'N' => return Err(Fault::unsupported(start, "a character given by its name")),
-            // Python keeps the backslash of an escape that it does not know.
+            // Python keeps the backslash of an unknown escape.
             other => value.extend(['\\', other]),
         }
         Ok(())

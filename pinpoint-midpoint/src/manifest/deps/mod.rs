@@ -21,13 +21,13 @@
 //! # Ok::<(), pinpoint_midpoint::manifest::ManifestError>(())
 //! ```
 //!
-//! The file is written in Python, but only assignments of literals, `Var`, `Str`,
-//! `+` and `%` are allowed in it. That subset is interpreted here: no Python is
-//! run. What gclient does with it is documented in the comments of its schema and
-//! in its code (<https://chromium.googlesource.com/chromium/tools/depot_tools/>,
-//! `gclient_eval.py` and `gclient.py`); where the two differ over the years, the
-//! newer counts. Only `vars`, `deps`, `deps_os` and `recursedeps` are evaluated.
-//! `hooks`, `include_rules` and the rest must be of the subset, too.
+//! The file is written in Python, but only assignments of literals, `Var`, `Str`, `+` and `%` are
+//! allowed in it. That subset is interpreted here: no Python is run. Its meaning to gclient is
+//! documented in the comments of its schema and in its code
+//! (<https://chromium.googlesource.com/chromium/tools/depot_tools/>, `gclient_eval.py` and
+//! `gclient.py`); where the two differ over the years, the newer counts. Only `vars`, `deps`,
+//! `deps_os` and `recursedeps` are evaluated. `hooks`, `include_rules` and the rest must be of the
+//! subset, too.
 
 mod evaluate;
 mod lexer;
@@ -41,19 +41,18 @@ use super::{Dependency, Manifest, ManifestError, Problem, Source, check_size};
 
 /// Reads Chromium's `DEPS`.
 ///
-/// The path of a dependency is its key in `deps`, as written: from the top of
-/// the repository with `use_relative_paths = True`, else from the directory that
-/// holds the checkout (`src/third_party/skia`). Each package of a CIPD dependency counts
-/// by itself: its path is followed by `:` and the name of the package.
+/// The path of a dependency is its key in `deps`, as written: from the top of the repository with
+/// `use_relative_paths = True`, else from the directory that holds the checkout
+/// (`src/third_party/skia`). Each package of a CIPD dependency is separate: its path is followed by
+/// `:` and the name of the package.
 ///
-/// Dependencies with a condition are all there. Where a condition uses variables
-/// of the file, their values follow it (`checkout_nacl where checkout_nacl =
-/// False`), so that a commit that flips one is seen to change the dependency.
-/// Variables that gclient itself sets (`host_os`, `checkout_linux`) depend on the
-/// machine, and stay unexpanded.
+/// Dependencies with a condition are all included. Where a condition uses variables of the file,
+/// their values follow it (`checkout_nacl where checkout_nacl = False`), so that a commit that
+/// flips one changes the dependency. Variables that gclient itself sets (`host_os`,
+/// `checkout_linux`) depend on the machine, and stay unexpanded.
 ///
-/// `git_dependencies` needs nothing here: with `SUBMODULES` there are submodules
-/// beside what is named here, with `SYNC` they are the same once more.
+/// `git_dependencies` needs nothing here: with `SUBMODULES` there are submodules in addition to
+/// these dependencies, with `SYNC` they are the same.
 #[derive(Debug, Clone, Copy)]
 pub struct Deps;
 
@@ -96,7 +95,7 @@ impl Deps {
     }
 }
 
-/// Reads a file that is not too long, and names the place of what is wrong.
+/// Reads a file of limited length, and locates the problem in it.
 fn bounded<T>(file: &str, read: impl FnOnce(&str) -> Result<T, Fault>) -> Result<T, ManifestError> {
     check_size(Deps.file(), file)?;
     read(file).map_err(|fault| ManifestError::at(Deps.file(), file, fault.offset, fault.problem))
@@ -118,7 +117,7 @@ impl Fault {
         }
     }
 
-    /// It is Python, but not of the subset.
+    /// It is Python, but not in the subset.
     fn unsupported(offset: usize, what: impl Into<String>) -> Self {
         Self {
             offset,
@@ -126,7 +125,7 @@ impl Fault {
         }
     }
 
-    /// It is of the subset, but means nothing.
+    /// It is in the subset, but has no meaning.
     fn meaning(offset: usize, what: impl Into<String>) -> Self {
         Self {
             offset,
@@ -134,7 +133,7 @@ impl Fault {
         }
     }
 
-    /// A value of another kind than belongs there.
+    /// A value of the wrong kind.
     fn wrong_kind(offset: usize, wanted: &str, found: &Data) -> Self {
         Self::meaning(
             offset,
@@ -146,10 +145,10 @@ impl Fault {
 #[derive(Default)]
 struct Reader {
     evaluator: Evaluator,
-    /// `vars` as written: what strings are formatted with.
+    /// `vars` as written: the values for formatting strings.
     written: Variables,
-    /// `vars`, themselves formatted once: what gclient formats paths, URLs and
-    /// versions with once more.
+    /// `vars`, themselves formatted once: gclient's values for formatting paths, URLs and versions
+    /// again.
     formatted: Variables,
 }
 
@@ -210,8 +209,7 @@ impl Reader {
         Ok(dependencies)
     }
 
-    /// Adds the dependencies of `deps`, or of one system in `deps_os`, where
-    /// they are under one more condition.
+    /// Adds the dependencies of `deps`, or of one system in `deps_os`, which adds a condition.
     fn add(
         &mut self,
         entries: &mut BTreeMap<String, Entry>,
@@ -246,8 +244,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The dependencies of one entry: none for `None`, as many as there are
-    /// packages for CIPD, else one.
+    /// The dependencies of one entry: none for `None`, one for each package of CIPD, else one.
     fn entries(&mut self, path: &str, value: Value) -> Result<Vec<(String, Entry)>, Fault> {
         let offset = value.offset;
         let path = self.evaluator.format(path, offset, &self.formatted)?;
@@ -336,8 +333,8 @@ impl Reader {
                 url: url.into(),
                 revision: revision.into(),
             },
-            // The head of the day on which it is built, or a repository on the
-            // server of the repository that names it: no history that could be walked.
+            // The head on the day of the build, or a repository on the server of the one that names
+            // it: its history can't be walked.
             revision => Source::Package {
                 registry: "git".into(),
                 name: url.into(),
@@ -364,8 +361,7 @@ impl Reader {
         })
     }
 
-    /// The condition, checked, with the values of the variables of this file
-    /// that it depends on.
+    /// The condition, checked, with the values of the file's variables in it.
     fn explained(&mut self, condition: &str, offset: usize) -> Result<String, Fault> {
         let mut open = names_in_condition(condition).map_err(|fault| Fault {
             offset,
@@ -406,12 +402,12 @@ impl Reader {
 struct Entry {
     offset: usize,
     source: Source,
-    /// As written: it is taken if one of them holds. An empty one always does.
+    /// As written: one of them has to hold. An empty one always does.
     conditions: Vec<String>,
 }
 
 impl Entry {
-    /// All conditions in one, the newest first; none: it is always taken.
+    /// All conditions in one, the newest first; absent if it is always used.
     fn condition(&self) -> Option<String> {
         match self.conditions.as_slice() {
             [condition] => Some(condition.clone()).filter(|condition| !condition.is_empty()),
@@ -440,8 +436,8 @@ fn recursed_path(value: Value) -> Result<(String, String), Fault> {
     }
 }
 
-/// Objects of Google Cloud Storage. All that is laid at one path is one
-/// dependency, for an object is often named by the hash of what is in it.
+/// Objects of Google Cloud Storage. All objects at one path are one dependency, for an object is
+/// often named by the hash of its content.
 fn gcs(bucket: String, objects: Vec<Value>) -> Result<Source, Fault> {
     let mut versions = Vec::new();
     for object in objects {
@@ -471,7 +467,7 @@ fn user(url: &str) -> Option<usize> {
     (at > 0 && word && url[at..].contains(':')).then_some(at + 1)
 }
 
-/// The URL and what follows the `@` that is not part of it.
+/// The URL and the text after the `@` that is not part of it.
 fn split_revision(text: &str) -> (&str, Option<&str>) {
     // An `@` before the host belongs to a user.
     let path = match text.find("://") {

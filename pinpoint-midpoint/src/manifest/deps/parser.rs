@@ -18,7 +18,7 @@ use crate::manifest::Problem;
 /// The deepest nesting of brackets. Files in use stay below ten.
 const MAX_DEPTH: usize = 100;
 
-/// Words that Python keeps for itself, so that nothing can be called so.
+/// Reserved words of Python, which can't be names.
 const KEYWORDS: [&str; 35] = [
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
     "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import",
@@ -26,7 +26,7 @@ const KEYWORDS: [&str; 35] = [
     "with", "yield",
 ];
 
-/// An expression and where it begins.
+/// An expression and its offset.
 #[derive(Debug)]
 pub(super) struct Expression<'a> {
     /// In bytes from the start of the file.
@@ -76,7 +76,7 @@ pub(super) fn parse(text: &str) -> Result<BTreeMap<&str, Expression<'_>>, Fault>
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
-    /// The next token, and where it begins.
+    /// The next token, and its offset.
     token: Token<'a>,
     offset: usize,
     depth: usize,
@@ -107,7 +107,7 @@ impl<'a> Parser<'a> {
         Ok(there)
     }
 
-    /// The next token is not allowed here.
+    /// The error for a token that is not allowed here.
     fn unexpected(&self, wanted: &str) -> Fault {
         let found = match &self.token {
             Token::Symbol(
@@ -278,7 +278,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reads what is in brackets whose opening one is next.
+    /// Reads the contents of brackets whose opening one is next.
     fn nested(
         &mut self,
         inside: fn(&mut Self) -> Result<Kind<'a>, Fault>,
@@ -324,8 +324,7 @@ impl<'a> Parser<'a> {
         Ok(Kind::List(self.items("]")?.0))
     }
 
-    /// Expressions up to the closing bracket, and whether a comma was among
-    /// them.
+    /// Expressions up to the closing bracket, and true if a comma was among them.
     fn items(&mut self, closing: &str) -> Result<(Vec<Expression<'a>>, bool), Fault> {
         let mut items = Vec::new();
         let mut comma = false;
@@ -380,7 +379,7 @@ pub(super) fn names_in_condition(text: &str) -> Result<Vec<&str>, Fault> {
 impl<'a> Parser<'a> {
     fn condition(&mut self, names: &mut Vec<&'a str>) -> Result<(), Fault> {
         loop {
-            // `not` binds more tightly than `and`, and nothing is calculated here.
+            // `not` binds more tightly than `and`, but nothing is evaluated here.
             while matches!(self.token, Token::Name("not")) {
                 self.advance()?;
             }
