@@ -38,7 +38,7 @@ pub enum MidpointError {
     },
     /// A dependency is held at a revision, but nothing names it.
     #[error(
-        "{repository} at {revision} names no dependency {dependency}; hold only what its manifests name, and name what is dived into first"
+        "{repository} at {revision} names no dependency {dependency}; hold only dependencies that its manifests name, the outer ones first"
     )]
     NotNamed {
         /// The dependency.

@@ -392,7 +392,7 @@ impl Candidate<'_> {
         if self.lower.is_none() && self.higher.is_none() && self.pairs.iter().all(stays) {
             return Err(Unfollowed::Unchanged);
         }
-        because("it is used at several paths, and not at one revision")
+        because("it is used at several paths, at different revisions")
     }
 
     fn check_change(&self) -> Result<(), Unfollowed> {
@@ -406,7 +406,7 @@ impl Candidate<'_> {
             return because(format!("it moved to {path}"));
         }
         if self.pairs.iter().any(Pair::is_used_otherwise) {
-            return because("what changed is the condition under which it is used");
+            return because("the condition for its use changed");
         }
         Err(Unfollowed::Unchanged)
     }
@@ -558,10 +558,10 @@ impl Pair {
             (None, _) => "it is new",
             (_, None) => "it is gone",
             (Some(before), Some(after)) if name(before) == name(after) && is_git(after) => {
-                "its URL leads out of where it is relative to"
+                "its relative URL leads outside its base"
             }
             (Some(before), Some(after)) if is_git(before) && is_git(after) => {
-                "it comes from another repository than before"
+                "it comes from another repository"
             }
             _ => "it is a package, not a repository",
         };

@@ -82,7 +82,7 @@ pub enum LocalError {
     },
     /// Reads of commands can't be traced.
     #[error(
-        "what a build and the benchmark read can't be traced: {reason}; install strace, and where a container forbids it, allow it to trace (SYS_PTRACE)"
+        "the reads of a build and the benchmark can't be traced: {reason}; install strace, and where a container forbids it, allow it to trace (SYS_PTRACE)"
     )]
     NoTracer {
         /// The reason.
@@ -227,7 +227,7 @@ pub enum LocalError {
         change: u64,
     },
     /// The patch is not the one that the commit names.
-    #[error("the patch {name} is not as it was when the job was created ({}); restore the file and resume the job, or start a new job", place(.path))]
+    #[error("the patch {name} has changed since the job was created ({}); restore the file and resume the job, or start a new job", place(.path))]
     PatchChanged {
         /// The user's name for it.
         name: String,
@@ -284,7 +284,7 @@ pub enum LocalError {
         source: io::Error,
     },
     /// The work was canceled.
-    #[error("cancelled")]
+    #[error("canceled")]
     Cancelled,
     /// The runtime is being shut down.
     #[error("the runtime was shut down while work was under way; resume the job")]

@@ -82,7 +82,7 @@ pub enum NotExplicable {
     #[error("job {0} found no culprit, so there is nothing to explain")]
     NoCulprit(JobId),
     /// The requested commit is not a culprit.
-    #[error("{revision} is no culprit of job {job}; those are {culprits}")]
+    #[error("{revision} is not a culprit of job {job}; its culprits are {culprits}")]
     OtherCulprit {
         /// The job.
         job: JobId,

@@ -49,7 +49,7 @@ pub enum RequestError {
     #[error(transparent)]
     UnknownBot(#[from] UnknownBot),
     /// No worker takes jobs of the bot.
-    #[error("configuration: bot `{0}` is one of Swarming: no worker takes its jobs")]
+    #[error("configuration: bot `{0}` runs on Swarming; local workers do not take its jobs")]
     Swarming(String),
     /// The bot has no repository.
     #[error("configuration: bot `{0}` has no `repository` in its configuration")]
@@ -627,7 +627,7 @@ mod tests {
             ),
             (
                 |it| it.configuration = "phones".into(),
-                "configuration: bot `phones` is one of Swarming",
+                "configuration: bot `phones` runs on Swarming",
             ),
             (
                 |it| it.configuration = "bare".into(),

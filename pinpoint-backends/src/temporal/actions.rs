@@ -181,7 +181,7 @@ impl Actions {
             }
         };
         if beating.has_stalled() {
-            let stalled = "the worker was stalled, and its work counts for nothing";
+            let stalled = "the worker was stalled, and its work was discarded";
             return Err(again(stalled).into());
         }
         let size = size(&essential(record.clone(), &charts));

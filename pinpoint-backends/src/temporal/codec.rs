@@ -61,7 +61,7 @@ enum CodecError {
     NoKey,
     #[error("a payload can't be decrypted: it is damaged, or the worker has another key")]
     WrongKey,
-    #[error("a payload can't be encrypted: the system gives no random numbers")]
+    #[error("a payload can't be encrypted: the operating system's random number generator failed")]
     NoRandom,
     #[error("a payload is damaged: {0}")]
     Damaged(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -202,7 +202,7 @@ pub enum TemporalError {
         own: String,
     },
     /// Payloads were written with another key, and can't be read.
-    #[error("cannot read what Temporal has: {reason}")]
+    #[error("cannot read the payloads on Temporal: {reason}")]
     Key {
         /// The reason.
         reason: String,
@@ -228,7 +228,7 @@ pub enum TemporalError {
     #[error("the worker ended: {0}")]
     Run(#[from] WorkerRunError),
     /// The worker must take only signed jobs, but here the server decides about the work.
-    #[error("a worker on Temporal does what the server asks for, and can't keep to signed jobs")]
+    #[error("a worker on Temporal can't take signed jobs only: the server assigns its work")]
     SignedOnly,
     /// The state directory or the store can't be used.
     #[error(transparent)]

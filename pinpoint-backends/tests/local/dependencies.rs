@@ -264,7 +264,7 @@ async fn deps_are_laid_out_from_the_directory_of_the_checkout() {
     assert!(told.ends_with("\n11tree"), "{told}");
     let held = [beside.at(0, main_name(&world))];
     let reason = failure(&executor, 3, &holding(&world, &first, &held)).await;
-    assert!(reason.contains("lies beside the work tree"), "{reason}");
+    assert!(reason.contains("is outside the work tree"), "{reason}");
 }
 
 #[tokio::test]

@@ -435,5 +435,5 @@ async fn a_run_without_the_metric_names_what_it_gives_instead() {
     request.metric = Some(metric);
     request.variant.env = [("NAME".to_owned(), "w".to_owned())].into();
     let failure = executor.run(&request).await.unwrap().failure;
-    assert_eq!(failure.unwrap(), "gave no value for `v`, but for `w`");
+    assert_eq!(failure.unwrap(), "gave no value for `v`, only for `w`");
 }

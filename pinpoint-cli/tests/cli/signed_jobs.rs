@@ -239,6 +239,6 @@ fn the_patch_of_a_signed_job_is_the_one_that_was_signed() {
     ];
     let worker = pool.on("rack-1", &options).start();
     let failed = pool.wait(&signed).ends_with(1);
-    failed.tells("slow.diff is not as it was when the job was created");
+    failed.tells("slow.diff has changed since the job was created");
     stop(worker);
 }

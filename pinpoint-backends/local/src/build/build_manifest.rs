@@ -66,7 +66,7 @@ pub enum BuildManifestError {
     #[error("it has version {0}")]
     Version(u32),
     /// It belongs to another build.
-    #[error("it is that of another build")]
+    #[error("it belongs to another build")]
     Key,
     /// An entry can't be created, or leads elsewhere.
     #[error("its entry {0:?} is not valid")]

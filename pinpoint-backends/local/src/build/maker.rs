@@ -790,7 +790,7 @@ impl Builder {
                 1 => "1 build".to_owned(),
                 builds => format!("{builds} builds"),
             };
-            format!("it is not known what {builds} read: {reason}")
+            format!("the inputs of {builds} are unknown: {reason}")
         };
         let mut warnings: Vec<String> = self.notes(DAMAGED)?;
         warnings.extend(reasons.into_iter().map(sentence));

@@ -406,9 +406,9 @@ fn address_randomization(readings: &Readings) -> Option<Finding> {
     found(
         Cause::AddressRandomization,
         Severity::Low,
-        "address space layout is randomised (ASLR): each run has its memory elsewhere",
+        "address space layout is randomized (ASLR): each run has its memory elsewhere",
         "More runs average it out. `setarch -R COMMAND` runs a benchmark without; then all runs \
-         share one layout, which may favour one commit by chance.",
+         share one layout, which may favor one commit by chance.",
     )
 }
 

@@ -40,7 +40,7 @@ pub enum RemoteUrlError {
     )]
     Transport,
     /// The name of the host, the user or the port.
-    #[error("its host, user or port is not a valid one")]
+    #[error("its host, user or port is not valid")]
     Authority,
     /// No path, or one with `.` or `..`.
     #[error("its path is empty, or has `.`, `..` or an encoded `/` in it")]

@@ -298,7 +298,7 @@ impl Processes {
                     thread::sleep(Duration::from_millis(1));
                 }
                 // It may succeed another time.
-                let killed = "the process that sees to its end was killed";
+                let killed = "its supervising process was killed";
                 let source = io::Error::new(io::ErrorKind::Interrupted, killed);
                 Err(NotRun::Failed(LocalError::Spawn { program, source }))
             }

@@ -192,7 +192,7 @@ fn missing(chart: &str, reading: &Reading) -> String {
     let there: Vec<String> = reading.charts.keys().cloned().collect();
     match there.is_empty() {
         true => format!("gave no value for `{chart}`"),
-        false => format!("gave no value for `{chart}`, but for {}", listed(&there)),
+        false => format!("gave no value for `{chart}`, only for {}", listed(&there)),
     }
 }
 

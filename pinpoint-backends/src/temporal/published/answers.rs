@@ -15,7 +15,7 @@ use super::parameters::{Name, Parameters};
 /// The API message of a result, in JSON.
 pub(super) fn message_of(result: &JobResult) -> Result<Value, NotCarried> {
     fn written(message: impl Serialize) -> Result<Value, NotCarried> {
-        serde_json::to_value(message).map_err(|_| NotCarried("a number that is none"))
+        serde_json::to_value(message).map_err(|_| NotCarried("an invalid number"))
     }
     match result {
         JobResult::Bisection(result) => written(BisectExecution::try_from(result)?),

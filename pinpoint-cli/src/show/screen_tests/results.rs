@@ -155,7 +155,7 @@ fn a_culprit_that_makes_runs_fail() {
     culprit["effect"] = json!({
         "of": "failures", "estimate": 0.9, "interval": { "low": 0.55, "high": 0.98 },
         "confidence": 0.95, "before": 0.0, "after": 0.9,
-        "after_failure": { "reason": "gave no value for `latency`, but for `speed`", "runs": 8, "failed": 9 },
+        "after_failure": { "reason": "gave no value for `latency`, only for `speed`", "runs": 8, "failed": 9 },
     });
     shown(
         "culprit_of_failures",

@@ -326,7 +326,7 @@ impl<'a> Layout<'a> {
         let Some((tree, path)) = entry.place else {
             return match held {
                 None => Ok(None),
-                Some(_) => Err(wrong("lies beside the work tree")),
+                Some(_) => Err(wrong("is outside the work tree")),
             };
         };
         // The outer manifest takes precedence.

@@ -9,7 +9,7 @@ use super::Profiler;
 pub enum ProfilerError {
     /// No profiler has this name.
     #[error(
-        "{0:?} is no profiler; choose {names}, command:TEMPLATE or files:GLOB",
+        "{0:?} is not a profiler; choose {names}, command:TEMPLATE or files:GLOB",
         names = Profiler::NAMES.join(", ")
     )]
     Unknown(String),
