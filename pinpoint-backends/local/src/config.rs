@@ -134,7 +134,7 @@ fn one() -> u32 {
 pub struct Location {
     /// Shared by jobs: builds and repositories.
     pub state_dir: PathBuf,
-    /// Of this job alone: outputs and reports.
+    /// The job's own directory: outputs and reports.
     pub job_dir: PathBuf,
     /// Shared by all jobs of this user on this machine: the directory of the locks.
     /// Almost always [`default_machine_dir`](super::default_machine_dir); two jobs with

@@ -43,7 +43,7 @@ pub enum LocalError {
     /// The state directory's name is not text.
     #[error("the name of the state directory {path} is not UTF-8; choose another state directory", path = path.display())]
     StateDirNotUnicode {
-        /// That directory, with what is not text replaced.
+        /// The directory, with invalid text replaced.
         path: PathBuf,
     },
     /// A build lost something while it was used.

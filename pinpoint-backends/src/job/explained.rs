@@ -318,9 +318,9 @@ fn changes_between(
 /// The profiles of a pair of runs: the files of each side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProfilePair {
-    /// Of the base.
+    /// The base's files.
     pub base: Vec<PathBuf>,
-    /// Of the experiment.
+    /// The experiment's files.
     pub experiment: Vec<PathBuf>,
     /// The operating system's measurements of both runs, the base's first; absent unless it
     /// measured both.

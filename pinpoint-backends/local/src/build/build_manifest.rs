@@ -56,7 +56,7 @@ pub(crate) enum Entry {
 /// A list of files can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildManifestError {
-    /// It is not what was written.
+    /// Its checksum is wrong.
     #[error("its checksum does not match")]
     Checksum,
     /// It is not JSON of this format.

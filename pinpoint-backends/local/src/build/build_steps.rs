@@ -197,7 +197,7 @@ pub(super) async fn hash_of(
         HistoryError::UnknownRevision { .. } => Trouble::Build(error.to_string()),
         other => MidpointError::from(other).into(),
     };
-    // Fetched here, and not by the history, which does not know what a build holds.
+    // Fetched here, and not by the history, which does not know a build's locks.
     if let Some(mirror) = clone.mirror() {
         for revision in [&commit.git_hash].into_iter().chain(&commit.merged) {
             match mirror.bring(revision, build).await {

@@ -41,7 +41,7 @@ use crate::trace::{self, Before, Reads, Traced, Tracer};
 /// Further places for a build whose first place can't be used.
 const MOST_PLACES: u32 = 16;
 
-/// The end of the names of files with the commits of traced builds, and what they read.
+/// The end of the names of files with the commits of traced builds, and their reads.
 const TRACED: &str = ".traced.json";
 
 /// The end of the names of files that describe damage to stored builds.
@@ -243,7 +243,7 @@ impl Builder {
 
     /// The store, and the name of a build in it; absent for one that is not stored.
     fn stored_key(&self, commit: &CombinedCommit, made: &LaidOut) -> Option<(BuildStore, String)> {
-        // The contents of what was left to the build command are unknown.
+        // Dependencies left to the build command are unknown.
         if !made.left_out.is_empty() {
             return None;
         }
@@ -656,7 +656,7 @@ impl Builder {
         Ok(made)
     }
 
-    /// Records the tracked files as the build command left them, and finds what is missing.
+    /// Records the tracked files as the build command left them, and finds missing parts.
     async fn examined(
         &self,
         steps: &BuildSteps<'_>,
@@ -703,7 +703,7 @@ impl Builder {
         self.tracer.get_or_try_init(open).await.map(Some)
     }
 
-    /// Runs the benchmark once in a build that was just made, and finds what it reads.
+    /// Runs the benchmark once in a build that was just made, and traces its reads.
     async fn trace_benchmark(
         &self,
         tracer: &Tracer,

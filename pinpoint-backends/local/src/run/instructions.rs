@@ -134,8 +134,8 @@ mod perf {
         open(PERF_TYPE_HARDWARE, event)
     }
 
-    /// Counts in what this thread starts, from `exec` on, and outside of the kernel.
-    pub(crate) fn open(class: u32, event: u64) -> io::Result<File> {
+    /// Counts in the processes that this thread starts, from `exec` on, and outside of the kernel.
+    pub(super) fn open(class: u32, event: u64) -> io::Result<File> {
         let format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
         let mut attributes = perf_event_attr {
             size: size_of::<perf_event_attr>() as u32,

@@ -658,7 +658,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Records what an uncounted run left running.
+    /// Records the processes that an uncounted run left.
     fn note_left(&self, name: &str, execution: &Execution) -> Result<(), LocalError> {
         let left = execution.tail.left.clone();
         let tail = OutputTail {

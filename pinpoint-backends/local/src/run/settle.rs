@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(250);
 pub(crate) struct Settling {
     most: Duration,
     cpus: Option<CpuList>,
-    /// Of the job.
+    /// The job's file of waits.
     file: PathBuf,
     waits: Mutex<Waits>,
 }

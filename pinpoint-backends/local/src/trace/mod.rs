@@ -169,7 +169,7 @@ pub(super) struct Traced {
     /// The files elsewhere that they read.
     #[serde(default)]
     outside: BTreeMap<String, Outside>,
-    /// Identifies what the benchmark read.
+    /// Identifies the benchmark's reads.
     pub(super) digest: Option<String>,
     /// The reason why the digest is missing, or the paths are incomplete.
     pub(super) unproved: Option<String>,

@@ -246,7 +246,7 @@ mod tests {
             ),
             ("#!/bin/sh\nchromium --headless x.html\n", Profiler::Chrome),
             ("#!/bin/sh\n/usr/bin/time ./bench\n", Profiler::Perf),
-            // Of several kinds.
+            // A mix of kinds.
             ("#!/bin/sh\npython3 make.py\n./bench\n", Profiler::Perf),
             ("#!/bin/sh\necho 5\n", Profiler::Perf),
         ] {
