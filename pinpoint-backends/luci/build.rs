@@ -17,11 +17,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     )?;
     tonic_prost_build::configure()
         .build_server(false)
-        // What is received is not copied.
+        // Received data are not copied.
         .bytes(".")
         .include_file("remote_execution.rs")
         .compile_fds(descriptors.clone())?;
-    // The server that tests read from, with messages of its own.
+    // The server that tests read from, with its own messages.
     let tests = std::path::Path::new(&std::env::var("OUT_DIR")?).join("tests");
     std::fs::create_dir_all(&tests)?;
     tonic_prost_build::configure()

@@ -1,6 +1,6 @@
 //! Commit positions of Chromium: `refs/heads/main@{#1234}`.
 //!
-//! [crrev] finds the commit for a number, and for a hash its project. The way back is the footer
+//! [crrev] finds the commit for a number, and for a hash its project. The reverse is the footer
 //! that each commit has: [`CommitPosition::of`].
 //!
 //! [crrev]: https://chromium.googlesource.com/infra/infra/+/HEAD/appengine/cr-rev/
@@ -34,8 +34,8 @@ impl CommitPosition {
     /// The branch whose commits crrev knows by number.
     pub const MAIN: &str = "refs/heads/main";
 
-    /// The position that the message of a commit names, in the last footer: one that was
-    /// picked from elsewhere may quote the footers that it had there.
+    /// The position in the last footer of a commit's message: a cherry-pick may quote the footers
+    /// of its original.
     ///
     /// ```
     /// use pinpoint_luci::crrev::CommitPosition;
@@ -49,7 +49,7 @@ impl CommitPosition {
             .rev()
             .find_map(|line| line.strip_prefix(FOOTER));
         let footer = footer?.trim();
-        // A number alone is no footer of this kind.
+        // A number alone is not such a footer.
         footer.contains('@').then(|| footer.parse().ok())?
     }
 }
@@ -103,12 +103,12 @@ pub struct Found {
 }
 
 impl Found {
-    /// Is it a commit of this project, such as `chromium/src`?
+    /// Returns whether it is a commit of this project, such as `chromium/src`.
     pub fn is_of(&self, project: &str) -> bool {
         self.repo == project
     }
 
-    /// Where it is, for messages.
+    /// Its location, for messages.
     pub fn place(&self) -> String {
         format!("{}/{}", self.project, self.repo)
     }
@@ -122,29 +122,29 @@ impl Crrev {
     ///
     /// # Errors
     ///
-    /// When the address is none.
+    /// When the address is invalid.
     pub fn new(address: &str, transport: Arc<dyn Transport>) -> Result<Self, AddressError> {
         let tokens = Tokens::new(TokenSource::None, &[], transport.clone());
         Ok(Self(Client::new("crrev", address, tokens, transport)?))
     }
 
-    /// With waits of its own between tries.
+    /// Sets the waits between tries.
     #[must_use]
     pub fn with_backoff(self, backoff: Backoff) -> Self {
         Self(self.0.with_backoff(backoff))
     }
 
-    /// With the jitter of this seed; else it is never the same.
+    /// Sets the seed of the jitter, which is random by default.
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Self {
         Self(self.0.with_seed(seed))
     }
 
-    /// The commit for a number or a hash; none when it means none.
+    /// The commit for a number or a hash, if it exists.
     ///
     /// # Errors
     ///
-    /// When crrev can't be asked.
+    /// When crrev cannot be asked.
     pub async fn commit(&self, number_or_hash: &str) -> Result<Option<Found>, ServiceError> {
         let is_plain = number_or_hash
             .bytes()

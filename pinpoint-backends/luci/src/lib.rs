@@ -1,5 +1,5 @@
-//! LUCI, Chromium's infrastructure for builds and tests, and clients of the services that it
-//! is made of. Each is a cargo feature.
+//! LUCI, Chromium's infrastructure for builds and tests, and clients of its services. Each is a
+//! cargo feature.
 
 #[cfg(feature = "bigquery")]
 pub mod bigquery;

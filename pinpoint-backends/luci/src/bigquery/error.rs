@@ -1,23 +1,23 @@
-//! What may go wrong with BigQuery.
+//! The errors of BigQuery.
 
 use std::time::Duration;
 
 use super::SchemaError;
 use crate::google::ServiceError;
 
-/// A table can't be made, filled or asked. No secret is in it.
+/// A table cannot be made, filled or queried. Contains no secret.
 #[derive(Debug, thiserror::Error)]
 pub enum BigQueryError {
-    /// The service refuses, or can't be reached.
+    /// The service refuses, or cannot be reached.
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// The name can't be that of a table.
+    /// The name is not valid for a table.
     #[error("{0:?} can't be the name of a table; write PROJECT, DATASET and TABLE")]
     Name(String),
     /// A type has no schema.
     #[error("the type can't be the row of a table: {0}")]
     Schema(#[from] SchemaError),
-    /// A row can't be written as JSON.
+    /// A row cannot be written as JSON.
     #[error("a row or parameter can't be written as JSON: {0}")]
     Unwritable(#[source] serde_json::Error),
     /// A row is larger than a request may be.
@@ -27,7 +27,7 @@ pub enum BigQueryError {
         insert_id: String,
         /// Its size.
         bytes: usize,
-        /// The most of a request.
+        /// The maximum size of a request.
         limit: usize,
     },
     /// Some rows were refused; all others are in the table.
@@ -41,10 +41,10 @@ pub enum BigQueryError {
     /// The query is wrong.
     #[error("the query failed: {0}")]
     Query(String),
-    /// The query goes on.
+    /// The query is still running.
     #[error("the query has not ended after {} s", .0.as_secs())]
     Unfinished(Duration),
-    /// The answer has another shape than the rows that are wanted.
+    /// The answer has a different shape from the requested rows.
     #[error("row {row} of the answer can't be read: {problem}")]
     Row {
         /// The row, counted from 0.
@@ -52,13 +52,13 @@ pub enum BigQueryError {
         /// The problem.
         problem: String,
     },
-    /// The answer has more rows than are wanted.
+    /// The answer has more rows than requested.
     #[error("the answer has more than {0} rows; ask for fewer, with LIMIT or WHERE")]
     TooManyRows(usize),
 }
 
 impl BigQueryError {
-    /// Does the service say that there is no such table?
+    /// Returns whether the service reported that the table does not exist.
     pub fn is_not_found(&self) -> bool {
         matches!(
             self,
@@ -70,7 +70,7 @@ impl BigQueryError {
 /// A row that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectedRow {
-    /// Its place among the rows, counted from 0.
+    /// Its index among the rows, counted from 0.
     pub index: usize,
     /// Its `insertId`.
     pub insert_id: String,

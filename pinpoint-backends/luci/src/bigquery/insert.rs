@@ -1,4 +1,4 @@
-//! Rows into a table.
+//! Inserts rows into a table.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::{BigQuery, BigQueryError, RejectedRow, Table};
 use crate::google::Request;
 
-/// The most rows in a request: more are slower, says the reference.
+/// The most rows in a request. The reference says that more are slower.
 const MOST_ROWS: usize = 500;
 
 /// The most bytes in a request. 10 MB are the service's limit.
 const MOST_BYTES: usize = 9_000_000;
 
-/// What a request has beside its rows.
+/// The bytes of a request in addition to its rows.
 const AROUND: usize = 64;
 
-/// A row that is to be inserted.
+/// A row to insert.
 #[derive(Debug, Clone)]
 pub struct Row<T> {
     /// The same text is the same row: sent twice within some minutes, it is there once.
@@ -27,7 +27,7 @@ pub struct Row<T> {
 }
 
 impl<T> Row<T> {
-    /// A row and what it is recognized by.
+    /// A row and the id that identifies it.
     pub fn new(insert_id: impl Into<String>, row: T) -> Self {
         Self {
             insert_id: insert_id.into(),
@@ -74,7 +74,7 @@ struct Problem {
     message: String,
 }
 
-/// A row that waits, written as it is sent.
+/// A pending row, already serialized.
 struct Waiting {
     index: usize,
     insert_id: String,
@@ -84,8 +84,8 @@ struct Waiting {
 impl BigQuery {
     /// Inserts rows, 500 or 9 MB in a request, in their order.
     ///
-    /// A request with a row that is wrong inserts none of its rows; the others are sent again
-    /// without it, so that one row never keeps others out.
+    /// A request with a wrong row inserts none of its rows; the others are sent again without it,
+    /// so that one row never keeps others out.
     ///
     /// # Errors
     ///
@@ -154,8 +154,8 @@ impl BigQuery {
     }
 }
 
-/// The problems of the rows that are wrong themselves, by their places. A row that was `stopped`
-/// is not: another one was wrong. Where none is wrong itself, all that were named are.
+/// The problems of the rows that are wrong themselves, by their indexes. A `stopped` row is not:
+/// another one was wrong. Where no row is wrong itself, all that were named are returned.
 fn faulty(errors: Vec<InsertError>, rows: usize) -> BTreeMap<usize, Vec<String>> {
     let mut wrong: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     let mut stopped: BTreeMap<usize, Vec<String>> = BTreeMap::new();

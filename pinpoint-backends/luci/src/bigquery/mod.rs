@@ -1,4 +1,4 @@
-//! Tables in BigQuery: made from Rust types, filled and asked.
+//! Tables in BigQuery: made from Rust types, filled and queried.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// If one of the names can't be.
+    /// If one of the names is invalid.
     pub fn new(project: &str, dataset: &str, table: &str) -> Result<Self, BigQueryError> {
         let is_name = |name: &str, more: &[u8]| {
             let mut bytes = name.bytes();
@@ -133,7 +133,7 @@ impl BigQuery {
     ///
     /// # Errors
     ///
-    /// When the address is none, or tokens would cross the network without HTTPS.
+    /// When the address is invalid, or tokens would cross the network without HTTPS.
     pub fn new(
         address: &str,
         tokens: Tokens,
@@ -142,15 +142,15 @@ impl BigQuery {
         Client::new(NAME, address, tokens, transport).map(Self)
     }
 
-    /// With repetitions of its own; else those of [`Backoff::default`].
+    /// Sets the backoff; the default is [`Backoff::default`].
     #[must_use]
     pub fn with_backoff(mut self, backoff: Backoff) -> Self {
         self.0 = self.0.with_backoff(backoff);
         self
     }
 
-    /// Makes a table with a column for each field of `T`; see [`schema`](fn@schema). One that exists stays
-    /// as it is.
+    /// Makes a table with a column for each field of `T`; see [`schema`](fn@schema). An existing
+    /// one stays as it is.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Questions to tables.
+//! Queries of tables.
 
 use std::time::Duration;
 
@@ -13,14 +13,15 @@ use crate::google::{Request, ServiceError, random_seed};
 /// The rows in a page. The service sends fewer where they are long.
 const PAGE: usize = 10_000;
 
-/// How long the service may wait for the end of a query before it answers that it goes on.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// The time that the service may wait for the end of a query before it answers that it is still
+/// running.
+const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The time between two looks at a query that goes on.
+/// The interval between polls of a running query.
 const BETWEEN: Duration = Duration::from_secs(1);
 
-/// The longest that a query may go on.
-const QUERY_TIMEOUT: Duration = Duration::from_secs(600);
+/// The maximum duration of a query.
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// A query in standard SQL, with parameters by name: `@name`.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,28 +83,28 @@ impl Query {
         }
     }
 
-    /// With the value of `@name`.
+    /// Sets the value of `@name`.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, value: impl Into<Parameter>) -> Self {
         self.parameters.push((name.into(), value.into()));
         self
     }
 
-    /// At a place such as `US`; else where the service finds the tables.
+    /// Sets a location such as `US`; by default the service finds the tables.
     #[must_use]
     pub fn at(mut self, location: impl Into<String>) -> Self {
         self.location = Some(location.into());
         self
     }
 
-    /// Of the tables as they are: never answered as the same query was before.
+    /// Reads the tables as they are, without cached results.
     #[must_use]
     pub fn uncached(mut self) -> Self {
         self.is_uncached = true;
         self
     }
 
-    /// With another bound on the rows of the answer; else 100,000.
+    /// Sets the maximum number of rows of the answer; the default is 100,000.
     #[must_use]
     pub fn most_rows(mut self, most_rows: usize) -> Self {
         self.most_rows = most_rows;
@@ -217,7 +218,7 @@ struct ErrorProto {
 }
 
 impl BigQuery {
-    /// Asks in a project, and reads every row of the answer.
+    /// Runs a query in a project, and reads every row of the answer.
     ///
     /// The columns are read by their names into `T`, as [`schema`](fn@super::schema) would write
     /// them. Numbers that are not finite come as text.
@@ -298,7 +299,7 @@ impl BigQuery {
         self.ask(&Request::post_json(path, body)).await
     }
 
-    /// The next page, or a look at a query that goes on.
+    /// The next page, or a poll of a running query.
     async fn page(
         &self,
         path: &str,

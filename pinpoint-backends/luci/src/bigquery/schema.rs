@@ -1,7 +1,7 @@
 //! The schema of a table, from a type that `serde` reads.
 //!
-//! A type is asked to read itself from a reader that gives any value, and notes what it is asked
-//! for: `deserialize_struct` names the fields, `deserialize_f64` says that one is a number.
+//! A type is asked to read itself from a reader that gives any value, and notes each request:
+//! `deserialize_struct` names the fields, `deserialize_f64` says that one is a number.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 pub struct Field {
     /// Its name.
     pub name: String,
-    /// What it holds.
+    /// Its type.
     #[serde(rename = "type")]
     pub kind: Kind,
-    /// How often.
+    /// Its number of values.
     #[serde(default)]
     pub mode: Mode,
     /// The columns of a `RECORD`.
@@ -26,7 +26,7 @@ pub struct Field {
     pub fields: Vec<Field>,
 }
 
-/// What a column holds. Each has two names; the second is standard SQL's.
+/// The type of a column. Each has two names; the second is standard SQL's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[allow(missing_docs, reason = "they are BigQuery's")]
@@ -46,14 +46,14 @@ pub enum Kind {
     Other,
 }
 
-/// How often a column holds a value.
+/// The number of values in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Mode {
-    /// Once or never.
+    /// Zero or one.
     #[default]
     Nullable,
-    /// Once.
+    /// Exactly one.
     Required,
     /// Any number of times, in order.
     Repeated,
@@ -89,12 +89,12 @@ const DEEPEST: usize = 15;
 /// | `Vec` of any of them | the same, `REPEATED` |
 /// | `Option` of any of them | the same, `NULLABLE` |
 ///
-/// All else is `REQUIRED`. What has no column is an error: numbers beyond 64 bits with a sign,
-/// maps, tuples, lists of lists or of options, types that contain themselves.
+/// All else is `REQUIRED`. Anything without a column is an error: numbers beyond 64 bits with a
+/// sign, maps, tuples, lists of lists or of options, types that contain themselves.
 ///
 /// # Errors
 ///
-/// If it is no struct, or one of its fields has no column.
+/// If it is not a struct, or one of its fields has no column.
 pub fn schema<T: DeserializeOwned>() -> Result<Vec<Field>, SchemaError> {
     let mut column = Column::default();
     T::deserialize(Probe {
@@ -111,7 +111,7 @@ pub fn schema<T: DeserializeOwned>() -> Result<Vec<Field>, SchemaError> {
     }
 }
 
-/// What is known of a column.
+/// The known facts about a column.
 #[derive(Default)]
 struct Column {
     kind: Option<Kind>,
@@ -120,7 +120,7 @@ struct Column {
     fields: Vec<Field>,
 }
 
-/// Gives any value, and notes of what kind it was.
+/// Gives any value, and notes its kind.
 struct Probe<'a> {
     column: &'a mut Column,
     depth: usize,

@@ -23,11 +23,11 @@ impl Buildbucket {
     }
 
     /// Asks for a build, once: Buildbucket knows a request by its id for a minute, and an answer
-    /// may take longer. After trouble, look whether there is one before asking again.
+    /// may take longer. After trouble, search for the build before asking again.
     ///
     /// # Errors
     ///
-    /// When Buildbucket can't be asked, or refuses.
+    /// When Buildbucket cannot be asked, or refuses.
     pub async fn schedule(&self, request: &ScheduleBuildRequest) -> Result<Build, ServiceError> {
         self.0.call_once("ScheduleBuild", request).await
     }
@@ -36,7 +36,7 @@ impl Buildbucket {
     ///
     /// # Errors
     ///
-    /// When it can't be written.
+    /// When it cannot be written.
     pub fn rendered(&self, request: &ScheduleBuildRequest) -> Result<String, ServiceError> {
         self.0.rendered("ScheduleBuild", request)
     }
@@ -45,7 +45,7 @@ impl Buildbucket {
     ///
     /// # Errors
     ///
-    /// When it can't be written.
+    /// When it cannot be written.
     pub fn rendered_search(&self, request: &SearchBuilds) -> Result<String, ServiceError> {
         self.0.rendered("SearchBuilds", request)
     }
@@ -54,7 +54,7 @@ impl Buildbucket {
     ///
     /// # Errors
     ///
-    /// When Buildbucket can't be asked, or refuses.
+    /// When Buildbucket cannot be asked, or refuses.
     pub async fn search(&self, request: &SearchBuilds) -> Result<Vec<Build>, ServiceError> {
         let mut request = request.clone();
         let mut found = Vec::new();
@@ -73,7 +73,7 @@ impl Buildbucket {
     ///
     /// # Errors
     ///
-    /// When Buildbucket can't be asked, or refuses.
+    /// When Buildbucket cannot be asked, or refuses.
     pub async fn asked_for(
         &self,
         builder: &BuilderId,
@@ -86,7 +86,7 @@ impl Buildbucket {
     ///
     /// # Errors
     ///
-    /// When it can't be written.
+    /// When it cannot be written.
     pub fn rendered_asked_for(
         &self,
         builder: &BuilderId,
@@ -99,7 +99,7 @@ impl Buildbucket {
     ///
     /// # Errors
     ///
-    /// When there is none, or Buildbucket can't be asked.
+    /// When it does not exist, or Buildbucket cannot be asked.
     pub async fn get(&self, id: i64) -> Result<Build, ServiceError> {
         self.0.call("GetBuild", &get_request(id)).await
     }
@@ -108,16 +108,16 @@ impl Buildbucket {
     ///
     /// # Errors
     ///
-    /// When it can't be written.
+    /// When it cannot be written.
     pub fn rendered_get(&self, id: i64) -> Result<String, ServiceError> {
         self.0.rendered("GetBuild", &get_request(id))
     }
 
-    /// Asks for the end of a build. One that has ended stays as it is.
+    /// Asks to end a build. One that has ended stays as it is.
     ///
     /// # Errors
     ///
-    /// When there is none, or Buildbucket can't be asked.
+    /// When it does not exist, or Buildbucket cannot be asked.
     pub async fn cancel(&self, id: i64, reason: &str) -> Result<Build, ServiceError> {
         let request = CancelBuildRequest {
             id,

@@ -1,4 +1,4 @@
-//! Which build that exists fits a commit, and what a build made.
+//! Finds the existing build that fits a commit, and the outputs of a build.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,14 +9,14 @@ use super::messages::{Build, BuildStatus};
 use super::plan::BuildPlan;
 use crate::google::unix_milliseconds;
 
-/// A build that takes longer is trouble, and not waited for.
-pub const MAX_BUILD_TIME: Duration = Duration::from_secs(4 * 3600);
+/// A build that takes longer is treated as failed, and not waited for.
+pub const LONGEST: Duration = Duration::from_secs(4 * 3600);
 
-/// How long after its end a build is used: CAS keeps what it made for 32 days.
+/// The time after its end for which a build is used: CAS keeps its outputs for 32 days.
 pub const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// The first of these builds, newest first, that was made or will be of what the plan says,
-/// and that holds the target if it has ended. `now` is milliseconds since 1970.
+/// The first of these builds, newest first, that matches the plan, and that holds the target if it
+/// has ended. `now` is milliseconds since 1970.
 pub fn build_of<'a>(
     plan: &BuildPlan,
     target: &str,
@@ -41,13 +41,13 @@ fn fits(plan: &BuildPlan, target: &str, build: &Build, now: u64) -> bool {
     is_usable && overrides(build) == plan.overrides && changes == plan.changes.iter().collect()
 }
 
-/// Is this time known, and no longer ago than that?
+/// Returns whether this time is known, and no longer ago than `longest`.
 fn is_within(time: &Option<String>, longest: Duration, now: u64) -> bool {
     let time = time.as_deref().and_then(unix_milliseconds);
     time.is_some_and(|time| now.saturating_sub(time) <= longest.as_millis() as u64)
 }
 
-/// The dependencies that a build held elsewhere: hashes by URL.
+/// The dependencies that a build pinned elsewhere: hashes by URL.
 fn overrides(build: &Build) -> BTreeMap<String, String> {
     let held = build.input.properties.get("deps_revision_overrides");
     let held = held.and_then(Value::as_object).into_iter().flatten();
@@ -59,8 +59,8 @@ fn overrides(build: &Build) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The digests (`HASH/SIZE`) of what a build made, by target. The property is called
-/// `swarm_hashes_refs/heads/main(at){#N}_without_patch`, or `_with_patch`; one that fits
+/// The digests (`HASH/SIZE`) of a build's outputs, by target. The property is called
+/// `swarm_hashes_refs/heads/main(at){#N}_without_patch`, or `_with_patch`; the one that fits
 /// whether the build was patched counts first.
 pub fn targets(build: &Build) -> BTreeMap<String, String> {
     let suffix = match build.input.gerrit_changes.is_empty() {
@@ -135,7 +135,7 @@ mod tests {
         let change = |change, patchset| json!({"host": "h", "project": "p", "change": change, "patchset": patchset});
         let cases: Vec<(Value, bool)> = vec![
             (made("SUCCESS", recent), true),
-            // It takes too long, and nobody knows since when.
+            // It takes too long, and its start is unknown.
             (live("STARTED", "2023-11-14T18:13:21Z"), true),
             (live("STARTED", "2023-11-14T18:13:19Z"), false),
             (live("SCHEDULED", "2023-11-14T18:13:21Z"), true),
@@ -145,7 +145,7 @@ mod tests {
             (made("INFRA_FAILURE", recent), false),
             (made("CANCELED", recent), false),
             (made("PAUSED", recent), false),
-            // More than 30 days ago, and nobody knows when.
+            // More than 30 days ago, at an unknown time.
             (made("SUCCESS", "2023-10-15T22:13:19Z"), false),
             (made("SUCCESS", "2023-10-15T22:13:21Z"), true),
             (made("SUCCESS", "yesterday"), false),

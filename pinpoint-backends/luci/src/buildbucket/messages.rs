@@ -18,7 +18,7 @@ pub struct BuilderId {
 }
 
 impl BuilderId {
-    /// A builder of a bucket by its old name: `luci.chrome.try` is the bucket `try` of the
+    /// Parses a builder with its bucket's legacy name: `luci.chrome.try` is the bucket `try` of the
     /// project `chrome`. None for a name of another form.
     pub fn new(bucket: &str, builder: &str) -> Option<Self> {
         let (project, bucket) = bucket.strip_prefix("luci.")?.split_once('.')?;
@@ -34,16 +34,16 @@ impl BuilderId {
 /// A tag of a build.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Tag {
-    /// What it is about.
+    /// The key.
     #[serde(default)]
     pub key: String,
-    /// What it says.
+    /// The value.
     #[serde(default)]
     pub value: String,
 }
 
 impl Tag {
-    /// A tag.
+    /// Creates a tag.
     pub fn new(key: &str, value: impl Into<String>) -> Self {
         Self {
             key: key.into(),
@@ -82,45 +82,45 @@ pub struct GerritChange {
     pub patchset: i64,
 }
 
-/// Asks for a build.
+/// A request for a build.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScheduleBuildRequest {
     /// A request with the same id is the same one, for about a minute.
     pub request_id: String,
-    /// Who builds.
+    /// The builder.
     pub builder: BuilderId,
-    /// What the recipe reads.
+    /// The properties for the recipe.
     pub properties: Map<String, Value>,
     /// The commit to check out.
     pub gitiles_commit: GitilesCommit,
     /// The patch on top of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gerrit_changes: Vec<GerritChange>,
-    /// By which it is found.
+    /// The tags to find it by.
     pub tags: Vec<Tag>,
 }
 
-/// Asks for a page of the builds of a builder, newest first.
+/// A request for a page of the builds of a builder, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SearchBuilds {
-    /// Which.
+    /// The predicate.
     pub predicate: Predicate,
-    /// The fields to give.
+    /// The returned fields.
     pub mask: Mask,
     /// Builds of a page.
     pub page_size: u32,
-    /// Where the page begins; nothing for the first.
+    /// The token of the page; empty for the first.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub page_token: String,
 }
 
-/// Which builds are asked for: those with all of it.
+/// The criteria of a search: builds match all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Predicate {
-    /// By whom.
+    /// The builder.
     pub builder: BuilderId,
     /// With at least these tags.
     pub tags: Vec<Tag>,
@@ -129,7 +129,7 @@ pub struct Predicate {
     pub gerrit_changes: Vec<GerritChange>,
 }
 
-/// The fields of a build that are wanted.
+/// The requested fields of a build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mask {
     /// Separated by commas, in camel case as JSON has it.
@@ -146,7 +146,7 @@ impl Default for Mask {
     }
 }
 
-/// Asks for a build by its id.
+/// A request for a build by its id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct GetBuildRequest {
     #[serde(with = "int64")]
@@ -154,42 +154,41 @@ pub(super) struct GetBuildRequest {
     pub(super) mask: Mask,
 }
 
-/// Ends a build.
+/// A request to end a build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelBuildRequest {
-    /// Which.
+    /// The build.
     #[serde(with = "int64")]
     pub id: i64,
-    /// Why.
+    /// The reason.
     pub summary_markdown: String,
 }
 
-/// How far a build is. Those that Buildbucket may have later are
-/// [`Unspecified`](Self::Unspecified).
+/// The state of a build. States that Buildbucket may add are [`Unspecified`](Self::Unspecified).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum BuildStatus {
-    /// It waits.
+    /// Waiting.
     Scheduled,
-    /// It goes on.
+    /// Running.
     Started,
-    /// It was made.
+    /// It succeeded.
     Success,
     /// The commit does not build.
     Failure,
     /// It says nothing about the commit.
     InfraFailure,
-    /// Somebody ended it.
+    /// It was canceled.
     Canceled,
-    /// None that is known here.
+    /// Unknown.
     #[default]
     #[serde(rename = "STATUS_UNSPECIFIED", other)]
     Unspecified,
 }
 
 impl BuildStatus {
-    /// Will it stay as it is?
+    /// Returns whether it stays as it is.
     pub fn is_final(self) -> bool {
         matches!(
             self,
@@ -207,23 +206,23 @@ pub struct Build {
     pub id: i64,
     /// Its number with its builder.
     pub number: i64,
-    /// How far it is.
+    /// Its state.
     pub status: BuildStatus,
-    /// When it was asked for, as RFC 3339 writes it.
+    /// The time of the request, in RFC 3339.
     pub create_time: Option<String>,
-    /// When it ended.
+    /// The time at which it ended.
     pub end_time: Option<String>,
-    /// Why it ended so.
+    /// The reason for its state.
     pub summary_markdown: String,
-    /// By which it is found.
+    /// Its tags.
     pub tags: Vec<Tag>,
-    /// What it was made of.
+    /// Its input.
     pub input: Input,
-    /// What it made.
+    /// Its output.
     pub output: Output,
 }
 
-/// What a build was made of.
+/// The input of a build.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Input {
@@ -233,7 +232,7 @@ pub struct Input {
     pub gerrit_changes: Vec<GerritChange>,
 }
 
-/// What a build made.
+/// The output of a build.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Output {

@@ -3,8 +3,8 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `messages.rs` | the messages, as its `.proto` files define them |
-//! | `plan.rs` | what is asked for a commit; pure |
-//! | `found.rs` | which build that exists fits a commit, and what it made; pure |
+//! | `plan.rs` | the requests for a commit; pure |
+//! | `found.rs` | the existing build that fits a commit, and its outputs; pure |
 //! | `client.rs` | the calls |
 //!
 //! [Buildbucket]: https://chromium.googlesource.com/infra/luci/luci-go/+/HEAD/buildbucket/proto/

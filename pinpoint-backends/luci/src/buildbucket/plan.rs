@@ -1,4 +1,4 @@
-//! What is asked for a commit.
+//! The requests for a commit.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::messages::{
 };
 use crate::gitiles::RepositoryUrl;
 
-/// The branch that commits are taken to be on.
+/// The branch that commits are assumed to be on.
 const BRANCH: &str = "refs/heads/main";
 
 /// Builds of a page.
@@ -23,7 +23,7 @@ pub(crate) const KEY_TAG: &str = "pinpoint_key";
 /// The tag of all builds and tasks of a job.
 pub(crate) const JOB_TAG: &str = "pinpoint_job_id";
 
-/// A commit can't be asked for.
+/// A build of this commit cannot be requested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// It is not at Gitiles.
@@ -35,7 +35,7 @@ pub enum PlanError {
     /// The patch is a file.
     #[error("the patch {0:?} is a file: upload it to Gerrit, from where builders take it")]
     PatchFile(String),
-    /// A number that Gerrit can't have.
+    /// A number that is invalid at Gerrit.
     #[error("the change {change} with the patch set {patchset} can't exist")]
     Numbers {
         /// The change.
@@ -43,19 +43,19 @@ pub enum PlanError {
         /// The patch set.
         patchset: u64,
     },
-    /// The bucket's name is of no known form.
+    /// The bucket's name has an unknown form.
     #[error("the bucket {0:?} has no name like luci.PROJECT.BUCKET")]
     Bucket(String),
 }
 
-/// All that decides a build.
+/// The inputs that determine a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildPlan {
     /// The main repository.
     pub repository: RepositoryUrl,
     /// Its commit, by the full hash.
     pub revision: String,
-    /// Dependencies that are held at other commits than `DEPS` names: hashes by URL.
+    /// Dependencies that are pinned to other commits than `DEPS` names: hashes by URL.
     pub overrides: BTreeMap<String, String>,
     /// The patch.
     pub changes: Vec<GerritChange>,
@@ -110,7 +110,7 @@ impl BuildPlan {
         properties
     }
 
-    /// Asks for the build.
+    /// The request for the build.
     ///
     /// # Arguments
     ///
@@ -143,7 +143,7 @@ impl BuildPlan {
         }
     }
 
-    /// Asks for builds of the same commit, of which [`build_of`](super::build_of) finds the
+    /// The search for builds of the same commit, of which [`build_of`](super::build_of) finds the
     /// one that fits.
     pub fn search(&self, builder: &BuilderId) -> SearchBuilds {
         let predicate = Predicate {
@@ -154,8 +154,8 @@ impl BuildPlan {
         search(predicate)
     }
 
-    /// The builder of the continuous build that may have made the same, if there is one: it
-    /// builds commits as they are.
+    /// The builder of the continuous build that may have made the same, if it exists: it builds
+    /// commits as they are.
     pub fn waterfall(
         &self,
         builder: &BuilderId,
@@ -171,7 +171,7 @@ impl BuildPlan {
     }
 }
 
-/// Asks for the builds that an action has asked for.
+/// The search for the builds that an action has asked for.
 pub(super) fn search_by_key(builder: &BuilderId, key: &str) -> SearchBuilds {
     search(Predicate {
         builder: builder.clone(),

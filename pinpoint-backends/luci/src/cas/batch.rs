@@ -11,17 +11,17 @@ use super::proto::{BatchReadBlobsRequest, compressor};
 use super::tries::Fault;
 use super::{Cas, CasError, Digest, receiver};
 
-/// The most that is asked for at once: as much as a message of gRPC holds by default.
-pub(super) const MAX_BATCH_BYTES: u64 = 4 << 20;
+/// The largest request: as much as a message of gRPC holds by default.
+pub(super) const MOST: u64 = 4 << 20;
 
-/// A larger file is a stream of its own.
+/// A larger file gets its own stream.
 pub(super) const LARGEST: u64 = 1 << 20;
 
-/// The most bytes in a message for a file beside its content: the digest, a status and their
-/// tags.
+/// The most bytes in a message for a file in addition to its content: the digest, a status and
+/// their tags.
 const BESIDE: u64 = 160;
 
-/// Files by the way in which they are read.
+/// Files by their read method.
 #[derive(Debug, PartialEq)]
 pub(super) struct Plan {
     /// Each in one request.
@@ -61,8 +61,7 @@ impl Plan {
 }
 
 impl Cas {
-    /// Reads files that are small, and together fit into a batch, in any order. Each is there
-    /// once, however often it is asked for.
+    /// Reads small files that fit into one batch, in any order. Repeated digests are read once.
     pub(super) async fn batch(
         &self,
         digests: Vec<Digest>,
@@ -122,12 +121,12 @@ struct Batch {
 }
 
 impl Batch {
-    /// Takes what is sound; the first that is not, is the fault.
+    /// Takes the sound responses; the first that is not sound is the fault.
     fn take(&mut self, responses: Vec<Response>) -> Result<(), Fault> {
         let mut fault = None;
         for response in responses {
             let digest = Digest::of_message(response.digest.as_ref());
-            // What was not asked for does not count.
+            // An unrequested file does not count.
             let Some(digest) = digest.filter(|digest| self.wanted.contains(digest)) else {
                 continue;
             };
@@ -140,7 +139,7 @@ impl Batch {
                     if matches!(found, Fault::Passing(Trouble::Compressed { .. }, _)) {
                         self.may_be_compressed = false;
                     }
-                    // One that lasts decides, whatever else may pass.
+                    // A lasting fault decides, whatever else may pass.
                     if !matches!(found, Fault::Passing(..)) || fault.is_none() {
                         fault = Some(found);
                     }

@@ -1,4 +1,4 @@
-//! What a store can do.
+//! The capabilities of a store.
 
 use super::proto::{
     CacheCapabilities, GetCapabilitiesRequest, ServerCapabilities, compressor, digest_function,
@@ -6,12 +6,12 @@ use super::proto::{
 use super::tries::Fault;
 use super::{Cas, CasError, batch};
 
-/// What a store can do, asked once.
+/// The capabilities of a store, queried once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Capabilities {
     /// The most bytes of content in one batch.
     pub(super) batch: u64,
-    /// Does it send data compressed with zstd?
+    /// True if it sends data compressed with zstd.
     pub(super) has_zstd: bool,
 }
 
@@ -46,7 +46,7 @@ impl Capabilities {
     fn of(cache: Option<CacheCapabilities>) -> Result<Self, CasError> {
         let cache = cache.unwrap_or_default();
         let sha256 = digest_function::Value::Sha256 as i32;
-        // A store that names none leaves it to the length of the hashes.
+        // A store that names no function implies it by the length of the hashes.
         if !cache.digest_functions.is_empty() && !cache.digest_functions.contains(&sha256) {
             return Err(CasError::NoSha256);
         }

@@ -1,4 +1,4 @@
-//! The connection to a store: who asks, how much at once, and how long it may take.
+//! The connection to a store: its credentials, its concurrency, and its time limits.
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ impl Connection {
 
     /// Waits for the turn of a request, and makes it.
     pub(super) async fn call<T>(&self, message: T) -> Result<(Call<'_>, Request<T>), Fault> {
-        // Nobody closes the semaphore.
+        // The semaphore is never closed.
         let turn = self.turns.acquire().await.ok();
         let token = self.tokens.get().await.map_err(|error| {
             if error.is_transient() {
@@ -87,7 +87,7 @@ impl Connection {
     }
 }
 
-/// A request under way. Dropped, it lets another begin.
+/// A request under way. Dropping it lets another begin.
 pub(super) struct Call<'a> {
     connection: &'a Connection,
     token: Option<Secret>,
@@ -148,7 +148,7 @@ fn endpoint(options: &CasOptions, tokens: &Tokens) -> Result<Endpoint, CasError>
     let endpoint = endpoint
         .connect_timeout(options.patience)
         .tcp_nodelay(true)
-        // A connection that died silently is found out, and not used for the next request.
+        // A connection that died silently is detected, and not used for the next request.
         .http2_keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(20))
         .user_agent(concat!("pinpoint/", env!("CARGO_PKG_VERSION")))

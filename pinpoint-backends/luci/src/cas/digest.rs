@@ -24,7 +24,7 @@ pub struct Digest {
     size: u64,
 }
 
-/// A text is no digest.
+/// The text is not a digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is no digest; write HASH/SIZE, the SHA-256 in 64 lower-case hexadecimal digits and the size in bytes"

@@ -1,4 +1,4 @@
-//! Trees of files on the disk.
+//! Downloads trees of files to the disk.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -12,18 +12,17 @@ use super::batch::Plan;
 use super::stream::{Sink, written};
 use super::{Cas, CasError, Digest, File, Tree};
 
-/// The files of a tree by their content, each with the paths at which it is.
+/// The files of a tree by their content, each with its paths.
 type Places = BTreeMap<Digest, Vec<(PathBuf, bool)>>;
 
 impl Cas {
-    /// Writes the files of a tree into a folder, which must not exist, and gives what the tree
-    /// holds. Links are not made, since they may point anywhere; they are in the answer.
+    /// Writes the files of a tree into a folder, which must not exist, and returns the tree. Links
+    /// are not made, since they may point anywhere; they are in the answer.
     ///
     /// # Errors
     ///
-    /// [`CasError::File`] if the folder exists or a file can't be written, and those of
-    /// [`Cas::tree`]. What was written is then removed; what was written when the future is
-    /// dropped, is not.
+    /// [`CasError::File`] if the folder exists or a file cannot be written, and those of
+    /// [`Cas::tree`]. Files already written are then removed, but not when the future is dropped.
     pub async fn download(&self, root: &Digest, folder: &Path) -> Result<Tree, CasError> {
         let tree = self.tree(root).await?;
         let folders: Vec<PathBuf> = tree.folders.iter().map(|path| folder.join(path)).collect();
@@ -45,13 +44,13 @@ impl Cas {
         filled.map(|()| tree)
     }
 
-    /// Writes these files into a folder, which must exist, by their numbers, and gives their
+    /// Writes these files into a folder, which must exist, by their numbers, and returns their
     /// paths.
     ///
     /// # Errors
     ///
-    /// [`CasError::File`] if one is there or can't be written, [`CasError::Missing`], and trouble
-    /// with the store. What was written stays.
+    /// [`CasError::File`] if one exists or cannot be written, [`CasError::Missing`], and trouble
+    /// with the store. Files already written stay.
     pub async fn download_files(
         &self,
         files: &[Digest],
@@ -137,7 +136,7 @@ enum Work {
     Stream(Digest),
 }
 
-/// Creates a file that is not there: nothing is written through a link.
+/// Creates a new file: nothing is written through a link.
 fn create(path: &Path, is_executable: bool) -> Result<fs::File, CasError> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

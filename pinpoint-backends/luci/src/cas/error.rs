@@ -1,4 +1,4 @@
-//! What may go wrong with a content-addressed store.
+//! The errors of a content-addressed store.
 
 use std::error::Error;
 use std::io;
@@ -12,10 +12,10 @@ use tonic::Status;
 use super::Digest;
 use crate::google::{AddressError, Code, TokenError};
 
-/// A blob or a tree can't be had. No secret is in it.
+/// A blob or a tree cannot be read. Contains no secret.
 #[derive(Debug, thiserror::Error)]
 pub enum CasError {
-    /// The address can't be used.
+    /// The address is invalid.
     #[error(transparent)]
     Address(#[from] AddressError),
     /// No connection can be made to the address.
@@ -29,7 +29,7 @@ pub enum CasError {
     /// There is no token.
     #[error("the store can't be asked: {0}")]
     Token(#[source] Arc<TokenError>),
-    /// The store does not have the blob, or no longer.
+    /// The store does not have the blob, or no longer has it.
     #[error("the store does not have {0}, or no longer; what it belongs to has to be made again")]
     Missing(Digest),
     /// The store refuses a request.
@@ -37,20 +37,20 @@ pub enum CasError {
     Refused {
         /// The method of the service.
         method: &'static str,
-        /// What the store says.
+        /// The store's answer.
         trouble: Trouble,
     },
-    /// Trouble that tries did not cure.
+    /// The last of several tries failed.
     #[error("{method} failed {tries} times, at last so: {trouble}")]
     GaveUp {
         /// The method of the service.
         method: &'static str,
-        /// How often it was tried.
+        /// The number of tries.
         tries: u32,
         /// The last trouble.
         trouble: Trouble,
     },
-    /// The store names blobs by another function.
+    /// The store uses another digest function.
     #[error("the store does not use SHA-256, and nothing else is read")]
     NoSha256,
     /// A blob is larger than the caller allows.
@@ -58,10 +58,10 @@ pub enum CasError {
     TooLarge {
         /// The blob.
         digest: Digest,
-        /// The most bytes.
+        /// The maximum size in bytes.
         limit: u64,
     },
-    /// A tree that can't be used.
+    /// The tree is invalid.
     #[error("{root} is no tree of files: {problem}")]
     Tree {
         /// The root.
@@ -69,7 +69,7 @@ pub enum CasError {
         /// The problem.
         problem: String,
     },
-    /// A file can't be written.
+    /// A file cannot be written.
     #[error("{} can't be written: {source}", .path.display())]
     File {
         /// The file or folder.
@@ -83,17 +83,17 @@ pub enum CasError {
         if .present.is_empty() { String::new() } else { format!("; there is {}", .present.join(", ")) }
     )]
     NoResults {
-        /// The root of what the task left.
+        /// The root of the task's outputs.
         root: Digest,
         /// The path of the results.
         wanted: String,
         /// Results of other benchmarks.
         present: Vec<String>,
     },
-    /// The results of a task can't be read.
+    /// The results of a task cannot be read.
     #[error("{path} in {root}: {source}")]
     Results {
-        /// The root of what the task left.
+        /// The root of the task's outputs.
         root: Digest,
         /// The file.
         path: String,
@@ -102,10 +102,10 @@ pub enum CasError {
     },
 }
 
-/// Why one try failed.
+/// The failure of one try.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    /// The store or the connection says so.
+    /// A status from the store or the connection.
     #[error("{code}: {message}")]
     Status {
         /// The code.
@@ -116,18 +116,18 @@ pub enum Trouble {
     /// There was no token.
     #[error("{0}")]
     Token(#[source] Arc<TokenError>),
-    /// Nothing came for too long.
+    /// No data arrived for too long.
     #[error("nothing came for {} s", .0.as_secs_f64())]
     Silent(Duration),
-    /// There was no answer for a blob.
+    /// A blob was not in the answer.
     #[error("there is no answer for {0}")]
     Unanswered(Digest),
-    /// A blob is not what its digest says.
+    /// The content of a blob does not match its digest.
     #[error("{digest} came with other content, {length} bytes")]
     OtherContent {
         /// The blob.
         digest: Digest,
-        /// How many bytes came before that was seen.
+        /// The number of bytes received before the mismatch.
         length: u64,
     },
     /// Compressed data are damaged, or need too much memory.

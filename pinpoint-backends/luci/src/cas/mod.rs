@@ -1,9 +1,9 @@
 //! Files in a content-addressed store, read by the [Remote Execution API].
 //!
-//! Whatever Swarming's tasks leave, and whatever they run, is in such a store, at Google
+//! The inputs and outputs of Swarming's tasks are in such a store, at Google
 //! `remotebuildexecution.googleapis.com`. Its instances are named like
-//! `projects/chrome-swarming/instances/default_instance`. A [`Digest`] names a file by its
-//! content, or a whole tree of files.
+//! `projects/chrome-swarming/instances/default_instance`. A [`Digest`] names a file by its content,
+//! or a whole tree of files.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -21,20 +21,19 @@
 //! # }
 //! ```
 //!
-//! # What holds
+//! # Guarantees
 //!
-//! Nothing is believed: every file and every directory is compared with its digest, and asked
-//! for again if it differs. A stream that is cut goes on where it was. Data come compressed
-//! (zstd) from stores that offer it. Requests that may succeed later are repeated
-//! ([`CasOptions::backoff`]), and a request is given up when nothing comes for
-//! [`CasOptions::patience`]. [`CasError::Missing`] is the end of it: the store no longer has a
-//! file, and no repetition helps.
+//! Every file and every directory is compared with its digest, and asked for again if it differs. A
+//! stream that is cut continues where it was. Data come compressed (zstd) from stores that offer
+//! it. Requests that may succeed later are repeated ([`CasOptions::backoff`]), and a request is
+//! given up when nothing comes for [`CasOptions::patience`]. [`CasError::Missing`] is final: the
+//! store no longer has a file, and no repetition helps.
 //!
 //! # Memory
 //!
-//! Small files are asked for many at once, at most 4 MiB, and large ones go to the disk piece by
-//! piece: at most [`CasOptions::at_once`] times 4 MiB are held, and as much again while they
-//! are decompressed. Only [`Cas::read`] holds a whole file, up to a size that its caller names.
+//! Small files are requested in batches of at most 4 MiB, and large ones go to the disk piece by
+//! piece: at most [`CasOptions::at_once`] times 4 MiB are held, and as much again while they are
+//! decompressed. Only [`Cas::read`] holds a whole file, up to a size that its caller names.
 //!
 //! [Remote Execution API]: https://github.com/bazelbuild/remote-apis
 
@@ -70,7 +69,7 @@ use stream::Sink;
 /// The address of Google's store.
 pub const ADDRESS: &str = "https://remotebuildexecution.googleapis.com";
 
-/// Which store, and how it is asked.
+/// The address of a store, and the limits of its client.
 #[derive(Debug, Clone)]
 pub struct CasOptions {
     /// `https://HOST:PORT`, or `http://` for a store on this machine, or one that takes no
@@ -80,11 +79,11 @@ pub struct CasOptions {
     pub instance: String,
     /// The most requests under way.
     pub at_once: usize,
-    /// The longest time in which nothing comes.
+    /// The longest time without data.
     pub patience: Duration,
-    /// When a request is repeated. The count begins anew whenever part of an answer came.
+    /// The backoff between repetitions. It restarts whenever part of an answer came.
     pub backoff: Backoff,
-    /// Certificates, as PEM, that are trusted beside those of the machine.
+    /// Certificates, as PEM, that are trusted in addition to those of the machine.
     pub certificates: Vec<String>,
 }
 
@@ -137,7 +136,7 @@ impl Cas {
         })))
     }
 
-    /// A whole file, which is held in memory.
+    /// Reads a whole file into memory.
     ///
     /// # Errors
     ///

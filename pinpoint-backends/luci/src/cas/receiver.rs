@@ -13,10 +13,10 @@ use super::error::Trouble;
 const PIECE: usize = 256 << 10;
 
 /// The largest window of compressed data, as a power of two: 8 MiB, the least that a decoder is
-/// asked to support (RFC 8878, section 3.1.1.1.2). What needs more is read uncompressed.
+/// asked to support (RFC 8878, section 3.1.1.1.2). Data that need more are read uncompressed.
 const LARGEST_WINDOW: u32 = 23;
 
-/// Takes a blob in parts. Whatever comes, it holds no more than a piece and a window.
+/// Receives a blob in parts. It never holds more than a piece and a window.
 pub(super) struct Receiver {
     digest: Digest,
     hasher: Sha256,
@@ -34,7 +34,7 @@ impl Receiver {
         }
     }
 
-    /// Data that come from now on begin anew, at [`offset`](Self::offset), compressed or not.
+    /// Restarts for data that begin at [`offset`](Self::offset), compressed or not.
     pub(super) fn begin(&mut self, is_compressed: bool) -> Result<(), Trouble> {
         self.decoder = None;
         if is_compressed {
@@ -56,7 +56,7 @@ impl Receiver {
         self.received
     }
 
-    /// The next part of the blob out of what came; none when all of that was taken.
+    /// The next part of the blob from these data; none when all of them were taken.
     pub(super) fn part(&mut self, data: &mut Bytes) -> Result<Option<Bytes>, Trouble> {
         let part = if self.decoder.is_some() {
             self.decompress(data)?
@@ -74,12 +74,12 @@ impl Receiver {
         Ok(Some(part))
     }
 
-    /// Is everything there?
+    /// Returns whether the blob is complete.
     pub(super) fn is_complete(&self) -> bool {
         self.received == self.digest.size()
     }
 
-    /// Compares what was received with the digest.
+    /// Compares the received content with the digest.
     pub(super) fn check(&self) -> Result<(), Trouble> {
         let hash = self.hasher.clone().finalize();
         if Digest::new(hash.into(), self.received) == self.digest {

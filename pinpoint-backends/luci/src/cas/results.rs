@@ -1,4 +1,4 @@
-//! What a benchmark of Chromium leaves.
+//! The outputs of a benchmark of Chromium.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use super::{Cas, CasError, Digest, Tree};
 /// The file that Chromium's runners leave for each benchmark, in a folder of its name.
 const FILE: &str = "perf_results.json";
 
-/// The largest that is read. They have some MB.
+/// The size limit of the file. Typical files have some MB.
 const LARGEST: u64 = 256 << 20;
 
 impl Cas {
-    /// The charts in `BENCHMARK/perf_results.json` of what a task left, as
-    /// [`Format::ChromiumByName`] reads them.
+    /// Reads the charts in `BENCHMARK/perf_results.json` of a task's outputs, as
+    /// [`Format::ChromiumByName`] does.
     ///
     /// # Errors
     ///
-    /// [`CasError::NoResults`] if there is no such file, [`CasError::Results`] if it can't be
+    /// [`CasError::NoResults`] if the file does not exist, [`CasError::Results`] if it cannot be
     /// read, and all errors of [`Cas::tree`] and [`Cas::read`].
     pub async fn perf_results(
         &self,

@@ -1,4 +1,4 @@
-//! Large files, each a stream that goes on where it was cut.
+//! Large files, each a stream that continues where it was cut.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::tries::Fault;
 use super::{Cas, CasError, Digest};
 use crate::google::Code;
 
-/// Where a stream goes.
+/// The destination of a stream.
 pub(super) enum Sink<'a> {
     Memory(Vec<u8>),
     File(tokio::fs::File, &'a Path),
@@ -50,7 +50,7 @@ impl Sink<'_> {
     }
 }
 
-/// The error of a file that can't be written.
+/// The error of a file that cannot be written.
 pub(super) fn written(path: &Path) -> impl FnOnce(io::Error) -> CasError {
     let path = path.to_path_buf();
     |source| CasError::File { path, source }
@@ -90,7 +90,7 @@ impl Cas {
         }
     }
 
-    /// Reads from where the receiver is to the end.
+    /// Reads from the receiver's offset to the end.
     async fn stream_once(
         &self,
         is_compressed: bool,

@@ -25,28 +25,28 @@ const MOST_BYTES: usize = 64 << 20;
 pub struct File {
     /// Its content.
     pub digest: Digest,
-    /// May it be run?
+    /// True if it is executable.
     pub is_executable: bool,
 }
 
-/// What a tree holds, by paths with `/` between their parts. No part is empty, `.` or `..`.
+/// The contents of a tree, by paths with `/` between their parts. No part is empty, `.` or `..`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tree {
     /// The files.
     pub files: BTreeMap<String, File>,
     /// The folders, except for the root itself.
     pub folders: BTreeSet<String>,
-    /// The links, with what they point to: anything.
+    /// The links, with their targets, which may be any text.
     pub links: BTreeMap<String, String>,
 }
 
 impl Cas {
-    /// What the tree with this root holds.
+    /// Reads the tree with this root.
     ///
     /// # Errors
     ///
-    /// [`CasError::Missing`] if the store lacks one of its directories, [`CasError::Tree`] if
-    /// it is none, or larger than what is read (200,000 files), and trouble with the store.
+    /// [`CasError::Missing`] if the store lacks one of its directories, [`CasError::Tree`] if it is
+    /// invalid or too large (200,000 files), and trouble with the store.
     pub async fn tree(&self, root: &Digest) -> Result<Tree, CasError> {
         let mut directories = Directories::default();
         let empty = Digest::of(b"");
@@ -54,7 +54,7 @@ impl Cas {
         if *root != empty {
             self.ask_tree(root, &mut directories).await?;
         }
-        // Stores may leave out what they lack, and some more.
+        // Stores may leave out missing directories, and some more.
         loop {
             let missing = match directories.walk(root)? {
                 Walk::Whole(tree) => return Ok(tree),
@@ -68,7 +68,7 @@ impl Cas {
         }
     }
 
-    /// Collects what the store sends of a tree.
+    /// Collects the directories that the store sends of a tree.
     async fn ask_tree(&self, root: &Digest, directories: &mut Directories) -> Result<(), CasError> {
         let mut tries = self.connection().tries("GetTree");
         let mut page = String::new();
@@ -76,7 +76,7 @@ impl Cas {
             let before = (page.clone(), directories.by_digest.len());
             let fault = match self.ask_tree_once(root, &mut page, directories).await {
                 Ok(()) if page.is_empty() => return Ok(()),
-                // The page brought nothing: what is missing is read by itself.
+                // The page brought nothing: missing directories are read one by one.
                 Ok(()) if before == (page.clone(), directories.by_digest.len()) => return Ok(()),
                 Ok(()) => {
                     tries.progressed();
@@ -100,7 +100,7 @@ impl Cas {
         }
     }
 
-    /// Reads on from a page; `page` is where the next one begins, or empty at the end.
+    /// Continues from a page; `page` becomes the next one, or empty at the end.
     async fn ask_tree_once(
         &self,
         root: &Digest,
@@ -127,7 +127,7 @@ impl Cas {
     }
 }
 
-/// Directories by what they are. One that nobody names does no harm.
+/// Directories by their digests. Unreferenced ones do no harm.
 #[derive(Default)]
 struct Directories {
     by_digest: HashMap<Digest, Bytes>,
@@ -136,7 +136,7 @@ struct Directories {
 
 enum Walk {
     Whole(Tree),
-    /// These are named, and not there.
+    /// These are referenced but missing.
     Missing(BTreeSet<Digest>),
 }
 

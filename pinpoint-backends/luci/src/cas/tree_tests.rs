@@ -77,7 +77,7 @@ fn what_is_named_and_not_there_is_asked_for() {
     }
 }
 
-/// What this program does not know belongs to a directory's digest, too.
+/// Unknown fields belong to a directory's digest, too.
 #[test]
 fn unknown_fields_do_no_harm() {
     let mut directories = Directories::default();

@@ -1,4 +1,4 @@
-//! What is tried again, and when.
+//! The rules for retries.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use crate::google::{Backoff, random_seed};
 pub(super) enum Fault {
     /// It may pass: tried again, not before the time that the server names.
     Passing(Trouble, Option<Duration>),
-    /// The token was refused. With another it is tried again, once.
+    /// The token was refused. It is tried again with a new one, once.
     Unauthenticated(Trouble),
     /// Trying again does not help.
     Lasting(Trouble),
-    /// Neither a method nor a server is to blame.
+    /// The fault of neither a method nor a server.
     Final(CasError),
 }
 
@@ -43,8 +43,8 @@ impl Fault {
     }
 }
 
-/// May a request that ended so succeed later? A connection that breaks is `UNAVAILABLE`,
-/// `UNKNOWN`, `INTERNAL` or `CANCELLED`, by where it does.
+/// Returns whether a request with this code may succeed later. A connection that breaks is
+/// `UNAVAILABLE`, `UNKNOWN`, `INTERNAL` or `CANCELLED`, by where it does.
 pub(super) fn is_transient(code: Code) -> bool {
     matches!(
         code,
@@ -66,7 +66,7 @@ pub(super) struct Tries<'a> {
     method: &'static str,
     backoff: &'a Backoff,
     seed: u64,
-    /// Since something was received.
+    /// Since the last data.
     failed: u32,
     may_change_token: bool,
 }
@@ -82,7 +82,7 @@ impl<'a> Tries<'a> {
         }
     }
 
-    /// Part of the answer was received and need not come again.
+    /// Notes that part of the answer was received and need not come again.
     pub(super) fn progressed(&mut self) {
         self.failed = 0;
         self.may_change_token = true;

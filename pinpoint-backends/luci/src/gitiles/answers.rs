@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the JSON begins with, so that no page can run it as a script.
+/// The prefix of the JSON, so that no page can run it as a script.
 const GUARD: &[u8] = b")]}'";
 
 /// A commit, alone or in a log.
@@ -32,7 +32,7 @@ pub(super) struct Person {
 pub(super) struct Log {
     #[serde(default)]
     pub(super) log: Vec<Commit>,
-    /// Where the next page begins; absent on the last one.
+    /// The start of the next page; absent on the last one.
     #[serde(default)]
     pub(super) next: Option<String>,
 }
@@ -52,7 +52,7 @@ pub(super) struct Entry {
     pub(super) name: String,
 }
 
-/// Reads the JSON of an answer; the reason where it is none.
+/// Reads the JSON of an answer, or returns the problem with it.
 pub(super) fn read<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T, String> {
     let json = body
         .strip_prefix(GUARD)

@@ -1,4 +1,4 @@
-//! Answers that never change, kept on disk within a bound.
+//! Immutable answers, kept on disk within a bound.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -12,9 +12,8 @@ use sha2::{Digest, Sha256};
 
 /// A folder of files named by the SHA-256 of their question. Several processes may share it.
 ///
-/// When it exceeds the bound, the files that were not used for longest are removed until it is
-/// filled to four fifths. A file that can't be read or written is a miss: the cache may be
-/// removed at any time.
+/// When it exceeds the bound, the least recently used files are removed until it is filled to four
+/// fifths. A file that cannot be read or written is a miss: the cache may be removed at any time.
 #[derive(Debug)]
 pub(super) struct DiskCache {
     dir: PathBuf,
@@ -32,7 +31,7 @@ impl DiskCache {
         }
     }
 
-    /// What was kept for a question.
+    /// The kept answer to a question.
     pub(super) fn get<T: DeserializeOwned>(&self, question: &[&str]) -> Option<T> {
         let path = self.path(question);
         let kept = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
@@ -84,7 +83,7 @@ impl DiskCache {
         Ok(())
     }
 
-    /// Removes what was not used for longest; the bytes that are left.
+    /// Removes the least recently used files; returns the remaining bytes.
     fn shrink(&self) -> io::Result<u64> {
         let mut files = self.files()?;
         files.sort_by_key(|file| file.used);

@@ -6,12 +6,12 @@ use pinpoint_midpoint::HistoryError;
 use super::repositories::Gitiles;
 
 impl Gitiles {
-    /// A state with author, date and subject of each of its commits. A commit of a repository
-    /// that is not at Gitiles stays without.
+    /// Adds author, date and subject to each commit of a state, except for commits of a repository
+    /// that is not at Gitiles.
     ///
     /// # Errors
     ///
-    /// When a repository lacks the commit, or can't be asked.
+    /// When a repository lacks the commit, or cannot be asked.
     pub async fn describe(
         &self,
         mut state: CombinedCommit,

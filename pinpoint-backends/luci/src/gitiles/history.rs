@@ -10,7 +10,7 @@ use super::repository::{CommitInfo, Repository};
 use crate::crrev::{CommitPosition, Crrev};
 use crate::google::ServiceError;
 
-/// The history of one repository. Clones share what they have read.
+/// The history of one repository. Clones share read data.
 #[derive(Clone)]
 pub struct GitilesHistory {
     repository: Arc<Repository>,
@@ -29,7 +29,7 @@ impl GitilesHistory {
     ///
     /// # Errors
     ///
-    /// [`HistoryError::UnknownRevision`] when there is none.
+    /// [`HistoryError::UnknownRevision`] when it does not exist.
     pub async fn commit(&self, hash: &str) -> Result<Arc<CommitInfo>, HistoryError> {
         let found = self.repository.commit(hash).await;
         found
@@ -86,7 +86,7 @@ impl GitilesHistory {
         }
     }
 
-    /// The entries of the folders of a commit in which these paths are.
+    /// The entries of the folders of a commit that contain these paths.
     async fn gitlinks_of(
         &self,
         commit: &str,
@@ -126,7 +126,8 @@ pub fn is_full_hash(name: &str) -> bool {
     matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// May a name stand in a request? `..` would make it a range, and the others are in no name.
+/// Returns whether a name is valid in a request. `..` would make it a range, and the others are in
+/// no name.
 fn is_name(name: &str) -> bool {
     let is_odd = |character: char| {
         character.is_whitespace() || character.is_control() || "?*[\\:{}".contains(character)
@@ -191,7 +192,7 @@ impl History for GitilesHistory {
         Ok(self.commit(commit).await?.parents.clone())
     }
 
-    /// Only of regular files; a symbolic link counts as none.
+    /// Only regular files; a symbolic link counts as absent.
     async fn file(
         &self,
         commit: &str,
@@ -224,7 +225,7 @@ impl History for GitilesHistory {
         self.gitlinks_of(commit, paths).await
     }
 
-    /// Gitiles merges nothing: with something to merge, the answer is that it conflicts.
+    /// Gitiles cannot merge: where a merge is needed, the answer is a conflict.
     async fn merged_tree(
         &self,
         commit: &str,

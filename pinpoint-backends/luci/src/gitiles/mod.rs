@@ -1,8 +1,7 @@
 //! Histories of repositories at Gitiles, such as <https://chromium.googlesource.com>.
 //!
-//! [`Gitiles`] opens repositories by their URLs. Nothing is cloned: each question is a
-//! [request for JSON][api], and what it answers about full hashes, which never changes, is
-//! kept on disk.
+//! [`Gitiles`] opens repositories by their URLs. Nothing is cloned: each question is a [request for
+//! JSON][api], and the answers about full hashes, which never change, are kept on disk.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {

@@ -22,28 +22,28 @@ pub(crate) const PER_SECOND: u32 = 4;
 /// The domain whose hosts are Gitiles.
 const DOMAIN: &str = "googlesource.com";
 
-/// Where Gitiles is, and how it is asked.
+/// The addresses of Gitiles, and the settings of its client.
 #[derive(Debug, Clone)]
 pub struct GitilesConfig {
-    /// The folder of answers that never change.
+    /// The folder of immutable answers.
     pub cache_dir: PathBuf,
     /// The most bytes in it. By default 1 GiB.
     pub cache_bytes: u64,
     /// The address of a host, in which `{host}` stands for its name. By default
     /// `https://{host}`.
     pub address: String,
-    /// Hosts that may be asked beside those below `googlesource.com`.
+    /// Hosts that may be asked in addition to those below `googlesource.com`.
     pub hosts: Vec<String>,
     /// Requests to a host in a second; any number when absent. By default 4.
     pub per_second: Option<u32>,
     /// The waits between tries.
     pub backoff: Backoff,
-    /// Decides the jitter of these waits; it is never the same when absent.
+    /// The seed of the jitter of these waits; random when absent.
     pub seed: Option<u64>,
 }
 
 impl GitilesConfig {
-    /// The usual settings, and a folder for answers.
+    /// The usual settings, with a folder for answers.
     pub fn new(cache_dir: impl Into<PathBuf>) -> Self {
         Self {
             cache_dir: cache_dir.into(),
@@ -57,7 +57,7 @@ impl GitilesConfig {
     }
 }
 
-/// All repositories at Gitiles. Clones share connections, bounds and what they have read.
+/// All repositories at Gitiles. Clones share connections, bounds and read data.
 #[derive(Clone)]
 pub struct Gitiles(Arc<Inner>);
 
@@ -74,7 +74,7 @@ struct Inner {
 impl Gitiles {
     /// # Errors
     ///
-    /// When the address is none, or tokens would cross the network without HTTPS.
+    /// When the address is invalid, or tokens would cross the network without HTTPS.
     pub fn new(
         config: GitilesConfig,
         tokens: TokenSource,
@@ -94,7 +94,7 @@ impl Gitiles {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// With commit positions.
+    /// Adds commit positions.
     #[must_use]
     pub fn with_crrev(self, crrev: Arc<Crrev>) -> Self {
         match Arc::try_unwrap(self.0) {
@@ -102,7 +102,7 @@ impl Gitiles {
                 crrev: Some(crrev),
                 ..inner
             })),
-            // Others use it already, as it is.
+            // It is already shared, and stays as it is.
             Err(shared) => Self(shared),
         }
     }
@@ -111,7 +111,7 @@ impl Gitiles {
     ///
     /// # Errors
     ///
-    /// [`HistoryError::UnknownRepository`] when it is at no host that may be asked.
+    /// [`HistoryError::UnknownRepository`] when its host is not allowed.
     pub fn history(&self, repository: &str) -> Result<GitilesHistory, HistoryError> {
         let unknown = |hint: String| HistoryError::UnknownRepository {
             repository: repository.into(),
@@ -184,8 +184,8 @@ impl Repositories for Gitiles {
     }
 }
 
-/// The URL of a repository, in normal form: `https://HOST/PROJECT`, the host in small letters,
-/// without `.git` or a slash at the end, and without the `/a/` of signed-in users.
+/// The URL of a repository, in normal form: `https://HOST/PROJECT`, the host in lower case, without
+/// `.git` or a slash at the end, and without the `/a/` of signed-in users.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RepositoryUrl {
     /// Such as `chromium.googlesource.com`.
@@ -194,7 +194,7 @@ pub struct RepositoryUrl {
     pub project: String,
 }
 
-/// A text that is no URL of a repository at Gitiles.
+/// The text is not the URL of a repository at Gitiles.
 #[derive(Debug, thiserror::Error)]
 #[error("repositories at Gitiles are named https://HOST/PROJECT")]
 pub struct NoRepositoryUrl;

@@ -1,4 +1,4 @@
-//! The questions to one repository, and what was answered before.
+//! The questions to one repository, and their cached answers.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -38,7 +38,7 @@ pub struct CommitInfo {
     pub parents: Vec<String>,
     /// `NAME <ADDRESS>`.
     pub author: String,
-    /// When it was committed, as RFC 3339 writes it; absent where that can't be read.
+    /// The time of the commit, in RFC 3339; absent where it cannot be parsed.
     pub created: Option<String>,
     /// The whole message.
     pub message: String,
@@ -105,7 +105,7 @@ impl Repository {
         &self.url.project
     }
 
-    /// The commit that a name means at the moment; none when it means none.
+    /// The commit that a name means at the moment, if any.
     pub(super) async fn named(&self, name: &str) -> Result<Option<Arc<CommitInfo>>, ServiceError> {
         let path = format!("+log/{}?format=JSON&n=1", encoded(name));
         let log: Option<Log> = self.json(&path).await?;
@@ -134,8 +134,8 @@ impl Repository {
         info
     }
 
-    /// The hashes of the commits of `higher`'s line that are not part of the history of
-    /// `lower`, oldest first; none when one of the two is unknown. Both are full hashes.
+    /// The hashes of the commits of `higher`'s line that are not part of the history of `lower`,
+    /// oldest first; `None` when one of the two is unknown. Both are full hashes.
     pub(super) async fn range(
         &self,
         lower: &str,
@@ -186,7 +186,8 @@ impl Repository {
         self.client.rendered(&self.get(&log_path(lower, higher)))
     }
 
-    /// Is a commit another one, or part of its history? None when one of them is unknown.
+    /// Returns whether a commit is another one, or part of its history; `None` when one of them is
+    /// unknown.
     pub(super) async fn is_ancestor(
         &self,
         ancestor: &str,
@@ -201,7 +202,7 @@ impl Repository {
         .await
     }
 
-    /// A file of a commit, named by its full hash; none when there is no such file.
+    /// A file of a commit, named by its full hash; `None` when it does not exist.
     pub(super) async fn file(
         &self,
         commit: &str,
@@ -212,7 +213,7 @@ impl Repository {
             let bytes = BASE64_STANDARD.decode(text.trim());
             bytes.map_err(|_| self.unreadable("a file is not in Base64".into()))
         };
-        // Only what can be decoded is kept.
+        // Only decodable answers are kept.
         let read = |answer: Answer| {
             let answer = self.client.successful(answer)?;
             // Of a folder or a link, the text is not a file's.
@@ -249,8 +250,8 @@ impl Repository {
         .await
     }
 
-    /// What is kept for a question about full hashes, or else what is answered, which is kept
-    /// then. That something is missing is not kept: it may arrive later.
+    /// The kept answer to a question about full hashes, or else a new one, which is then kept. A
+    /// missing object is not kept: it may arrive later.
     async fn kept<T: DeserializeOwned + Serialize>(
         &self,
         question: &[&str],
@@ -267,7 +268,7 @@ impl Repository {
         Ok(answer)
     }
 
-    /// An answer in JSON; none when there is no such thing.
+    /// An answer in JSON; `None` when the object does not exist.
     async fn json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, ServiceError> {
         let read = |answer: Answer| {
             let answer = self.client.successful(answer)?;
@@ -301,7 +302,7 @@ fn log_path(lower: &str, higher: &str) -> String {
     format!("+log/{lower}..{higher}?format=JSON&n={PAGE}&first-parent=1")
 }
 
-/// A part of a path, percent-encoded but for slashes.
+/// A part of a path, percent-encoded except for slashes.
 fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

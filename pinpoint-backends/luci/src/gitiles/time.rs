@@ -4,8 +4,8 @@ const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];
 
-/// `Mon Jan 02 15:04:05 2006 -0700`, or without the zone, which then is UTC, as RFC 3339 writes
-/// it; nothing for another text.
+/// Converts `Mon Jan 02 15:04:05 2006 -0700`, or the same without the zone, which then is UTC, to
+/// RFC 3339; `None` for another text.
 pub(super) fn rfc_3339(text: &str) -> Option<String> {
     let mut words = text.split_whitespace().skip(1);
     let mut next = || words.next();

@@ -1,13 +1,13 @@
-//! Which addresses of services may be asked.
+//! Checks the addresses of services.
 
 use http::Uri;
 
 use super::transport::is_loopback;
 
-/// The address of a service can't be used. None of these shows a password.
+/// The address of a service is invalid. No variant shows a password.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// It names no host, or no protocol that is known.
+    /// It names no host, or an unknown protocol.
     #[error("{0:?} is not the address of a service; write it as https://HOST")]
     NotAnAddress(String),
     /// It has a part that no request would carry.
@@ -24,11 +24,11 @@ pub enum AddressError {
 }
 
 /// Checks the address of a service: HTTPS, or HTTP where no secret is sent or none leaves this
-/// machine, and nothing but a host and a path.
+/// machine, and nothing except a host and a path.
 ///
 /// # Errors
 ///
-/// When it is none, has more parts, or a secret would cross the network without HTTPS.
+/// When it is invalid, has more parts, or a secret would cross the network without HTTPS.
 pub(crate) fn check(address: &str, gets_secrets: bool) -> Result<(), AddressError> {
     let none = || AddressError::NotAnAddress(without_user(address));
     let uri: Uri = address.parse().map_err(|_| none())?;
@@ -52,7 +52,7 @@ pub(crate) fn check(address: &str, gets_secrets: bool) -> Result<(), AddressErro
     }
 }
 
-/// An address without what stands before its host: that may be a password.
+/// An address without the part before its host, which may be a password.
 fn without_user(address: &str) -> String {
     match address.rsplit_once('@') {
         Some((_, rest)) => format!("…@{rest}"),

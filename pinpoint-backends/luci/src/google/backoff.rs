@@ -1,4 +1,4 @@
-//! How long to wait before a request is sent again.
+//! The waits before a request is sent again.
 
 use std::time::Duration;
 
@@ -46,8 +46,8 @@ impl Backoff {
         longest: Duration::ZERO,
     };
 
-    /// The wait before repetition number `retry`, from 0 on; none when there is no such
-    /// repetition. The same seed gives the same wait.
+    /// The wait before repetition number `retry`, from 0 on; `None` when it is not allowed. The
+    /// same seed gives the same wait.
     pub fn wait(&self, retry: u32, seed: u64) -> Option<Duration> {
         if retry >= self.retries {
             return None;

@@ -27,16 +27,16 @@ const MOST_BYTES: usize = 64 << 20;
 /// The requests under way at once.
 const AT_ONCE: usize = 64;
 
-/// Answers of the wrong form until a request is given up: it is not the service that answers.
+/// Answers of the wrong form until a request is given up: they do not come from the service.
 const MOST_UNREADABLE: u32 = 3;
 
-/// A wait before which it is said again that there is trouble.
-const LONG_WAIT: Duration = Duration::from_secs(15);
+/// A wait before which the trouble is reported again.
+const LONG: Duration = Duration::from_secs(15);
 
 /// The longest wait that a service may ask for.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
 
-/// A request, as often as it has to be sent.
+/// A request, which may be sent several times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     method: Method,
@@ -48,7 +48,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads what is there. The path begins with a slash and is percent-encoded.
+    /// Reads a resource. The path begins with a slash and is percent-encoded.
     pub fn get(path: impl Into<String>) -> Self {
         Self {
             method: Method::GET,
@@ -59,8 +59,8 @@ impl Request {
         }
     }
 
-    /// Sends a body of JSON. It is sent again where it is not known whether it arrived, so it
-    /// must be harmless when it arrives twice; see [`once`](Self::once).
+    /// Sends a body of JSON. It is sent again where it may not have arrived, so it must be harmless
+    /// when it arrives twice; see [`once`](Self::once).
     pub fn post_json(path: impl Into<String>, body: Vec<u8>) -> Self {
         let json = HeaderValue::from_static("application/json");
         Self {
@@ -71,17 +71,16 @@ impl Request {
         }
     }
 
-    /// With a header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &'static str, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
-    /// With a header that is shown nowhere, such as the key of an API.
+    /// Adds a header that is never shown, such as the key of an API.
     ///
-    /// A secret that can't stand in a header is left out: the service then says that it is
-    /// missing.
+    /// A secret that is invalid in a header is left out: the service then says that it is missing.
     #[must_use]
     pub fn secret_header(mut self, name: &'static str, value: &Secret) -> Self {
         if let Ok(mut value) = HeaderValue::from_str(value.reveal()) {
@@ -91,7 +90,7 @@ impl Request {
         self
     }
 
-    /// Not sent again unless the service has said that it did nothing.
+    /// Sends it again only when the service has said that it did nothing.
     #[must_use]
     pub fn once(mut self) -> Self {
         self.is_repeatable = false;
@@ -103,13 +102,13 @@ impl Request {
         self.path.split('?').next().unwrap_or_default()
     }
 
-    /// The body, as it is sent.
+    /// The body that is sent.
     pub fn body(&self) -> &[u8] {
         &self.body
     }
 }
 
-/// An answer, whatever its status.
+/// An answer with any status.
 #[derive(Debug, Clone)]
 pub struct Answer {
     /// The status of HTTP.
@@ -121,7 +120,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The error that its status says.
+    /// The error for its status.
     pub(super) fn refusal(&self, service: &'static str) -> ServiceError {
         let seconds = self
             .headers
@@ -156,7 +155,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// When the address is none, has a user name or a query, or tokens would cross the network
+    /// When the address is invalid, has a user name or a query, or tokens would cross the network
     /// without HTTPS.
     pub fn new(
         service: &'static str,
@@ -179,35 +178,35 @@ impl Client {
         })
     }
 
-    /// With bounds of its own on concurrency and rate; else 64 requests at once.
+    /// Sets bounds on concurrency and rate; the default is 64 requests at once.
     #[must_use]
     pub fn with_pace(mut self, pace: Pace) -> Self {
         self.pace = pace;
         self
     }
 
-    /// With repetitions of its own; else those of the original's pRPC client.
+    /// Sets the backoff; the default is that of the original's pRPC client.
     #[must_use]
     pub fn with_backoff(mut self, backoff: Backoff) -> Self {
         self.backoff = backoff;
         self
     }
 
-    /// With a limit of its own on the time of a try; else 90 s.
+    /// Sets a limit on the time of a try; the default is 90 s.
     #[must_use]
     pub fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// With a limit of its own on the bytes of an answer; else 64 MiB.
+    /// Sets a limit on the bytes of an answer; the default is 64 MiB.
     #[must_use]
     pub fn with_most_bytes(mut self, most_bytes: usize) -> Self {
         self.most_bytes = most_bytes;
         self
     }
 
-    /// With the jitter of this seed; else it is never the same.
+    /// Sets the seed of the jitter, which is random by default.
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Self {
         self.seed.store(seed, Ordering::Relaxed);
@@ -224,12 +223,12 @@ impl Client {
         &self.address
     }
 
-    /// Do requests carry a token?
+    /// Returns whether requests carry a token.
     pub fn is_signed_in(&self) -> bool {
         !self.tokens.are_none()
     }
 
-    /// Sends a request, again where that may help, and gives an answer of success.
+    /// Sends a request, retries where that may help, and returns a successful answer.
     ///
     /// # Errors
     ///
@@ -238,11 +237,11 @@ impl Client {
         self.call(request, |answer| self.successful(answer)).await
     }
 
-    /// An answer if its status is one of success.
+    /// Returns a successful answer.
     ///
     /// # Errors
     ///
-    /// [`ServiceError::Status`] when it is another.
+    /// [`ServiceError::Status`] for any other status.
     pub fn successful(&self, answer: Answer) -> Result<Answer, ServiceError> {
         match answer.status.is_success() {
             true => Ok(answer),
@@ -250,7 +249,7 @@ impl Client {
         }
     }
 
-    /// Sends a request, again where that may help; `read` says what an answer means.
+    /// Sends a request, retries where that may help, and decodes the answer with `read`.
     ///
     /// # Errors
     ///
@@ -289,8 +288,8 @@ impl Client {
                 };
                 let asked = error.retry_after().unwrap_or_default();
                 let wait = wait.max(asked.min(LONGEST_RETRY_AFTER));
-                // A user who waits has to know for what, and that it still goes on.
-                match retry == 0 || wait >= LONG_WAIT {
+                // A waiting user has to know the reason, and that the work continues.
+                match retry == 0 || wait >= LONG {
                     true => tracing::warn!(%error, "the request is sent again"),
                     false => tracing::debug!(%error, retry, ?wait, "the request is sent again"),
                 }
@@ -358,8 +357,8 @@ impl Client {
         Ok(sent)
     }
 
-    /// A request as it would be sent, without its token, for `--dry-run`: its address, and
-    /// its body where it has one.
+    /// A request as it would be sent, without its token, for `--dry-run`: its address, and its body
+    /// if any.
     pub fn rendered(&self, request: &Request) -> String {
         let head = format!("{} {}{}", request.method, self.address, request.path);
         if request.body.is_empty() {

@@ -1,4 +1,4 @@
-//! Why a service did not answer as asked.
+//! The errors of services.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,39 +16,39 @@ impl Code {
     pub const OK: Self = Self(0);
     /// The caller canceled the call.
     pub const CANCELED: Self = Self(1);
-    /// An error that has no code of its own.
+    /// An error without its own code.
     pub const UNKNOWN: Self = Self(2);
     /// The request is wrong.
     pub const INVALID_ARGUMENT: Self = Self(3);
     /// It took too long.
     pub const DEADLINE_EXCEEDED: Self = Self(4);
-    /// There is no such thing.
+    /// Not found.
     pub const NOT_FOUND: Self = Self(5);
     /// It exists already.
     pub const ALREADY_EXISTS: Self = Self(6);
-    /// The caller may not.
+    /// The caller lacks permission.
     pub const PERMISSION_DENIED: Self = Self(7);
     /// A quota is used up.
     pub const RESOURCE_EXHAUSTED: Self = Self(8);
-    /// Not in this state.
+    /// Invalid in this state.
     pub const FAILED_PRECONDITION: Self = Self(9);
-    /// Somebody else interfered.
+    /// Another client interfered.
     pub const ABORTED: Self = Self(10);
     /// Past the end.
     pub const OUT_OF_RANGE: Self = Self(11);
-    /// The server can't do that.
+    /// The server does not support it.
     pub const UNIMPLEMENTED: Self = Self(12);
     /// The server is at fault.
     pub const INTERNAL: Self = Self(13);
-    /// The server is not there at the moment.
+    /// The server is unavailable at the moment.
     pub const UNAVAILABLE: Self = Self(14);
     /// Data were lost.
     pub const DATA_LOSS: Self = Self(15);
     /// The caller has no valid token.
     pub const UNAUTHENTICATED: Self = Self(16);
 
-    /// Is it one of those that LUCI's clients take for transient: unknown, internal,
-    /// unavailable?
+    /// Returns whether it is one of those that LUCI's clients take for transient: unknown,
+    /// internal, unavailable.
     pub fn is_transient(self) -> bool {
         matches!(self, Self::UNKNOWN | Self::INTERNAL | Self::UNAVAILABLE)
     }
@@ -84,67 +84,67 @@ impl fmt::Display for Code {
     }
 }
 
-/// Why a service did not answer as asked. None of these shows a secret.
+/// A failed call to a service. No variant shows a secret.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ServiceError {
-    /// There is no token to ask with.
+    /// No token is available.
     #[error("{service} can't be asked: {source}")]
     Token {
-        /// Which service.
+        /// The service.
         service: &'static str,
-        /// Why.
+        /// The cause.
         source: Arc<TokenError>,
     },
-    /// There is no answer.
+    /// No answer came.
     #[error("{service} can't be reached: {source}")]
     Transport {
-        /// Which service.
+        /// The service.
         service: &'static str,
-        /// Why.
+        /// The cause.
         source: Arc<TransportError>,
     },
     /// The answer takes too long.
     #[error("{service} gave no answer within {} s", .after.as_secs())]
     TimedOut {
-        /// Which service.
+        /// The service.
         service: &'static str,
         /// The limit.
         after: Duration,
     },
-    /// HTTP says no.
+    /// An HTTP error.
     #[error("{service} answers with HTTP status {status}{text}")]
     Status {
-        /// Which service.
+        /// The service.
         service: &'static str,
         /// The status.
         status: u16,
         /// The beginning of the answer, after `: `.
         text: String,
-        /// How long the service asks to wait.
+        /// The wait that the service asks for.
         retry_after: Option<Duration>,
     },
-    /// The method says no.
+    /// An error of the method.
     #[error("{service} answers {code}{text}")]
     Code {
-        /// Which service.
+        /// The service.
         service: &'static str,
-        /// How.
+        /// The code.
         code: Code,
         /// The service's own words, after `: `.
         text: String,
     },
-    /// The answer is not of the form that it should have.
+    /// The answer has the wrong form.
     #[error("{service} gave an answer that can't be read: {reason}")]
     Unreadable {
-        /// Which service.
+        /// The service.
         service: &'static str,
-        /// Why.
+        /// The problem.
         reason: String,
     },
 }
 
 impl ServiceError {
-    /// May the same request succeed a little later?
+    /// Returns whether the same request may succeed a little later.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Token { source, .. } => source.is_transient(),
@@ -155,7 +155,7 @@ impl ServiceError {
         }
     }
 
-    /// Is the answer of the wrong form, so that another server may have given it?
+    /// Returns whether the answer has the wrong form, so that another server may have given it.
     pub(super) fn is_unreadable(&self) -> bool {
         match self {
             Self::Token { source, .. } => matches!(**source, TokenError::Unreadable(_)),
@@ -164,12 +164,12 @@ impl ServiceError {
         }
     }
 
-    /// Did the service refuse before it did anything?
+    /// Returns whether the service refused before it did anything.
     pub(super) fn is_refusal(&self) -> bool {
         matches!(self, Self::Token { .. } | Self::Status { status: 429, .. })
     }
 
-    /// Did the service refuse the token?
+    /// Returns whether the service refused the token.
     pub fn is_unauthenticated(&self) -> bool {
         match self {
             Self::Status { status, .. } => *status == 401,
@@ -178,7 +178,7 @@ impl ServiceError {
         }
     }
 
-    /// Is there no such thing?
+    /// Returns whether the object does not exist.
     pub fn is_not_found(&self) -> bool {
         match self {
             Self::Status { status, .. } => *status == 404,
@@ -187,7 +187,7 @@ impl ServiceError {
         }
     }
 
-    /// How long the service asks to wait before the next try.
+    /// The wait that the service asks for before the next try.
     pub(super) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Status { retry_after, .. } => *retry_after,
@@ -196,7 +196,7 @@ impl ServiceError {
     }
 }
 
-/// The beginning of an answer in one line, after a colon; nothing when it says nothing.
+/// The beginning of an answer in one line, after a colon; empty for an empty answer.
 pub(super) fn quoted(body: &[u8]) -> String {
     const MOST_CHARACTERS: usize = 300;
     let text = String::from_utf8_lossy(body);

@@ -1,4 +1,4 @@
-//! What the JSON of protobuf messages has that serde does not know.
+//! The parts of protobuf's JSON that serde does not know.
 
 /// 64-bit numbers: written as text, read as text or number.
 pub mod int64 {
@@ -33,7 +33,7 @@ pub mod int64 {
     }
 }
 
-/// Milliseconds since 1970 for a time as protobuf's JSON writes it (RFC 3339, in UTC); none for
+/// Milliseconds since 1970 for a time as protobuf's JSON writes it (RFC 3339, in UTC); `None` for
 /// another text, and for a time before 1970.
 pub fn unix_milliseconds(text: &str) -> Option<u64> {
     let text = text

@@ -1,11 +1,11 @@
-//! What the clients of Google's services have in common.
+//! Code shared by the clients of Google's services.
 //!
-//! [`Tokens`] proves who asks. A [`Client`] sends the requests of one service: it bounds how
-//! many are under way and how fast they follow each other, ends those that take too long, and
-//! repeats what may be repeated. [`Prpc`] speaks pRPC over it.
+//! [`Tokens`] authenticates. A [`Client`] sends the requests of one service: it bounds their number
+//! and rate, ends those that take too long, and repeats those that are safe to repeat. [`Prpc`]
+//! speaks pRPC over it.
 //!
-//! Nothing here shows a secret: a [`Secret`] has no text in `Debug`, errors carry no address
-//! with its query, and spans carry no headers.
+//! Secrets are never shown: a [`Secret`] has no text in `Debug`, errors carry no address with its
+//! query, and spans carry no headers.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -55,9 +55,9 @@ pub(crate) use address::check as check_address;
 #[cfg(any(feature = "bigquery", feature = "cas", feature = "issue-tracker"))]
 pub(crate) use random::random_seed;
 
-/// What a token allows.
+/// The permissions of a token.
 pub mod scope {
-    /// To know who asks: Buildbucket and Swarming.
+    /// To identify the caller: Buildbucket and Swarming.
     pub const USERINFO_EMAIL: &str = "https://www.googleapis.com/auth/userinfo.email";
     /// Gitiles and Gerrit.
     pub const GERRIT_CODE_REVIEW: &str = "https://www.googleapis.com/auth/gerritcodereview";

@@ -1,4 +1,4 @@
-//! How many requests at once, and how fast they may follow each other.
+//! Bounds the number of requests under way, and their rate.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -12,13 +12,13 @@ pub struct Pace {
     at_once: Semaphore,
     /// The time from the start of one request to that of the next.
     interval: Duration,
-    /// When the next one may start.
+    /// The time at which the next one may start.
     next: Mutex<Option<Instant>>,
 }
 
 impl Pace {
-    /// At most `at_once` requests under way, and `per_second` of them started in a second;
-    /// any number of them where it is absent. Zero counts as one.
+    /// At most `at_once` requests under way, and `per_second` of them started in a second; any
+    /// number when absent. Zero counts as one.
     pub fn new(at_once: usize, per_second: Option<u32>) -> Self {
         let interval = |per_second: u32| Duration::from_secs(1) / per_second.max(1);
         Self {
@@ -30,7 +30,7 @@ impl Pace {
 
     /// Waits for the turn of a request. It is under way until the answer is dropped.
     pub async fn turn(&self) -> Option<SemaphorePermit<'_>> {
-        // Nobody closes the semaphore.
+        // The semaphore is never closed.
         let permit = self.at_once.acquire().await.ok();
         if !self.interval.is_zero() {
             sleep_until(self.reserve()).await;

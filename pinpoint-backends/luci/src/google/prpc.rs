@@ -1,9 +1,9 @@
 //! [pRPC], the protocol of LUCI's services: gRPC's methods over plain HTTP.
 //!
-//! A request is a POST of JSON to `/prpc/SERVICE/METHOD`. Whether it succeeded is said by the
-//! header `X-Prpc-Grpc-Code` and nothing else; an answer without it does not come from the
-//! service but from something before it. A body of JSON begins with `)]}'` and a line break, so
-//! that no page can run it as a script; the body of an error is text.
+//! A request is a POST of JSON to `/prpc/SERVICE/METHOD`. Only the header `X-Prpc-Grpc-Code` says
+//! whether it succeeded; an answer without it does not come from the service but from a proxy
+//! before it. A body of JSON begins with `)]}'` and a line break, so that no page can run it as a
+//! script; the body of an error is text.
 //!
 //! [pRPC]: https://pkg.go.dev/go.chromium.org/luci/grpc/prpc
 
@@ -17,10 +17,10 @@ use serde::de::DeserializeOwned;
 use super::client::{Answer, Client, Request};
 use super::error::{Code, ServiceError, quoted};
 
-/// The header that says how a call ended.
+/// The header with the code of a call.
 const CODE: &str = "X-Prpc-Grpc-Code";
 
-/// What a body of JSON begins with.
+/// The prefix of a body of JSON.
 const GUARD: &[u8] = b")]}'\n";
 
 /// The methods of one service.
@@ -38,7 +38,7 @@ impl Prpc {
         Self::shared(Arc::new(client), service)
     }
 
-    /// As [`new`](Self::new), with a client that other services at its address have as well.
+    /// Like [`new`](Self::new), with a client shared by other services at its address.
     pub fn shared(client: Arc<Client>, service: &'static str) -> Self {
         Self { client, service }
     }
@@ -47,7 +47,7 @@ impl Prpc {
     ///
     /// # Errors
     ///
-    /// The error of the last try: [`ServiceError::Code`] when the method itself says no.
+    /// The error of the last try: [`ServiceError::Code`] when the method itself fails.
     pub async fn call<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -81,7 +81,7 @@ impl Prpc {
     ///
     /// # Errors
     ///
-    /// When the message can't be written as JSON.
+    /// When the message cannot be written as JSON.
     pub fn rendered(&self, method: &str, message: &impl Serialize) -> Result<String, ServiceError> {
         Ok(self.client.rendered(&self.request(method, message)?))
     }
@@ -97,7 +97,7 @@ impl Prpc {
     }
 }
 
-/// The message of an answer, or the error that it is.
+/// The message of an answer, or its error.
 fn read<T: DeserializeOwned>(service: &'static str, answer: Answer) -> Result<T, ServiceError> {
     let unreadable = |reason: &str| ServiceError::Unreadable {
         service,

@@ -12,7 +12,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, to be sent to the service that it is for and nowhere else.
+    /// The text itself, to be sent to its service and nowhere else.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -58,7 +58,7 @@ impl ServiceAccountKey {
     ///
     /// # Errors
     ///
-    /// [`TokenError::Key`] when it holds none. No error shows what it holds.
+    /// [`TokenError::Key`] when it holds none. No error shows its contents.
     pub fn read(json: &[u8]) -> Result<Self, TokenError> {
         // The message of serde would quote the file.
         let file: File = serde_json::from_slice(json).map_err(|error| {

@@ -1,4 +1,4 @@
-//! Where tokens come from.
+//! The sources of tokens.
 
 use std::process::Stdio;
 use std::str::FromStr;
@@ -18,20 +18,20 @@ use super::transport::Transport;
 /// The address of the metadata server, inside Google Cloud.
 const METADATA: &str = "http://metadata.google.internal";
 
-/// The longest text of a token and of what comes with it.
+/// The longest text of a token and its metadata.
 const MOST_BYTES: usize = 64 << 10;
 
-/// The longest that making a token may take. A person may have to confirm it.
-const TOKEN_TIMEOUT: Duration = Duration::from_secs(60);
+/// The maximum time to make a token. A person may have to confirm it.
+const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often a command is run that does not end. A person may have been away the first time.
+/// The number of runs of a command that does not end. A person may have been away the first time.
 const MOST_HANGS: u32 = 2;
 
-/// A command that does not say when its token ends is asked again after this time: `luci-auth
-/// token` promises no longer life of its own accord.
+/// A command that does not report the end of its token's life is asked again after this time:
+/// `luci-auth token` promises no longer life by default.
 const ASSUMED_LIFE: Duration = Duration::from_secs(60);
 
-/// Where tokens come from. As text: `none`, `metadata`, `metadata:ADDRESS`, `key:FILE`,
+/// A source of tokens. As text: `none`, `metadata`, `metadata:ADDRESS`, `key:FILE`,
 /// `command:PROGRAM ARGUMENTS…`.
 ///
 /// ```
@@ -55,7 +55,7 @@ pub enum TokenSource {
     Command(Vec<String>),
 }
 
-/// A text that names no source of tokens.
+/// The text names no source of tokens.
 #[derive(Debug, thiserror::Error)]
 pub enum UnknownTokenSource {
     /// None of the forms.
@@ -66,12 +66,12 @@ pub enum UnknownTokenSource {
     /// The command has no program.
     #[error("`command:` needs the program that prints a token, as `command:luci-auth token`")]
     NoProgram,
-    /// The file can't be read.
+    /// The file cannot be read.
     #[error("the key {path:?} can't be read: {source}")]
     Unreadable {
         /// The file.
         path: String,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// The file holds no key.
@@ -79,7 +79,7 @@ pub enum UnknownTokenSource {
     NoKey {
         /// The file.
         path: String,
-        /// Why.
+        /// The cause.
         source: TokenError,
     },
 }
@@ -115,22 +115,22 @@ impl FromStr for TokenSource {
     }
 }
 
-/// A token that was just made.
+/// A new token.
 #[derive(Debug)]
 pub(super) struct Fresh {
     pub(super) token: Secret,
-    /// How long it lives from here on.
+    /// Its remaining life.
     pub(super) life: Duration,
 }
 
-/// The answer of an authorisation server (RFC 6749, section 5.1).
+/// The answer of an authorization server (RFC 6749, section 5.1).
 #[derive(Deserialize)]
 struct Answer {
     access_token: String,
     expires_in: u64,
 }
 
-/// What `luci-auth token -json-output -` prints.
+/// The output of `luci-auth token -json-output -`.
 #[derive(Deserialize)]
 struct Printed {
     token: String,
@@ -138,7 +138,7 @@ struct Printed {
 }
 
 impl TokenSource {
-    /// Makes a token; none where requests carry none.
+    /// Makes a token; `None` where requests carry none.
     pub(super) async fn fetch(
         &self,
         scopes: &[String],
@@ -197,8 +197,8 @@ async fn answer(
     }))
 }
 
-/// The `error` and its description (RFC 6749, section 5.2). Nothing else of the answer is
-/// shown: it might hold a token.
+/// The `error` and its description (RFC 6749, section 5.2). The rest of the answer is not shown: it
+/// might hold a token.
 fn reason(body: &[u8]) -> String {
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -258,7 +258,7 @@ async fn run(words: &[String], scopes: &[String]) -> Result<Fresh, TokenError> {
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        // It says there how to sign in.
+        // It explains there how to sign in.
         .stderr(Stdio::inherit())
         .kill_on_drop(true)
         .spawn();
@@ -302,7 +302,7 @@ fn printed(program: &str, text: &str, now: Duration) -> Result<Fresh, TokenError
     })
 }
 
-/// A token can stand in a header: visible ASCII without spaces.
+/// Checks that a token is valid in a header: visible ASCII without spaces.
 fn usable(token: &str) -> Option<Secret> {
     let is_usable = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
     is_usable.then(|| Secret::new(token))

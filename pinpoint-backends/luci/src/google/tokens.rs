@@ -1,4 +1,4 @@
-//! Tokens that are there when they are needed.
+//! Tokens, renewed before they are needed.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,51 +12,51 @@ use super::secret::Secret;
 use super::token_source::TokenSource;
 use super::transport::{Transport, TransportError};
 
-/// A token is renewed after this time, however long it is said to live.
+/// A token is renewed after this time, whatever its stated life.
 const LONGEST_LIFE: Duration = Duration::from_secs(24 * 3600);
 
 /// A token is renewed when it has less than this left, and less than a quarter of its life.
 const MARGIN: Duration = Duration::from_secs(300);
 
-/// Why there is no token. None of these shows a secret.
+/// A token cannot be made. No variant shows a secret.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
-    /// The key can't be used.
+    /// The key is invalid.
     #[error("the key of the service account can't be used: {0}")]
     Key(&'static str),
-    /// The address of the server is none.
+    /// The address of the server is invalid.
     #[error("a token can't be asked for: {0}")]
     Request(#[source] http::Error),
     /// The server does not answer.
     #[error("{server} gives no token: {source}")]
     Unreachable {
-        /// Which server.
+        /// The server.
         server: &'static str,
-        /// Why.
+        /// The cause.
         source: TransportError,
     },
-    /// The server gives none.
+    /// The server refuses a token.
     #[error("{server} gives no token (HTTP status {status}): {reason}")]
     Refused {
-        /// Which server.
+        /// The server.
         server: &'static str,
         /// The status.
         status: u16,
-        /// The reason that it gives.
+        /// The reason from the server.
         reason: String,
     },
     /// The answer holds no token.
     #[error("{0} does not answer with a token")]
     Unreadable(&'static str),
-    /// The token is of no use any more.
+    /// The token has expired.
     #[error("{0} gives a token that has expired; sign in again, and check this machine's clock")]
     Expired(String),
-    /// The command can't be run.
+    /// The command cannot be run.
     #[error("{program:?}, which prints tokens, can't be run: {source}")]
     Command {
         /// The program.
         program: String,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// The command failed.
@@ -64,10 +64,10 @@ pub enum TokenError {
     Failed {
         /// The program.
         program: String,
-        /// How it ended.
+        /// Its exit status.
         status: std::process::ExitStatus,
     },
-    /// The command prints something else than a token.
+    /// The output of the command is not a token.
     #[error(
         "{program:?} prints no token: run it by hand; its first line must be a token and nothing \
          else, or its output JSON with `token` and `expiry`"
@@ -87,7 +87,7 @@ pub enum TokenError {
         program: String,
         /// The limit of a try.
         after: Duration,
-        /// How often it was run.
+        /// The number of runs.
         tries: u32,
     },
     /// A server takes too long.
@@ -96,7 +96,7 @@ pub enum TokenError {
 }
 
 impl TokenError {
-    /// May it pass by itself?
+    /// Returns whether it may pass.
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { source, .. } => matches!(source, TransportError::Broken(_)),
@@ -124,9 +124,9 @@ struct Shared {
     scopes: Vec<String>,
     transport: Arc<dyn Transport>,
     kept: RwLock<Option<Kept>>,
-    /// Held by the one that renews, with the error of the last one that could not.
+    /// Held during a renewal, with the error of the last one if it failed.
     renewal: Mutex<Option<Arc<TokenError>>>,
-    /// How many renewals have ended.
+    /// The number of renewals that have ended.
     renewals: AtomicU64,
 }
 
@@ -160,16 +160,16 @@ impl Tokens {
         }))
     }
 
-    /// Do requests carry a token?
+    /// Returns whether requests carry no token.
     pub fn are_none(&self) -> bool {
         matches!(self.0.source, TokenSource::None)
     }
 
-    /// A token that is good for a while; none where requests carry none.
+    /// A token that stays valid for a while; `None` where requests carry none.
     ///
     /// # Errors
     ///
-    /// When none can be made, and the last one has expired.
+    /// When no token can be made, and the last one has expired.
     pub async fn get(&self) -> Result<Option<Secret>, Arc<TokenError>> {
         if self.are_none() {
             return Ok(None);
@@ -180,7 +180,7 @@ impl Tokens {
         let kept = shared.kept().filter(|kept| now < kept.expires);
         let mut last_error = match kept {
             Some(kept) if now < kept.renewed_from => return Ok(Some(kept.token)),
-            // Somebody else renews it, and this one is still good.
+            // It is being renewed, and this one is still valid.
             Some(kept) => match shared.renewal.try_lock() {
                 Ok(lock) => lock,
                 Err(_) => return Ok(Some(kept.token)),
@@ -188,7 +188,7 @@ impl Tokens {
             None => shared.renewal.lock().await,
         };
         if shared.renewals.load(Ordering::SeqCst) != seen {
-            // It was renewed while this one waited.
+            // It was renewed during this wait.
             if let Some(kept) = shared.kept().filter(|kept| Instant::now() < kept.expires) {
                 return Ok(Some(kept.token));
             }
@@ -217,7 +217,7 @@ impl Tokens {
         }
     }
 
-    /// A service refused this token: it is not given out again.
+    /// Discards a token that a service refused.
     pub fn refused(&self, token: &Secret) {
         let mut kept = self.0.kept.write().unwrap_or_else(|it| it.into_inner());
         if kept.as_ref().is_some_and(|kept| kept.token == *token) {
@@ -345,7 +345,7 @@ mod tests {
         advance(Duration::from_secs(3600 - 302)).await;
         assert_eq!(text(&tokens).await, "token-0");
         advance(Duration::from_secs(5)).await;
-        // One renews; the others go on with what is still good.
+        // One renews; the others use the one that is still valid.
         let mut all = join_all((0..10).map(|_| text(&tokens))).await;
         all.sort();
         assert_eq!(all.last().unwrap(), "token-1");

@@ -1,4 +1,4 @@
-//! The way to a service.
+//! The transport to a service.
 
 use std::error::Error;
 
@@ -10,7 +10,7 @@ use reqwest::redirect::Policy;
 /// server in its own process.
 #[async_trait]
 pub trait Transport: Send + Sync {
-    /// Sends a request, once, and reads the answer: at most so many bytes of it.
+    /// Sends a request, once, and reads at most so many bytes of the answer.
     async fn send(
         &self,
         request: Request<Vec<u8>>,
@@ -18,10 +18,10 @@ pub trait Transport: Send + Sync {
     ) -> Result<Response<Vec<u8>>, TransportError>;
 }
 
-/// There is no answer. None of these names the address: a query may hold a key.
+/// No answer came. No variant names the address: a query may hold a key.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
-    /// The request can't be sent as it is, and can't later.
+    /// The request cannot be sent, now or later.
     #[error("the request can't be sent: {0}")]
     Unsendable(#[source] Box<dyn Error + Send + Sync>),
     /// No connection, or one that broke.
@@ -32,7 +32,7 @@ pub enum TransportError {
     TooLong(usize),
 }
 
-/// The text of the innermost cause, which says most: "connection refused".
+/// The text of the innermost cause, which is the most specific: "connection refused".
 fn deepest(error: &(dyn Error + 'static)) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
@@ -46,16 +46,16 @@ fn deepest(error: &(dyn Error + 'static)) -> String {
 #[derive(Debug, Clone)]
 pub struct Web {
     client: reqwest::Client,
-    /// For addresses of this machine, which no proxy leads to.
+    /// For addresses of this machine, which bypass proxies.
     direct: reqwest::Client,
 }
 
 impl Web {
     /// # Errors
     ///
-    /// When the certificates of this machine can't be used.
+    /// When the certificates of this machine cannot be used.
     pub fn new() -> Result<Self, TransportError> {
-        // There may be one already: then that one serves.
+        // An already installed provider stays.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = || {
             reqwest::Client::builder()
@@ -69,7 +69,7 @@ impl Web {
     }
 }
 
-/// Is it a name of this machine?
+/// Returns whether it is a name of this machine.
 pub(crate) fn is_loopback(host: &str) -> bool {
     matches!(host, "localhost" | "127.0.0.1" | "[::1]")
 }

@@ -1,18 +1,18 @@
-//! What a comment says.
+//! The text of a comment.
 
 use std::fmt::Write;
 
 use pinpoint_core::job::{BisectionResult, NamedCulprit};
 use pinpoint_core::{CombinedCommit, Commit, Effect, EffectOf, Status, Stopped};
 
-/// How to read such results, and where wrong blame goes, as Chromium's Pinpoint says it.
+/// The guide to such results and to reporting wrong blame, as in Chromium's Pinpoint.
 const HELP: &str = "http://g.co/ChromePerformanceRegressions";
 const HOTLIST: &str = "Chromeperf-CulpritDetection-NeedsAttention";
 
-/// The longest text of others that is passed on, in characters.
-const MAX_QUOTED_CHARS: usize = 200;
+/// The longest foreign text that is passed on, in characters.
+const LONGEST: usize = 200;
 
-/// What a comment says beside the result.
+/// The parts of a comment in addition to the result.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct About<'a> {
     /// The bot.
@@ -25,10 +25,11 @@ pub struct About<'a> {
     pub report: Option<&'a str>,
 }
 
-/// The comment on a bisection, as Markdown: how many commits make a significant difference,
-/// and each culprit with its change; or why none was found, and which commits are left.
+/// The comment on a bisection, as Markdown: the number of commits that make a significant
+/// difference, and each culprit with its change; or the reason that none was found, and the
+/// remaining commits.
 ///
-/// Text of others (subjects, names of metrics) is shown as it is and formats nothing.
+/// Foreign text (subjects, names of metrics) is shown as it is and formats nothing.
 pub fn comment(result: &BisectionResult, about: &About<'_>) -> String {
     let mut text = format!(
         "{} on {}, {} to {} (job {})\n\n",
@@ -44,7 +45,7 @@ pub fn comment(result: &BisectionResult, about: &About<'_>) -> String {
         count => format!("Found significant differences at {count} commits.\n"),
     });
     for suspect in about.unconfirmed {
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "\nA suspect was not confirmed: {} {}",
@@ -91,7 +92,7 @@ fn without_culprit(result: &BisectionResult) -> String {
     text + "\n"
 }
 
-/// Why it is not decided, and the range in which a change may be.
+/// The reason that it is undecided, and the range that may contain a change.
 fn undecided(result: &BisectionResult, ends: &str) -> String {
     let why = plain(&result.stopped.to_string());
     let mut text = format!("The search between {ends} was not decided: {why}.");
@@ -109,7 +110,7 @@ fn undecided(result: &BisectionResult, ends: &str) -> String {
     text
 }
 
-/// Did something change, and only for the better?
+/// Returns whether something changed, and only for the better.
 fn is_better(result: &BisectionResult) -> bool {
     let mut compared = { result.comparisons.iter() }.filter_map(|it| it.performance.as_ref());
     let posterior = result.posterior.as_ref();
@@ -117,7 +118,7 @@ fn is_better(result: &BisectionResult) -> bool {
         || posterior.is_some_and(|posterior| posterior.better > posterior.no_change / 2.0)
 }
 
-/// The commits that were not decided beside culprits.
+/// The undecided commits, in addition to culprits.
 fn left(result: &BisectionResult) -> String {
     let commits = match result.candidates.len() {
         _ if result.stopped == Stopped::Decided => return String::new(),
@@ -169,7 +170,7 @@ pub(crate) fn places(commit: &CombinedCommit) -> Vec<String> {
     commits.map(place).collect()
 }
 
-/// An address as it is, if it is one; anything else as plain text.
+/// An address as a link if it is valid; anything else as plain text.
 fn link(address: &str) -> String {
     let is_address = address.starts_with("https://") || address.starts_with("http://");
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#@!$&+,;=%".contains(&byte);
@@ -244,7 +245,7 @@ fn short(commit: &CombinedCommit) -> String {
     plain(&commit.main.git_hash.chars().take(10).collect::<String>())
 }
 
-/// A name of others, as code. Nothing in it ends the code or the line.
+/// A foreign name, as code. Nothing in it ends the code or the line.
 fn code(name: &str) -> String {
     let shown = name.chars().take(MAX_QUOTED_CHARS);
     let shown = shown.map(|it| match it {
@@ -255,19 +256,19 @@ fn code(name: &str) -> String {
     format!("`{}`", shown.collect::<String>())
 }
 
-/// Text of others: nothing in it is a format, a link or another line.
+/// Foreign text: nothing in it is a format, a link or another line.
 fn plain(text: &str) -> String {
     let mut shown = String::new();
     for character in text.chars().take(MAX_QUOTED_CHARS) {
         match character {
             _ if character.is_control() => shown.push(' '),
-            // What begins or ends a format, or a link that nobody wrote as one.
+            // Characters that begin or end a format, or an accidental link.
             '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '<' | '>' | '#' | '!' | '|' | '~'
             | '&' | '@' | ':' | '$' => {
                 shown.push('\\');
                 shown.push(character);
             }
-            // Marks that turn the direction of writing.
+            // Marks that change the direction of writing.
             '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
             _ => shown.push(character),
         }
@@ -278,7 +279,7 @@ fn plain(text: &str) -> String {
     shown
 }
 
-/// Four digits that count.
+/// Four significant digits.
 fn digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".into();

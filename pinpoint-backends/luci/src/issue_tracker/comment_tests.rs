@@ -1,4 +1,4 @@
-//! What a comment says, word for word.
+//! The text of comments, word for word.
 
 use pinpoint_compare::Interval;
 use pinpoint_core::{ModifiedDependency, Posterior};

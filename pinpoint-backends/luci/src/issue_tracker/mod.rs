@@ -21,13 +21,12 @@
 //!
 //! # Once
 //!
-//! The tracker has no field by which it would recognize a request that it got already. So every
-//! comment ends with a key, which its caller makes of the job and the purpose, and
-//! [`IssueTracker::post`] looks for that key among the comments before it writes: first of all,
-//! since an earlier process may have ended between its request and the note of it, and again
-//! whenever it is not known whether a request arrived. The same key is the same comment,
-//! however often and from wherever it is posted, as long as one does so at a time: a job has one
-//! holder. A comment that was deleted is written again when it is posted again.
+//! The tracker has no field to recognize a repeated request by. So every comment ends with a key,
+//! which its caller makes of the job and the purpose, and [`IssueTracker::post`] looks for that key
+//! among the comments before it writes: first of all, since an earlier process may have ended
+//! between its request and the note of it, and again whenever a request may not have arrived. The
+//! same key is the same comment, however often and from wherever it is posted, as long as one does
+//! so at a time: a job has one holder. A deleted comment is written again when it is posted again.
 //!
 //! Source: the [published client](https://github.com/google/skia-buildbot) of the tracker's
 //! version 1 (`go/issuetracker/v1`), methods `issues.modify` and `issues.issueUpdates.list`.
@@ -65,7 +64,7 @@ pub struct IssueTracker {
     backoff: Backoff,
 }
 
-/// What happens to an issue.
+/// A change to an issue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Change {
     /// The comment, as Markdown.
@@ -86,19 +85,19 @@ impl Change {
     }
 }
 
-/// When the comment was made.
+/// The time at which the comment was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Posted {
     /// By this call.
     Now,
-    /// It was there already, with all that it changed.
+    /// It existed already, with all of its changes.
     Before,
 }
 
-/// A comment was not made, or it is not known.
+/// A comment was not made, or that is unknown.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TrackerError {
-    /// The tracker refuses, or can't be reached.
+    /// The tracker refuses, or cannot be reached.
     #[error("issue {issue}: {source}")]
     Service {
         /// The issue.
@@ -106,7 +105,7 @@ pub enum TrackerError {
         /// The error.
         source: ServiceError,
     },
-    /// The key can't be told from others.
+    /// The key is ambiguous.
     #[error("the key {0:?}: use letters, digits and -._/ alone")]
     Key(String),
     /// The issue has too many updates.
@@ -161,10 +160,10 @@ struct Comment {
 }
 
 impl IssueTracker {
-    /// The address of Google's.
+    /// The address of Google's tracker.
     pub const GOOGLE: &str = "https://issuetracker.googleapis.com";
 
-    /// What an issue can be. `DUPLICATE` is not among them: such an issue names the other one.
+    /// The statuses of an issue. `DUPLICATE` is not among them: such an issue names the other one.
     ///
     /// Source: `IssueState.Status` of the published client.
     pub const STATUSES: [&str; 9] = [
@@ -179,11 +178,12 @@ impl IssueTracker {
         "INFEASIBLE",
     ];
 
-    /// A client of the tracker at this address. Google's needs an API key beside tokens with the scope [`scope::BUGANIZER`](crate::google::scope::BUGANIZER).
+    /// A client of the tracker at this address. Google's needs an API key in addition to tokens
+    /// with the scope [`scope::BUGANIZER`](crate::google::scope::BUGANIZER).
     ///
     /// # Errors
     ///
-    /// When the address is none, or tokens or the key would cross the network without HTTPS.
+    /// When the address is invalid, or tokens or the key would cross the network without HTTPS.
     pub fn new(
         address: &str,
         key: Option<Secret>,
@@ -202,7 +202,7 @@ impl IssueTracker {
         })
     }
 
-    /// With repetitions of its own; else 6, the first after 2 s at most.
+    /// Sets the backoff; the default is 6 repetitions, the first after 2 s at most.
     #[must_use]
     pub fn with_backoff(mut self, backoff: Backoff) -> Self {
         self.client = self.client.with_backoff(backoff.clone());
@@ -210,13 +210,13 @@ impl IssueTracker {
         self
     }
 
-    /// Makes a comment, with what belongs to it, unless it is there. The `key` says what it is
-    /// about, such as `JOB/culprits`; it stands in the comment's last line.
+    /// Makes a comment and its changes, unless it exists. The `key` identifies it, such as
+    /// `JOB/culprits`; it is in the comment's last line.
     ///
     /// # Errors
     ///
-    /// [`TrackerError::Service`]: after one that may pass, the comment may have been made or
-    /// not; the next call finds out.
+    /// [`TrackerError::Service`]: after a transient one, the comment may or may not exist; the next
+    /// call finds out.
     pub async fn post(
         &self,
         issue: u64,
@@ -246,7 +246,7 @@ impl IssueTracker {
                 return Err(failed(error));
             };
             tracing::debug!(%error, issue, "it is looked up whether the comment was made");
-            // What was begun has time to end before it is looked for.
+            // An earlier request has time to end before its comment is looked for.
             sleep(wait).await;
             retry += 1;
             if self.has(issue, key).await? {
@@ -255,7 +255,7 @@ impl IssueTracker {
         }
     }
 
-    /// The request that makes a comment, as `post` sends it, without secrets: for `--dry-run`.
+    /// The request of `post`, without secrets, for `--dry-run`.
     pub fn rendered(&self, issue: u64, key: &str, change: &Change) -> String {
         self.client.rendered(&self.modify(issue, key, change))
     }
@@ -286,11 +286,11 @@ impl IssueTracker {
         self.with_key(request.once())
     }
 
-    /// Is there a comment with this key?
+    /// Returns whether a comment with this key exists.
     ///
     /// # Errors
     ///
-    /// When the tracker refuses, can't be reached, or lists too many updates.
+    /// When the tracker refuses, cannot be reached, or lists too many updates.
     pub async fn has(&self, issue: u64, key: &str) -> Result<bool, TrackerError> {
         let line = line(key);
         let mut page = String::new();

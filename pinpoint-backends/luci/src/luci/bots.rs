@@ -1,4 +1,4 @@
-//! Which bot is next.
+//! The choice of the next bot.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
@@ -10,25 +10,25 @@ use tokio::sync::{Mutex, OnceCell};
 use super::error::LuciError;
 use crate::swarming::Swarming;
 
-/// The bots that can be used.
+/// The usable bots.
 #[derive(Default)]
 pub(super) struct Bots {
-    /// Asked for once, in an order of the job's own.
+    /// Asked for once, in an order specific to the job.
     order: OnceCell<Vec<String>>,
-    /// Held while the two tasks of a pair are asked for, by bot.
+    /// Held while the two tasks of a pair are requested, by bot.
     pairing: SyncMutex<HashMap<String, Arc<Mutex<()>>>>,
 }
 
 impl Bots {
-    /// The turn to ask for a pair on this bot.
+    /// The turn to request a pair on this bot.
     pub(super) fn pairing(&self, bot: &str) -> Arc<Mutex<()>> {
         let pairing = self.pairing.lock();
         let mut pairing = pairing.unwrap_or_else(PoisonError::into_inner);
         pairing.entry(bot.to_owned()).or_default().clone()
     }
 
-    /// The bot for a run: the one that is named, or else that of the run's number. Each
-    /// further try of the same run goes to another one.
+    /// The bot for a run: the named one, or else that of the run's number. Each further try of the
+    /// same run goes to another one.
     pub(super) async fn at(
         &self,
         swarming: &Swarming,
@@ -63,8 +63,7 @@ fn shuffle(bots: &mut Vec<String>, seed: u64) {
     SplitMix64::new(seed).shuffle(bots);
 }
 
-/// The one after the last that was tried; the one that was named is not tried again while
-/// there are others.
+/// The one after the last that was tried; the named one is not tried again while there are others.
 fn choose(bots: &[String], named: Option<&str>, index: usize, attempt: usize) -> Option<String> {
     let others: Vec<_> = bots
         .iter()

@@ -1,4 +1,4 @@
-//! Builds: found, asked for, waited for.
+//! Builds: found, requested, waited for.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -29,7 +29,7 @@ static WATERFALL: LazyLock<Waterfall> = LazyLock::new(|| {
 });
 
 impl LuciExecutor {
-    /// Finds a build of a commit, or asks for one.
+    /// Finds a build of a commit, or requests one.
     pub(super) async fn start_build(
         &self,
         commit: &CombinedCommit,
@@ -53,7 +53,8 @@ impl LuciExecutor {
             .map(Handle::Build)
     }
 
-    /// Has a build made again whose files are gone. Runs that miss the same files share it.
+    /// Requests a new build in place of one whose files are gone. Runs that miss the same files
+    /// share it.
     pub(super) async fn start_rebuild(
         &self,
         commit: &CombinedCommit,
@@ -62,7 +63,7 @@ impl LuciExecutor {
     ) -> Result<Handle, LuciError> {
         let plan = BuildPlan::new(commit)?;
         let builder = self.config.builder()?;
-        // Others would ask for the same at the same time.
+        // Others would request the same at the same time.
         let _alone = self.rebuilding.lock().await;
         let ours = self.services.buildbucket.asked_for(&builder, key).await?;
         if let Some(build) = ours.iter().find(|build| !build.status.is_final()) {
@@ -99,13 +100,13 @@ impl LuciExecutor {
         }
     }
 
-    /// The builders that may have made the same.
+    /// The builders that may have made the same build.
     pub(super) fn builders_of(&self, plan: &BuildPlan, builder: &BuilderId) -> Vec<BuilderId> {
         let waterfall = plan.waterfall(builder, &WATERFALL.builders);
         std::iter::once(builder.clone()).chain(waterfall).collect()
     }
 
-    /// A build of the same by anybody, whose files are none of the missing ones.
+    /// A build of the same commit by any requester, whose files are not among the missing ones.
     async fn existing(
         &self,
         plan: &BuildPlan,
@@ -131,8 +132,8 @@ impl LuciExecutor {
         Ok(None)
     }
 
-    /// Waits for the end of a build that says something about its commit. One that takes too
-    /// long is ended if the action of this key has asked for it, and else left alone.
+    /// Waits for the end of a build that says something about its commit. One that takes too long
+    /// is canceled if the action of this key requested it, and otherwise left alone.
     pub(super) async fn build_ended(
         &self,
         id: i64,
@@ -177,7 +178,7 @@ impl LuciExecutor {
         }
     }
 
-    /// The files of the target that a build made.
+    /// The files of the target from a build.
     pub(super) fn artifact(&self, build: &Build) -> Result<CasReference, LuciError> {
         let target = &self.config.benchmark.target;
         let digest = targets(build).remove(target);
@@ -217,7 +218,7 @@ impl LuciExecutor {
         report
     }
 
-    /// Ends a build, and returns once it has ended.
+    /// Cancels a build, and returns once it has ended.
     pub(super) async fn cancel_build(&self, id: i64) -> Result<(), LuciError> {
         let buildbucket = &self.services.buildbucket;
         let mut build = buildbucket
@@ -230,7 +231,7 @@ impl LuciExecutor {
         Ok(())
     }
 
-    /// Ends what an action has asked for.
+    /// Cancels the builds that an action requested.
     pub(super) async fn cancel_builds(&self, key: &str) -> Result<(), LuciError> {
         let builder = self.config.builder()?;
         for build in self.services.buildbucket.asked_for(&builder, key).await? {
@@ -243,7 +244,7 @@ impl LuciExecutor {
 }
 
 impl Build {
-    /// The first line of what a build says of itself, after a colon.
+    /// The first line of a build's summary, after a colon.
     pub(super) fn reason(&self) -> String {
         match self.summary_markdown.lines().next() {
             Some(line) if !line.trim().is_empty() => format!(": {}", line.trim()),

@@ -1,4 +1,4 @@
-//! What is measured, and where the services are.
+//! The configuration of jobs, and of the services.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -31,27 +31,27 @@ pub struct Benchmark {
     pub arguments: Vec<String>,
 }
 
-/// All that a job says. It is stored with the job, so that another process can resume it; tokens
-/// are no part of it.
+/// The configuration of a job. It is stored with the job, so that another process can resume it;
+/// tokens are not part of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LuciConfig {
-    /// Who builds and who runs.
+    /// The machines that build and run.
     pub machines: Machines,
-    /// What is run.
+    /// The benchmark.
     pub benchmark: Benchmark,
-    /// The charts that a job looks for which finds its metric by a run.
+    /// The charts that a job looks for when it finds its metric by a run.
     #[serde(default)]
     pub charts: WantedCharts,
-    /// Where the services are, and what is the same for all jobs there.
+    /// The services, and the settings shared by all jobs there.
     #[serde(default)]
     pub settings: LuciSettings,
-    /// The issue that hears of the result.
+    /// The issue that gets a comment on the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<u64>,
-    /// How the runs are profiled, of a job that compares their profiles.
+    /// The profiling of runs, for a job that compares their profiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profiling: Option<LuciProfiling>,
-    /// Decides the order of the bots.
+    /// The seed of the order of the bots.
     pub seed: u64,
 }
 
@@ -59,7 +59,7 @@ pub struct LuciConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WantedCharts {
-    /// The only one that there is.
+    /// The only one.
     #[default]
     Only,
     /// The one of this name.
@@ -68,19 +68,19 @@ pub enum WantedCharts {
     Every,
 }
 
-/// What is the same for all jobs of an installation. By default that of Chromium's Pinpoint.
+/// The settings shared by all jobs of an installation. By default those of Chromium's Pinpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LuciSettings {
-    /// Where the services are.
+    /// The addresses of the services.
     pub addresses: Addresses,
-    /// What all tasks have in common.
+    /// The settings shared by all tasks.
     pub tasks: TaskSettings,
     /// The instance of CAS that has the builds.
     pub cas_instance: String,
-    /// How often the services are asked.
+    /// The polling intervals of the services.
     pub intervals: Intervals,
-    /// Where results are reported.
+    /// The destinations of reports.
     pub reports: ReportSettings,
 }
 
@@ -113,11 +113,11 @@ impl LuciConfig {
         }
     }
 
-    /// The builder.
+    /// The builder of the machines.
     ///
     /// # Errors
     ///
-    /// When the bucket has no name of the usual form.
+    /// When the bucket's name has an unknown form.
     pub(super) fn builder(&self) -> Result<BuilderId, PlanError> {
         let Machines {
             bucket, builder, ..
@@ -125,7 +125,7 @@ impl LuciConfig {
         BuilderId::new(bucket, builder).ok_or_else(|| PlanError::Bucket(bucket.clone()))
     }
 
-    /// The command of a run of this commit, with these arguments beyond those of the job.
+    /// The command of a run of this commit, with these arguments in addition to those of the job.
     pub(super) fn command(
         &self,
         revision: &str,
@@ -153,15 +153,15 @@ impl LuciConfig {
     }
 }
 
-/// How often the services are asked: from 1 ms to 10 minutes.
+/// The polling intervals of the services: from 1 ms to 10 minutes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Intervals {
-    /// Between two questions about all tasks, in milliseconds. By default 15,000.
+    /// Between two queries of all tasks, in milliseconds. By default 15,000.
     pub tasks: u64,
-    /// Between two questions about a build, in milliseconds. By default 5,000.
+    /// Between two queries of a build, in milliseconds. By default 5,000.
     pub builds: u64,
-    /// Between two looks at the first task of a pair, in milliseconds. By default 3,000.
+    /// Between two polls of the first task of a pair, in milliseconds. By default 3,000.
     pub first_of_pair: u64,
 }
 
@@ -180,7 +180,7 @@ impl Default for Intervals {
 const BOUNDS: RangeInclusive<u64> = 1..=600_000;
 
 impl Intervals {
-    /// Are these intervals of use?
+    /// Checks the intervals against their bounds.
     pub(super) fn check(self) -> Result<(), LuciError> {
         let named = [
             ("tasks", self.tasks),

@@ -1,4 +1,4 @@
-//! The requests of a job, sent by nobody.
+//! The requests of a job, as text, without sending them.
 
 use pinpoint_core::Variant;
 use serde_json::{Value, json};
@@ -16,13 +16,12 @@ const A_TASK: &str = "TASK";
 const A_BOT: &str = "BOT";
 
 impl LuciExecutor {
-    /// The requests by which each of these variants is built and run once, in their order,
-    /// without tokens. What only an answer would show, such as the digest of the build, is made
-    /// up.
+    /// The requests to build and run each of these variants once, in their order, without tokens.
+    /// Parts that only an answer would show, such as the digest of the build, are made up.
     ///
     /// # Errors
     ///
-    /// When a commit can't be built, or the benchmark can't be run.
+    /// When a commit cannot be built, or the benchmark cannot be run.
     pub fn rendered(&self, variants: &[Variant], job: &str) -> Result<Vec<String>, LuciError> {
         let mut requests = Vec::new();
         for (index, variant) in variants.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Why an action has no answer.
+//! The errors of actions.
 
 use std::ops::RangeInclusive;
 
@@ -12,27 +12,27 @@ use crate::issue_tracker::IssueTracker;
 use crate::swarming::{CommandError, TaskState};
 use pinpoint_local::{LocalError, Profiler};
 
-/// Why an action has no answer.
+/// An action failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LuciError {
-    /// A service does not answer as asked.
+    /// A service failed.
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// A commit can't be found.
+    /// A commit cannot be found.
     #[error(transparent)]
     Midpoint(#[from] MidpointError),
     /// No builder can make the commit.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The benchmark can't be run.
+    /// The benchmark cannot be run.
     #[error(transparent)]
     Command(#[from] CommandError),
     /// A build ended and says nothing about its commit.
     #[error("build {id} ended with {status:?}{reason}")]
     Build {
-        /// Which.
+        /// The build.
         id: i64,
-        /// How.
+        /// Its status.
         status: BuildStatus,
         /// Its own words, after `: `.
         reason: String,
@@ -40,23 +40,23 @@ pub enum LuciError {
     /// A build takes too long.
     #[error("build {0} has not ended after 4 h")]
     BuildTooLong(i64),
-    /// A build was made, and does not hold what is to be run.
+    /// A build succeeded without the target.
     #[error("build {id} succeeded and holds no target {target:?}")]
     NoTarget {
-        /// Which.
+        /// The build.
         id: i64,
-        /// What is to be run.
+        /// The target.
         target: String,
     },
     /// A task ended and says nothing about its commit.
     #[error("task {id} ended with {state:?}")]
     Task {
-        /// Which.
+        /// The task.
         id: String,
-        /// How.
+        /// Its state.
         state: TaskState,
     },
-    /// A task can't be run, now or later.
+    /// A task cannot be run, now or later.
     #[error("the task can't be run: its request is at fault; see {page}")]
     TaskRefused {
         /// The address of its page.
@@ -68,12 +68,12 @@ pub enum LuciError {
     /// No bot has the dimensions.
     #[error("no bot with the dimensions of {0:?} is free")]
     NoBots(String),
-    /// What a task left can't be read at the moment.
+    /// The outputs of a task cannot be read at the moment.
     #[error("the output of task {id} can't be read: {source}")]
     Output {
-        /// Which.
+        /// The task.
         id: String,
-        /// Why.
+        /// The cause.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The end at which the metric is looked for does not build.
@@ -93,13 +93,13 @@ pub enum LuciError {
         commit: String,
         /// The number of tasks.
         attempts: usize,
-        /// Why the last one failed.
+        /// The reason for the last failure.
         reason: String,
     },
     /// The charts of a run give no metric.
     #[error(transparent)]
     Charts(#[from] NoMetric),
-    /// The benchmark fails when it is to write profiles.
+    /// The benchmark fails with profiling.
     #[error(
         "the benchmark fails with what has it write profiles, {attempts} of {attempts} times at {commit}: {reason}"
     )]
@@ -108,7 +108,7 @@ pub enum LuciError {
         commit: String,
         /// The number of tasks.
         attempts: usize,
-        /// Why the last one failed.
+        /// The reason for the last failure.
         reason: String,
     },
     /// The benchmark writes no profiles.
@@ -116,15 +116,15 @@ pub enum LuciError {
     NoProfiles {
         /// The hash of the base.
         commit: String,
-        /// What is there instead.
+        /// Its files instead.
         reason: String,
     },
-    /// The profiler is one of this machine.
+    /// The profiler only works on this machine.
     #[error(
         "the profiler {0} can't be started on bots, where a benchmark writes profiles itself; take chrome or files:GLOB"
     )]
     Profiler(Profiler),
-    /// A profile can't be kept.
+    /// A profile cannot be kept.
     #[error(transparent)]
     Kept(Box<LocalError>),
     /// An interval is out of its bounds.
@@ -134,30 +134,30 @@ pub enum LuciError {
     Interval {
         /// Its name in the settings.
         name: &'static str,
-        /// What it is.
+        /// Its value.
         milliseconds: u64,
-        /// What it may be.
+        /// Its bounds.
         bounds: RangeInclusive<u64>,
     },
-    /// The table of culprits has no name of the right form.
+    /// The name of the table of culprits has the wrong form.
     #[error("reports.culprits is {0:?}; write PROJECT.DATASET.TABLE")]
     Table(String),
-    /// An issue has no such status.
+    /// The status of an issue is unknown.
     #[error("reports.status is {0:?}; choose one of {known}", known = IssueTracker::STATUSES.join(", "))]
     IssueStatus(String),
-    /// A hotlist can't have this id.
+    /// The id of a hotlist is invalid.
     #[error("reports.hotlists has {0}; the id of a hotlist is a positive number")]
     Hotlist(i64),
-    /// The address of a service can't be used.
+    /// The address of a service is invalid.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// This machine can't ask services.
+    /// This machine cannot reach services.
     #[error(transparent)]
     Transport(#[from] TransportError),
-    /// The store of files can't be asked.
+    /// The store of files cannot be read.
     #[error(transparent)]
     Cas(#[from] CasError),
-    /// The work of a ticket is not known.
+    /// The work of a ticket is unknown.
     #[error("the work is not known any more")]
     Lost,
     /// The request is for another executor.
@@ -166,7 +166,7 @@ pub enum LuciError {
 }
 
 impl LuciError {
-    /// May the same request succeed later?
+    /// Returns whether the same request may succeed later.
     fn is_transient(&self) -> bool {
         match self {
             Self::Service(error) => error.is_transient(),

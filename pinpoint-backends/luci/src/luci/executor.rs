@@ -33,9 +33,9 @@ pub struct LuciExecutor {
     pub(super) sources: Sources,
     pub(super) bots: Bots,
     pub(super) poll: Poll,
-    /// Of a job whose runs are profiled.
+    /// For a job whose runs are profiled.
     pub(super) profiles: Option<Profiles>,
-    /// Held while a build that is gone is looked for and asked for.
+    /// Held while a replacement for a lost build is looked for and requested.
     pub(super) rebuilding: Mutex<()>,
     pub(super) clock: WallClock,
 }
@@ -61,17 +61,17 @@ impl WallClock {
     }
 }
 
-/// The key of an action as tags have it.
+/// The key of an action in tags.
 pub(super) fn key_of(key: &Key) -> String {
     format!("{}/{}", key.job, key.action)
 }
 
 impl LuciExecutor {
-    /// An executor of one job. Nothing is asked yet.
+    /// An executor of one job. Sends no request yet.
     ///
     /// # Errors
     ///
-    /// When the target can't be run or profiled, the bucket has no name of the usual form, or an
+    /// When the target cannot be run or profiled, the bucket's name has an unknown form, or an
     /// interval is out of its bounds.
     pub fn new(config: LuciConfig, services: LuciServices) -> Result<Self, LuciError> {
         config.settings.intervals.check()?;
@@ -89,16 +89,16 @@ impl LuciExecutor {
         })
     }
 
-    /// An executor of one job, with clients of the services that its settings name. Nothing is
-    /// asked yet.
+    /// An executor of one job, with clients of the services that its settings name. Sends no
+    /// request yet.
     ///
     /// # Arguments
     ///
-    /// `source` gives the tokens; `cache_dir` keeps what Gitiles answers.
+    /// `source` gives the tokens; `cache_dir` keeps the answers of Gitiles.
     ///
     /// # Errors
     ///
-    /// When an address can't be used, and as [`new`](Self::new).
+    /// When an address is invalid, and as [`new`](Self::new).
     ///
     /// # Panics
     ///
@@ -227,7 +227,7 @@ impl Executor for LuciExecutor {
         Ok(self.report(request, handle, heartbeat).await?)
     }
 
-    /// Ends what the action has asked for, and nothing that belongs to others.
+    /// Ends the action's own builds and tasks, and none that belong to others.
     async fn cancel(&self, ticket: &Ticket) -> Result<(), ExecutorError> {
         let key = key_of(&ticket.key);
         let handle = ticket.handle.as_deref().map(str::parse).transpose()?;

@@ -1,4 +1,4 @@
-//! What a ticket says.
+//! The contents of a ticket.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,17 +8,17 @@ use super::error::LuciError;
 /// The work of a ticket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Handle {
-    /// A build that was asked for by this action.
+    /// A build that this action requested.
     Build(i64),
-    /// A build of somebody else, which is waited for alone.
+    /// A build of another requester, which is only waited for.
     Reused(i64),
     /// A task.
     Task(String),
-    /// A build that is made again, of which a task follows.
+    /// A build that is made again, followed by a task.
     Rebuild(i64),
     /// Two tasks, in order.
     Pair(String, String),
-    /// A build, of which a task follows that shows the metric.
+    /// A build, followed by a task that shows the metric.
     Metric(i64),
 }
 

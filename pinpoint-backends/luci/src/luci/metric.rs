@@ -15,11 +15,11 @@ use super::runs::{MOST_TASKS, is_answer};
 use crate::buildbucket::BuildStatus;
 use crate::swarming::{CasReference, build_tag};
 
-/// How the values are read, for the record: there is one way.
+/// The format of the values, for the record: there is only one.
 const FORMAT: &str = "chromium-by-name";
 
 impl LuciExecutor {
-    /// Finds a build of the good end, or asks for one. The run follows when it has ended.
+    /// Finds a build of the good end, or requests one. The run follows when it has ended.
     pub(super) async fn start_metric(
         &self,
         request: &FindMetricRequest,
@@ -93,7 +93,7 @@ impl LuciExecutor {
             };
             let swarming = &self.services.swarming;
             let task = self.poll.ended(swarming, &id, heartbeat).await?;
-            // One that says nothing about the commit is trouble.
+            // A task that says nothing about the commit is trouble.
             self.judged_run(&task, &artifact, (&run.charts, None))
                 .await?;
         }

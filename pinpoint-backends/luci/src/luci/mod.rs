@@ -28,47 +28,47 @@
 //! # }
 //! ```
 //!
-//! # The parts
+//! # Modules
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `config.rs` | what is measured |
-//! | `services.rs` | where the services are |
-//! | `handle.rs` | what a ticket says |
-//! | `once.rs` | asking for work that must not be begun twice |
+//! | `config.rs` | the configuration of jobs |
+//! | `services.rs` | the addresses and clients of the services |
+//! | `handle.rs` | the contents of a ticket |
+//! | `once.rs` | requests for work that must not be begun twice |
 //! | `sources.rs` | ranges, and names of commits |
-//! | `builds.rs` | builds: found, asked for, waited for |
+//! | `builds.rs` | builds: found, requested, waited for |
 //! | `runs.rs` | single runs |
 //! | `pairs.rs` | pairs of runs on one bot |
 //! | `metric.rs` | a run that shows the metric |
-//! | `bots.rs` | which bot is next |
-//! | `poll.rs` | one question about all tasks under way |
-//! | `profiles.rs` | profiles that tasks leave |
-//! | `outputs.rs` | what tasks leave |
+//! | `bots.rs` | the choice of the next bot |
+//! | `poll.rs` | one query of all tasks under way |
+//! | `profiles.rs` | profiles from tasks |
+//! | `outputs.rs` | the outputs of tasks |
 //! | `executor.rs` | the executor |
 //! | `result_source.rs` | names for the result of a job |
-//! | `dry_run.rs` | the requests of an action, sent by nobody |
-//! | `reports/` | what others are told of the result |
+//! | `dry_run.rs` | the requests of an action, without sending them |
+//! | `reports/` | reports on the result |
 //!
 //! # Once only
 //!
-//! A process may end after it has asked for a build or a task and before that is on record. So
-//! each carries the tag `pinpoint_key` with the job and the action, and it is looked for before
-//! it is asked for, the first time and whenever an answer was lost. Requests that are sent again
-//! have the id of the first one.
+//! A process may end after it has requested a build or a task and before that is on record. So each
+//! carries the tag `pinpoint_key` with the job and the action, and is looked for before it is
+//! requested, the first time and whenever an answer was lost. Requests that are sent again have the
+//! id of the first one.
 //!
-//! # What an end means
+//! # Meaning of an end
 //!
 //! | end | meaning |
 //! | --- | --- |
 //! | build: `FAILURE` | the commit does not build, and is skipped |
-//! | build: `SUCCESS` without the target | the commit can't be run, and is skipped |
+//! | build: `SUCCESS` without the target | the commit cannot be run, and is skipped |
 //! | build: `INFRA_FAILURE`, `CANCELED` by others, more than 4 h | trouble: tried again |
 //! | task: `COMPLETED` with values | a run |
 //! | task: `COMPLETED` with a failure or without values, `TIMED_OUT` | a failed run |
-//! | task: `NO_RESOURCE` | asked for again on another bot, 3 tasks in all |
+//! | task: `NO_RESOURCE` | requested again on another bot, 3 tasks in all |
 //! | task: `BOT_DIED`, `EXPIRED`, `CANCELED` and `KILLED` by others | trouble: tried again |
-//! | task: `CLIENT_ERROR` | the build is gone: built again; else refused |
+//! | task: `CLIENT_ERROR` | the build is gone: built again; otherwise refused |
 
 mod bots;
 mod builds;

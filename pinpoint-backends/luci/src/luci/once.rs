@@ -1,12 +1,12 @@
-//! Asking for work that must not be begun twice.
+//! Requests work that must not be begun twice.
 
 use tokio::time::sleep;
 
 use super::error::LuciError;
 use crate::google::{Backoff, ServiceError};
 
-/// The tries to ask for work. Between two of them it is looked for: the services know a request
-/// that is sent again for a minute, and an answer may take longer.
+/// The tries to request work. Between two of them the work is looked for: the services know a
+/// repeated request for a minute, and an answer may take longer.
 pub(super) struct Tries {
     seed: u64,
     failed: u32,
@@ -22,7 +22,7 @@ impl Tries {
     ///
     /// # Errors
     ///
-    /// This error, if it does not pass by itself or there have been enough of them.
+    /// This error, if it is permanent or was the last try.
     pub(super) async fn wait_after(&mut self, error: ServiceError) -> Result<(), LuciError> {
         let wait = Backoff::default().wait(self.failed, self.seed);
         let Some(wait) = wait.filter(|_| error.is_transient()) else {

@@ -1,4 +1,4 @@
-//! What tasks leave.
+//! The outputs of tasks.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -13,19 +13,19 @@ use crate::swarming::CasReference;
 /// Paths that an error names, at most.
 const MOST_LISTED: usize = 3;
 
-/// Reads what tasks leave: [`Cas`], or a test.
+/// Reads the outputs of tasks: [`Cas`], or a test.
 #[async_trait]
 pub trait TaskOutputs: Send + Sync {
-    /// The charts that a benchmark left in this root.
+    /// The charts of a benchmark under this root.
     async fn charts(
         &self,
         root: &CasReference,
         benchmark: &str,
     ) -> Result<BTreeMap<String, Series>, OutputError>;
 
-    /// The files in this root whose paths match a pattern, never none: fetched into a folder, or
-    /// with none just found, and then without paths. Of files with the same content there is
-    /// one. Nothing is found by those that read charts alone.
+    /// The files under this root whose paths match a pattern, at least one: fetched into a folder,
+    /// or without one just found, and then without paths. Of files with the same content only one
+    /// is returned. Implementations that only read charts find nothing.
     async fn profiles(
         &self,
         root: &CasReference,
@@ -38,13 +38,13 @@ pub trait TaskOutputs: Send + Sync {
     }
 }
 
-/// There are no charts.
+/// The charts cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// The benchmark left none, or such as can't be read: the run has failed.
+    /// The benchmark left none, or unreadable ones: the run has failed.
     #[error("{0}")]
     None(String),
-    /// The store does not have them any more, or can't be asked.
+    /// The store no longer has them, or cannot be reached.
     #[error(transparent)]
     Trouble(Box<dyn Error + Send + Sync>),
 }

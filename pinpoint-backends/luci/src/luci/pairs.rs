@@ -1,9 +1,8 @@
 //! Pairs of runs on one bot, with nothing between.
 //!
-//! Swarming has no pairs. The second task is asked for once the first is accepted, both for the
-//! same bot: it takes them in this order, unless another task of more weight comes between. So
-//! the tasks of the bot are looked at when both have ended. A pair that is none is made again
-//! on the next bot.
+//! Swarming has no pairs. The second task is requested once the first is accepted, both for the
+//! same bot: it takes them in this order, unless another task of more weight comes between. So the
+//! tasks of the bot are checked when both have ended. A failed pair is made again on the next bot.
 
 use pinpoint_core::{Heartbeat, PairReport, RunPairRequest, Variant};
 use tokio::time::sleep;
@@ -15,10 +14,10 @@ use super::runs::{Asked, MOST_TASKS, build_of, is_answer, part_of};
 use crate::google::unix_milliseconds;
 use crate::swarming::{TaskResult, TaskState};
 
-/// Looks at the first task before the second is asked for, at most.
+/// Polls of the first task before the second is requested, at most.
 const LOOKS: usize = 5;
 
-/// The two tasks of one attempt, as far as they are there.
+/// The tasks of one attempt that exist.
 #[derive(Debug, Default, Clone, PartialEq)]
 struct Attempt {
     number: usize,
@@ -31,7 +30,7 @@ impl Attempt {
         self.first.iter().chain(&self.second)
     }
 
-    /// The last attempt of these tasks, which are in no order.
+    /// The last attempt of these unordered tasks.
     fn last(tasks: &[TaskResult]) -> Self {
         let mut last = Self::default();
         for task in tasks {
@@ -57,7 +56,7 @@ impl Attempt {
 }
 
 impl LuciExecutor {
-    /// Finds the tasks of a pair, or asks for them.
+    /// Finds the tasks of a pair, or requests them.
     pub(super) async fn start_pair(&self, request: &RunPairRequest) -> Result<Handle, LuciError> {
         let key = key_of(&request.key);
         let tasks = self.tasks_of(&key).await?;
@@ -81,7 +80,7 @@ impl LuciExecutor {
         }
     }
 
-    /// Both tasks of an attempt, or of the one after it if this one can't become a pair.
+    /// Both tasks of an attempt, or of the next one if this one cannot become a pair.
     async fn completed(
         &self,
         request: &RunPairRequest,
@@ -149,8 +148,8 @@ impl LuciExecutor {
         .await
     }
 
-    /// Does some bot take the task? That it is refused shows at once or soon; of the second
-    /// one, when it is waited for.
+    /// Returns whether some bot takes the task. A refusal shows at once or soon; for the second
+    /// task, when it is waited for.
     async fn is_accepted(&self, task: &TaskResult, looks_again: bool) -> Result<bool, LuciError> {
         let mut state = task.state;
         for _ in 0..LOOKS {
@@ -169,7 +168,7 @@ impl LuciExecutor {
         Ok(state != TaskState::NoResource)
     }
 
-    /// Can these tasks not become a pair any more?
+    /// Returns whether these tasks can no longer become a pair.
     async fn has_failed(&self, attempt: &Attempt) -> Result<bool, LuciError> {
         let is_trouble = |task: &TaskResult| task.state.is_final() && !is_answer(task);
         if attempt.tasks().any(is_trouble) {
@@ -179,14 +178,14 @@ impl LuciExecutor {
             (Some(first), Some(second)) if is_answer(first) && is_answer(second) => {
                 Ok(!self.is_pair(first, second).await?)
             }
-            // One that has begun or ended has let others in.
+            // A task that has begun or ended has let others in.
             (Some(first), None) => Ok(is_answer(first)),
             (None, Some(_)) => Ok(true),
             _ => Ok(false),
         }
     }
 
-    /// Ran the two on one bot, the first one first and nothing between?
+    /// Returns whether the two ran on one bot, in order and with nothing between.
     async fn is_pair(&self, first: &TaskResult, second: &TaskResult) -> Result<bool, LuciError> {
         let time = |task: &TaskResult| task.started_ts.as_deref().and_then(unix_milliseconds);
         let (Some(from), Some(to)) = (time(first), time(second)) else {
@@ -224,7 +223,7 @@ impl LuciExecutor {
             second: self.judged_run(&second, &second_build, charts).await?,
         };
         if !self.is_pair(&first, &second).await? {
-            // It is found to be none when it is started again, and made again.
+            // The next start finds that it failed, and makes it again.
             return Err(LuciError::Lost);
         }
         let sides = [
@@ -239,9 +238,9 @@ impl LuciExecutor {
     }
 }
 
-/// How far an attempt came.
+/// The progress of an attempt.
 enum Completed {
-    /// Both tasks are there.
+    /// Both tasks exist.
     Pair(String, String),
     /// No bot takes one of them, in the attempt of this number.
     NoResource(usize),

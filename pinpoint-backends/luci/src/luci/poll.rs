@@ -1,4 +1,4 @@
-//! One question about all tasks under way.
+//! Queries all tasks under way at once.
 
 use std::collections::HashMap;
 use std::sync::{Mutex as SyncMutex, MutexGuard, PoisonError};
@@ -12,11 +12,11 @@ use super::error::LuciError;
 use crate::google::Code;
 use crate::swarming::{ResultOrError, Swarming, TaskResult};
 
-/// Waits for tasks. One of those that wait asks for all, and the others read its answer; when
-/// it leaves, another one takes its place.
+/// Waits for tasks. One waiter asks for all of them, and the others read its answer; when it
+/// leaves, another one takes its place.
 pub(super) struct Poll {
     every: Duration,
-    /// How many wait for each task.
+    /// The number of waiters for each task.
     wanted: SyncMutex<HashMap<String, usize>>,
     last: Mutex<Last>,
 }
@@ -33,7 +33,7 @@ enum Known {
     Gone,
 }
 
-/// A task that somebody waits for.
+/// A waiter for a task.
 struct Wanted<'a>(&'a Poll, &'a str);
 
 impl<'a> Wanted<'a> {
@@ -70,7 +70,7 @@ impl Poll {
 
     /// Returns when the task has ended. The heart beats with every answer.
     ///
-    /// Trouble with Swarming is waited out: nobody can start the task again either, and the
+    /// Trouble with Swarming is waited out: the task could not be started again either, and the
     /// silence of the heart ends the wait when it takes too long.
     pub(super) async fn ended(
         &self,

@@ -1,5 +1,4 @@
-//! The profiles of runs: files that the benchmark writes to the directory whose content its task
-//! leaves.
+//! The profiles of runs: files that the benchmark writes to the directory of its task's outputs.
 //!
 //! Nothing is run around a task. Either the runner of the benchmark is asked for Chrome's traces,
 //! as [`Tracing`] says, or the job's own arguments have it write profiles somewhere, which a
@@ -25,19 +24,19 @@ use crate::google::unix_milliseconds;
 use crate::swarming::{TaskResult, Tracing};
 use pinpoint_local::{Kept, LocalError, NOT_KEPT, Profiler, Profiling};
 
-/// The directory in that of a job for profiles that are being fetched.
+/// The subdirectory of a job for profiles that are being fetched.
 const DOWNLOADS: &str = "downloads";
 
 /// The chart of a run that is profiled.
 const CHART: &str = "wall";
 
-/// The most bytes of profiles that a run may leave. A larger file is read by nothing here.
+/// The most bytes of profiles that a run may leave. No reader here takes a larger file.
 const MOST_BYTES: u64 = 4 << 30;
 
-/// How the runs of a job are profiled.
+/// The profiling of a job's runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LuciProfiling {
-    /// [`Profiler::Chrome`] or [`Profiler::Files`], and how much is kept.
+    /// [`Profiler::Chrome`] or [`Profiler::Files`], and the amount that is kept.
     #[serde(flatten)]
     pub profiling: Profiling,
     /// Further arguments of the benchmark's runner.
@@ -46,11 +45,11 @@ pub struct LuciProfiling {
 }
 
 impl LuciProfiling {
-    /// The arguments that have a benchmark write profiles, and the files that they are in.
+    /// The arguments that make a benchmark write profiles, and the files with them.
     ///
     /// # Errors
     ///
-    /// When the profiler can't be used for it.
+    /// When the profiler does not support it.
     pub(super) fn tracing(&self, benchmark: &str) -> Result<Tracing, LuciError> {
         let mut tracing = match &self.profiling.profiler {
             Profiler::Chrome => Tracing::of(benchmark)?,
@@ -65,14 +64,14 @@ impl LuciProfiling {
     }
 }
 
-/// Where the profiles of a job are kept on this machine.
+/// The directory of a job's profiles on this machine.
 pub(super) struct Profiles {
     kept: Arc<Kept>,
     downloads: PathBuf,
 }
 
 impl Profiles {
-    /// What an earlier process did not finish is removed.
+    /// Opens it, and removes unfinished downloads of an earlier process.
     fn open(job_dir: &Path, keep: u64) -> Result<Self, LocalError> {
         let kept = Arc::new(Kept::open(job_dir, keep)?);
         let downloads = job_dir.join(DOWNLOADS);
@@ -93,12 +92,12 @@ impl Profiles {
 }
 
 impl LuciExecutor {
-    /// Has the profiles of runs kept in the directory of their job, which exists. Without it, a
-    /// job whose runs are profiled can only be canceled.
+    /// Keeps the profiles of runs in the existing directory of their job. Without it, a job whose
+    /// runs are profiled can only be canceled.
     ///
     /// # Errors
     ///
-    /// When the directory can't be written.
+    /// When the directory cannot be written.
     pub fn keeping_profiles(mut self, job_dir: &Path) -> Result<Self, LuciError> {
         if let Some(LuciProfiling { profiling, .. }) = &self.config.profiling {
             self.profiles = Some(Profiles::open(job_dir, profiling.keep)?);
@@ -106,8 +105,7 @@ impl LuciExecutor {
         Ok(self)
     }
 
-    /// Keeps the profiles of a run, if its job wants them. One without any stays a run, with a
-    /// remark.
+    /// Keeps the profiles of a run, if its job wants them. A run without any counts, with a remark.
     pub(super) async fn keep_profiles(
         &self,
         task: &TaskResult,
@@ -134,7 +132,7 @@ impl LuciExecutor {
         let kept = Arc::clone(&profiles.kept);
         let add = move || {
             let added = kept.add(&run, &files);
-            // Not before they are kept.
+            // Only after they are kept.
             drop(directory);
             added
         };
@@ -148,7 +146,7 @@ impl LuciExecutor {
         Ok(())
     }
 
-    /// Finds out by a run whether there are profiles, before all others are asked for.
+    /// Checks by a run that there are profiles, before all others are requested.
     pub(super) async fn check_profiles(
         &self,
         request: &RunRequest,
@@ -166,7 +164,7 @@ impl LuciExecutor {
         }
     }
 
-    /// The profiles that a task left, in a folder if one is given; or why there are none.
+    /// The profiles of a task, in a folder if one is given; or the reason that there are none.
     async fn fetch(
         &self,
         task: &TaskResult,
@@ -204,12 +202,11 @@ pub(super) fn wall(task: &TaskResult) -> BTreeMap<String, Series> {
 }
 
 impl super::LuciConfig {
-    /// The same benchmark on the same machines, with its runs profiled. Nobody is told of the
-    /// result.
+    /// The same benchmark on the same machines, with its runs profiled. The result is not reported.
     ///
     /// # Errors
     ///
-    /// When the profiler can't be used for this benchmark in LUCI.
+    /// When the profiler does not support this benchmark in LUCI.
     pub fn profiled(mut self, profiling: LuciProfiling) -> Result<Self, LuciError> {
         profiling.tracing(&self.benchmark.name)?;
         self.profiling = Some(profiling);
@@ -219,7 +216,7 @@ impl super::LuciConfig {
         Ok(self)
     }
 
-    /// How the runs are profiled, if they are.
+    /// The profiling of the runs, if any.
     pub(super) fn tracing(&self) -> Result<Option<Tracing>, LuciError> {
         let profiling = self.profiling.as_ref();
         let of = |profiling: &LuciProfiling| profiling.tracing(&self.benchmark.name);

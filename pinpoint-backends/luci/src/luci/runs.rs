@@ -21,13 +21,13 @@ use crate::swarming::{
 /// Tasks of a run that end with `NO_RESOURCE`, at most.
 pub(super) const MOST_TASKS: usize = 3;
 
-/// One task to be asked for.
+/// One task to request.
 pub(super) struct Asked<'a> {
     pub(super) variant: &'a Variant,
     pub(super) build: &'a CasReference,
     pub(super) bot: &'a str,
     pub(super) key: &'a str,
-    /// Which of the tasks of the action.
+    /// Its part of the action.
     pub(super) part: &'a str,
 }
 
@@ -48,13 +48,13 @@ pub(super) fn part_of(task: &TaskResult) -> Option<&str> {
     task.tags.iter().find_map(|tag| tag.strip_prefix(PART_TAG))
 }
 
-/// Did a task say something about its commit, whatever it is?
+/// Returns whether a task says anything about its commit.
 pub(super) fn is_answer(task: &TaskResult) -> bool {
     matches!(task.state, TaskState::Completed | TaskState::TimedOut)
 }
 
 impl LuciExecutor {
-    /// Finds the task of a run, or asks for one.
+    /// Finds the task of a run, or requests one.
     pub(super) async fn start_run(&self, request: &RunRequest) -> Result<Handle, LuciError> {
         let key = key_of(&request.key);
         let tasks = self.tasks_of(&key).await?;
@@ -73,7 +73,7 @@ impl LuciExecutor {
         self.new_run(request, &build, &tasks).await
     }
 
-    /// Asks for a task of a run, after these that gave no answer.
+    /// Requests a task of a run, after these that gave no answer.
     pub(super) async fn new_run(
         &self,
         request: &RunRequest,
@@ -198,7 +198,7 @@ impl LuciExecutor {
         self.judged_run(&task, &artifact, wanted).await
     }
 
-    /// What the end of a task says.
+    /// The meaning of a task's end.
     pub(super) async fn judged_run(
         &self,
         task: &TaskResult,
@@ -242,7 +242,7 @@ impl LuciExecutor {
         Ok(report)
     }
 
-    /// The charts of a task that ended, or why it has none.
+    /// The charts of a task that ended, or the reason that it has none.
     pub(super) async fn charts_of(
         &self,
         task: &TaskResult,
@@ -278,16 +278,16 @@ impl LuciExecutor {
         }
     }
 
-    /// The digests of the builds of tasks whose files were not there.
+    /// The digests of the builds of tasks whose files were missing.
     pub(super) fn lost_builds(&self, tasks: &[TaskResult]) -> Result<Vec<String>, LuciError> {
         let lost = { tasks.iter() }.filter(|task| task.state == TaskState::ClientError);
         lost.map(|task| self.missing_build(task)).collect()
     }
 
-    /// The digest of the build of a task whose files were not there.
+    /// The digest of the build of a task whose files were missing.
     fn missing_build(&self, task: &TaskResult) -> Result<String, LuciError> {
         let build = task.tags.iter().find_map(|tag| tag.strip_prefix(BUILD_TAG));
-        // What is missing may be a file of the build.
+        // A missing file may be one of the build.
         match build.filter(|_| !task.missing_cas.is_empty()) {
             Some(build) => Ok(build.to_owned()),
             None => Err(LuciError::TaskRefused {
@@ -304,8 +304,8 @@ impl LuciExecutor {
     /// The tags that find the tasks of an action.
     pub(super) fn tags_of(&self, key: &str) -> Vec<String> {
         let mut tags = vec![key_tag(key)];
-        // Swarming has this tag for each dimension. Without a pool only those are answered who
-        // may see all pools.
+        // Swarming has this tag for each dimension. Without a pool, only callers with access to all
+        // pools get an answer.
         let pools = self.config.machines.dimensions.iter();
         let pool = pools.filter(|dimension| dimension.key == "pool");
         tags.extend(pool.map(|pool| format!("pool:{}", pool.value)));
@@ -340,7 +340,7 @@ impl LuciExecutor {
     }
 }
 
-/// Has a task ended, or is it not known any more?
+/// Returns whether a task has ended, or is no longer known.
 fn has_ended(answer: &ResultOrError) -> Result<bool, ServiceError> {
     match (&answer.result, &answer.error) {
         (Some(result), _) => Ok(result.state.is_final()),

@@ -1,4 +1,4 @@
-//! Where the services are.
+//! The addresses and clients of the services.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub struct Addresses {
     pub swarming: Option<String>,
     /// Of the store of files.
     pub cas: String,
-    /// Of the issue tracker, which hears of results.
+    /// Of the issue tracker, which gets the results.
     pub issue_tracker: String,
     /// Of BigQuery, which has a table of culprits.
     pub bigquery: String,
@@ -60,21 +60,21 @@ pub struct LuciServices {
     pub buildbucket: Buildbucket,
     /// Tasks.
     pub swarming: Swarming,
-    /// What tasks leave.
+    /// The outputs of tasks.
     pub outputs: Arc<dyn TaskOutputs>,
 }
 
 impl LuciServices {
-    /// Clients of the services at these addresses. Nothing is asked yet.
+    /// Clients of the services at these addresses. Sends no request yet.
     ///
     /// # Arguments
     ///
-    /// `swarming_server` is that of the bot; `cache_dir` keeps what Gitiles answers; `seed` decides
-    /// the jitter of waits, which is never the same without it.
+    /// `swarming_server` is that of the bot; `cache_dir` keeps the answers of Gitiles; `seed`
+    /// decides the jitter of waits, which is random without it.
     ///
     /// # Errors
     ///
-    /// When an address is none, or tokens would cross the network without HTTPS.
+    /// When an address is invalid, or tokens would cross the network without HTTPS.
     pub fn new(
         addresses: &Addresses,
         swarming_server: &str,

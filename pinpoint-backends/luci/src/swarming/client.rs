@@ -11,7 +11,7 @@ use crate::google::{Client, Prpc, ServiceError, timestamp};
 /// Bots and tasks of a page.
 const PAGE: u32 = 1000;
 
-/// The most tasks of one question.
+/// The most tasks of one query.
 pub(crate) const MOST_TASKS: usize = 1000;
 
 /// Pages of an answer, at most.
@@ -41,12 +41,12 @@ impl Swarming {
         format!("{}/task?id={task}", self.address)
     }
 
-    /// Asks for a task, once; what is known of it at once, its id at least. After trouble, look
-    /// whether there is one before asking again.
+    /// Requests a task, once; returns its known state, at least its id. After trouble, search for
+    /// the task before asking again.
     ///
     /// # Errors
     ///
-    /// When Swarming can't be asked, or refuses.
+    /// When Swarming cannot be asked, or refuses.
     pub async fn new_task(&self, request: &NewTaskRequest) -> Result<TaskResult, ServiceError> {
         let made: NewTask = self.tasks.call_once("NewTask", request).await?;
         let known = made.task_result.unwrap_or_default();
@@ -60,16 +60,16 @@ impl Swarming {
     ///
     /// # Errors
     ///
-    /// When it can't be written.
+    /// When it cannot be written.
     pub fn rendered(&self, request: &NewTaskRequest) -> Result<String, ServiceError> {
         self.tasks.rendered("NewTask", request)
     }
 
-    /// The results of tasks, one for each id; of at most 1,000 at once.
+    /// The results of tasks, one for each id; at most 1,000 at once.
     ///
     /// # Errors
     ///
-    /// When Swarming can't be asked, or refuses.
+    /// When Swarming cannot be asked, or refuses.
     pub async fn results(&self, ids: &[String]) -> Result<Vec<ResultOrError>, ServiceError> {
         let mut results = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MOST_TASKS) {
@@ -84,7 +84,7 @@ impl Swarming {
     ///
     /// # Errors
     ///
-    /// When it can't be written.
+    /// When it cannot be written.
     pub fn rendered_results(&self, ids: &[String]) -> Result<String, ServiceError> {
         self.tasks.rendered("BatchGetResult", &results_request(ids))
     }
@@ -93,7 +93,7 @@ impl Swarming {
     ///
     /// # Errors
     ///
-    /// When Swarming can't be asked, or refuses.
+    /// When Swarming cannot be asked, or refuses.
     pub async fn tagged(&self, tags: &[String]) -> Result<Vec<TaskResult>, ServiceError> {
         let request = tagged_request(tags);
         self.pages(&self.tasks, "ListTasks", request, |list: TaskList| {
@@ -106,7 +106,7 @@ impl Swarming {
     ///
     /// # Errors
     ///
-    /// When it can't be written.
+    /// When it cannot be written.
     pub fn rendered_tagged(&self, tags: &[String]) -> Result<String, ServiceError> {
         self.tasks.rendered("ListTasks", &tagged_request(tags))
     }
@@ -116,7 +116,7 @@ impl Swarming {
     ///
     /// # Errors
     ///
-    /// When Swarming can't be asked, or refuses.
+    /// When Swarming cannot be asked, or refuses.
     pub async fn tasks_of_bot(
         &self,
         bot: &str,
@@ -137,11 +137,11 @@ impl Swarming {
         .await
     }
 
-    /// The bots with these dimensions that can be used.
+    /// The usable bots with these dimensions.
     ///
     /// # Errors
     ///
-    /// When Swarming can't be asked, or refuses.
+    /// When Swarming cannot be asked, or refuses.
     pub async fn free_bots(&self, dimensions: &[Dimension]) -> Result<Vec<BotInfo>, ServiceError> {
         let request = bots_request(dimensions);
         self.pages(&self.bots, "ListBots", request, |list: BotList| {
@@ -154,16 +154,16 @@ impl Swarming {
     ///
     /// # Errors
     ///
-    /// When it can't be written.
+    /// When it cannot be written.
     pub fn rendered_bots(&self, dimensions: &[Dimension]) -> Result<String, ServiceError> {
         self.bots.rendered("ListBots", &bots_request(dimensions))
     }
 
-    /// Asks for the end of a task, wherever it is.
+    /// Asks to end a task in any state.
     ///
     /// # Errors
     ///
-    /// When there is none, or Swarming can't be asked.
+    /// When it does not exist, or Swarming cannot be asked.
     pub async fn cancel(&self, task: &str) -> Result<(), ServiceError> {
         let request = json!({"taskId": task, "killRunning": true});
         let _: Value = self.tasks.call("CancelTask", &request).await?;

@@ -1,16 +1,15 @@
 //! The command line of a benchmark of Chrome.
 //!
-//! A task begins in the folder of the build. `run_performance_tests.py` runs one of three
-//! kinds of programs there, by the benchmark: a program of GoogleTest, Crossbench, or
-//! Telemetry. Their tables are those that Chromium's Pinpoint has, in `benchmarks.json`, which
-//! names its source.
+//! A task begins in the folder of the build. `run_performance_tests.py` runs one of three kinds of
+//! programs there, by the benchmark: a program of GoogleTest, Crossbench, or Telemetry. Their
+//! tables are those of Chromium's Pinpoint, in `benchmarks.json`, which names its source.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// What every command begins with.
+/// The beginning of every command.
 const RUNNER: [&str; 5] = [
     "luci-auth",
     "context",
@@ -21,7 +20,7 @@ const RUNNER: [&str; 5] = [
 
 const SCRIPT: &str = "../../testing/scripts/run_performance_tests.py";
 
-/// The file that the runner writes its summary to; the values are beside it.
+/// The file that the runner writes its summary to; the values are next to it.
 const OUTPUT: [&str; 2] = [
     "--isolated-script-test-output",
     "${ISOLATED_OUTDIR}/output.json",
@@ -52,11 +51,11 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
         .expect("the tables are readable, as a test makes sure")
 });
 
-/// What runs a benchmark.
+/// The runner of a benchmark.
 pub(super) enum Runner {
     /// A program.
     Gtest(&'static Gtest),
-    /// Crossbench, which has the benchmark by this name.
+    /// Crossbench, with the benchmark's name there.
     Crossbench(&'static str),
     /// Telemetry.
     Telemetry,
@@ -76,13 +75,13 @@ impl Runner {
     }
 }
 
-/// A benchmark that can't be run.
+/// The benchmark cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// The target has another runner.
     #[error("benchmarks of the target {0:?} can't be run: it has no run_performance_tests.py")]
     Target(String),
-    /// Crossbench has none.
+    /// Crossbench has no stories.
     #[error("{benchmark} has no stories; leave {story:?} out")]
     Story {
         /// The benchmark.
@@ -90,7 +89,7 @@ pub enum CommandError {
         /// The story, or tags of stories.
         story: String,
     },
-    /// It can't be asked for traces.
+    /// It cannot write traces.
     #[error("{0} is a program of GoogleTest, which writes no traces that Chrome's options ask for")]
     NoTraces(String),
 }
@@ -139,7 +138,7 @@ impl BenchmarkRun<'_> {
     ///
     /// # Errors
     ///
-    /// When the target or the benchmark can't be run as asked.
+    /// When the target or the benchmark cannot be run as asked.
     pub fn command(&self) -> Result<Vec<String>, CommandError> {
         if !TARGETS.iter().any(|known| self.target.contains(known)) {
             return Err(CommandError::Target(self.target.into()));
@@ -224,7 +223,7 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// A regular expression for one story: what may mean something in it matches any character.
+/// A regular expression for one story: special characters in it match any character.
 fn story_pattern(story: &str) -> String {
     let plain = story.chars().map(|character| match character {
         'a'..='z' | 'A'..='Z' | '0'..='9' | ' ' => character,

@@ -19,7 +19,7 @@ pub struct StringPair {
     pub value: String,
 }
 
-/// Names a blob in CAS, written `HASH/SIZE`.
+/// The name of a blob in CAS, written `HASH/SIZE`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Digest {
@@ -30,7 +30,7 @@ pub struct Digest {
     pub size_bytes: i64,
 }
 
-/// A text that names no blob.
+/// The text names no blob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no digest of CAS: that would be HASH/SIZE")]
 pub struct NoDigest(String);
@@ -89,7 +89,7 @@ impl FromStr for CasReference {
     }
 }
 
-/// What a task runs, and where.
+/// The inputs, command and machine of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskProperties {
@@ -107,54 +107,53 @@ pub struct TaskProperties {
     pub relative_cwd: String,
 }
 
-/// Properties, and how long they may wait for a bot.
+/// Properties, and the longest wait for a bot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskSlice {
     /// The longest wait.
     pub expiration_secs: i32,
-    /// What is run.
+    /// The properties.
     pub properties: TaskProperties,
 }
 
-/// Asks for a task.
+/// A request for a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewTaskRequest {
-    /// What it is, for people.
+    /// A description for people.
     pub name: String,
     /// The smaller, the sooner.
     pub priority: i32,
-    /// After how long a silent bot is dead.
+    /// The silence after which a bot is considered dead.
     pub bot_ping_tolerance_secs: i32,
-    /// Whose rules hold.
+    /// The realm whose rules apply.
     pub realm: String,
-    /// The account that the task has.
+    /// The account of the task.
     pub service_account: String,
-    /// Who asks.
+    /// The requester.
     pub user: String,
-    /// Where its end is announced.
+    /// The topic that announces its end.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub pubsub_topic: String,
-    /// What is announced.
+    /// The content of the announcement.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub pubsub_userdata: String,
-    /// By which it is found: `KEY:VALUE`.
+    /// The tags to find it by: `KEY:VALUE`.
     pub tags: Vec<String>,
-    /// What is run: one.
+    /// The single slice to run.
     pub task_slices: Vec<TaskSlice>,
     /// A request with the same id is the same one, mostly.
     pub request_uuid: String,
 }
 
-/// How far a task is. States that Swarming may have later are
-/// [`Invalid`](Self::Invalid).
+/// The state of a task. States that Swarming may add are [`Invalid`](Self::Invalid).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum TaskState {
-    /// It goes on.
+    /// Running.
     Running,
-    /// It waits for a bot.
+    /// Waiting for a bot.
     Pending,
     /// No bot took it in time.
     Expired,
@@ -162,38 +161,38 @@ pub enum TaskState {
     TimedOut,
     /// The bot did not come back.
     BotDied,
-    /// Somebody ended it before it began.
+    /// It was canceled before it began.
     Canceled,
-    /// The program ended by itself.
+    /// The program ended normally.
     Completed,
-    /// Somebody ended it.
+    /// It was killed.
     Killed,
     /// No bot has the dimensions.
     NoResource,
-    /// The files can't be had.
+    /// The files are not available.
     ClientError,
-    /// None that is known here.
+    /// Unknown.
     #[default]
     #[serde(other)]
     Invalid,
 }
 
 impl TaskState {
-    /// Will it stay as it is?
+    /// Returns whether it stays as it is.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Running | Self::Pending | Self::Invalid)
     }
 }
 
-/// A task, as far as its results go.
+/// The result of a task, possibly not final.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TaskResult {
     /// Its id.
     pub task_id: String,
-    /// How far it is.
+    /// Its state.
     pub state: TaskState,
-    /// Who ran it.
+    /// The bot that ran it.
     pub bot_id: String,
     /// The program ended with another code than 0.
     pub failure: bool,
@@ -202,17 +201,17 @@ pub struct TaskResult {
     /// The code that the program ended with.
     #[serde(with = "int64")]
     pub exit_code: i64,
-    /// When it was asked for, as RFC 3339 writes it.
+    /// The time of the request, in RFC 3339.
     pub created_ts: Option<String>,
-    /// When it began.
+    /// The time at which it began.
     pub started_ts: Option<String>,
-    /// When it ended.
+    /// The time at which it ended.
     pub completed_ts: Option<String>,
-    /// The files that it left.
+    /// Its output files.
     pub cas_output_root: Option<CasReference>,
-    /// The files that were not there.
+    /// The missing files.
     pub missing_cas: Vec<CasReference>,
-    /// By which it is found.
+    /// Its tags.
     pub tags: Vec<String>,
 }
 
@@ -228,11 +227,11 @@ pub(super) struct NewTask {
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResultOrError {
-    /// Which task.
+    /// The task.
     pub task_id: String,
     /// Its result.
     pub result: Option<TaskResult>,
-    /// Why there is none.
+    /// The error, if there is no result.
     pub error: Option<Status>,
 }
 
@@ -242,7 +241,7 @@ pub struct ResultOrError {
 pub struct Status {
     /// The code of gRPC.
     pub code: u32,
-    /// What went wrong.
+    /// The message.
     pub message: String,
 }
 
@@ -267,11 +266,11 @@ pub struct BotInfo {
     pub bot_id: String,
     /// It has not been seen for a while.
     pub is_dead: bool,
-    /// It is not to be used.
+    /// It must not be used.
     pub quarantined: bool,
     /// It was deleted.
     pub deleted: bool,
-    /// Why it is not there for a while.
+    /// The reason for its maintenance.
     pub maintenance_msg: String,
 }
 

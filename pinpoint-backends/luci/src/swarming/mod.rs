@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `messages.rs` | the messages, as its `.proto` file defines them |
 //! | `command.rs` | the command line of a benchmark; pure |
-//! | `tracing.rs` | what has a benchmark write traces; pure |
+//! | `tracing.rs` | the arguments that make a benchmark write traces; pure |
 //! | `task.rs` | the request of a task; pure |
 //! | `client.rs` | the calls |
 //!

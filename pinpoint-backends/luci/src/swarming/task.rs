@@ -6,17 +6,17 @@ use sha2::{Digest as _, Sha256};
 
 use super::messages::{CasReference, NewTaskRequest, StringPair, TaskProperties, TaskSlice};
 
-/// What all tasks have in common. By default as Chromium's Pinpoint has it.
+/// The settings shared by all tasks. By default those of Chromium's Pinpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TaskSettings {
-    /// Whose rules hold.
+    /// The realm whose rules apply.
     pub realm: String,
-    /// The account that tasks have.
+    /// The account of tasks.
     pub service_account: String,
-    /// Where the ends of tasks are announced; nowhere when empty.
+    /// The topic that announces the ends of tasks; none when empty.
     pub pubsub_topic: String,
-    /// Who asks.
+    /// The requester.
     pub user: String,
 }
 
@@ -31,14 +31,14 @@ impl Default for TaskSettings {
     }
 }
 
-/// All that decides a task.
+/// The inputs that determine a task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskPlan<'a> {
     /// The job.
     pub job: &'a str,
     /// The key of the action, `JOB/ACTION`.
     pub key: &'a str,
-    /// Which of the tasks of the action it is, such as `1` or `second.2`.
+    /// Its part of the action, such as `1` or `second.2`.
     pub part: &'a str,
     /// The build.
     pub build: &'a CasReference,
@@ -55,7 +55,7 @@ pub fn key_tag(key: &str) -> String {
     format!("pinpoint_key:{key}")
 }
 
-/// Begins the tag that names the build of a task.
+/// The prefix of the tag that names the build of a task.
 pub(crate) const BUILD_TAG: &str = "build_cas:";
 
 /// The tag that names the build of a task.
@@ -63,11 +63,11 @@ pub(crate) fn build_tag(build: &CasReference) -> String {
     format!("{BUILD_TAG}{}", build.digest)
 }
 
-/// Begins the tag that tells the tasks of an action apart.
+/// The prefix of the tag that distinguishes the tasks of an action.
 pub(crate) const PART_TAG: &str = "pinpoint_part:";
 
 impl TaskPlan<'_> {
-    /// Asks for the task. The same plan is the same request, with the same id.
+    /// The request for the task. The same plan is the same request, with the same id.
     pub fn request(&self, settings: &TaskSettings) -> NewTaskRequest {
         let id = self.bot.map(|bot| ("id", bot));
         let dimensions = self
@@ -113,7 +113,7 @@ impl TaskPlan<'_> {
     }
 }
 
-/// An id of the form of a UUID, always the same for the same words: version 8 of RFC 9562.
+/// An id in the form of a UUID, always the same for the same words: version 8 of RFC 9562.
 pub(crate) fn uuid(words: &[&str]) -> String {
     let mut digest = Sha256::new_with_prefix("request, 1");
     for word in words {

@@ -1,4 +1,5 @@
-//! What has a benchmark of Chrome write traces, and where they are in what its task leaves.
+//! The arguments that make a benchmark of Chrome write traces, and the paths of the traces in its
+//! task's outputs.
 //!
 //! | runner | traces | source |
 //! | --- | --- | --- |
@@ -20,7 +21,7 @@ const CATEGORIES: [&str; 6] = [
     "blink.user_timing",
 ];
 
-/// How a benchmark writes traces.
+/// The trace settings of a benchmark.
 ///
 /// ```
 /// use pinpoint_luci::swarming::Tracing;
@@ -34,12 +35,12 @@ const CATEGORIES: [&str; 6] = [
 pub struct Tracing {
     /// Arguments for its runner.
     pub arguments: Vec<String>,
-    /// A pattern of the traces, as paths in what the task leaves.
+    /// A pattern of the traces, as paths in the task's outputs.
     pub files: String,
 }
 
 impl Tracing {
-    /// How this benchmark writes traces.
+    /// The trace settings of this benchmark.
     ///
     /// # Errors
     ///
@@ -56,7 +57,7 @@ impl Tracing {
         let probe = serde_json::json!({
             "categories": CATEGORIES,
             "record_format": "json",
-            // A ring buffer would keep the end alone.
+            // A ring buffer would keep only the end.
             "record_mode": "record-as-much-as-possible",
         });
         Self {

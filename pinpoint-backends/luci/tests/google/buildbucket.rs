@@ -53,7 +53,7 @@ fn builder() -> BuilderId {
     BuilderId::new("luci.chrome.try", "Linux Builder Perf").unwrap()
 }
 
-/// A build as Buildbucket keeps it that was asked for as this plan says.
+/// A build in Buildbucket's own form, requested as this plan says.
 fn build(id: i64, commit: &CombinedCommit, key: &str, status: &str) -> Value {
     let plan = BuildPlan::new(commit).unwrap();
     let asked = json!(plan.schedule(&builder(), "job", key, "id"));
@@ -90,7 +90,7 @@ fn build(id: i64, commit: &CombinedCommit, key: &str, status: &str) -> Value {
     build
 }
 
-/// The handlers over these builds, and the file that these are in.
+/// The handlers over these builds, and the file that holds them.
 fn serving(builds: &[Value]) -> (Serving, NamedTempFile) {
     let mut file = NamedTempFile::new().unwrap();
     for build in builds {
@@ -180,7 +180,7 @@ async fn a_build_is_canceled() {
     let reason = "Pinpoint does not need it any more.";
     let mut build = client.cancel(900, reason).await.unwrap();
     assert_eq!(build.status, BuildStatus::Started);
-    // Twice is as once.
+    // Canceling twice has the effect of once.
     client.cancel(900, reason).await.unwrap();
     while !build.status.is_final() {
         tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,4 +1,4 @@
-//! When a request is sent again, and when not.
+//! The conditions under which a request is sent again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -111,7 +111,7 @@ async fn cut_connections_are_trouble_that_may_pass() {
     let address = raw(vec![b"", half, b"garbage\r\n\r\n", whole]).await;
     let answer = client(&address).send(&Request::get("/")).await;
     assert_eq!(answer.unwrap().body, b"found");
-    // Nobody listens there.
+    // Nothing listens there.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);

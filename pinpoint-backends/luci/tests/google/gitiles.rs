@@ -146,7 +146,7 @@ async fn a_range_of_several_pages_is_whole() {
         HistoryError::NoSuchOffset { count: 2_341, .. }
     ));
     assert_eq!(history.count(higher, lower).await.unwrap(), 0);
-    // All of it is known; but for the question asked the other way round.
+    // All of it is known, except for the question in the other direction.
     assert_eq!(setup.server.asked().len(), 1);
 }
 
@@ -277,7 +277,7 @@ async fn ranges_and_ancestry_are_those_of_git() {
     }
     let large = history.file(&tip, &[], "file1", 0).await.unwrap_err();
     assert!(matches!(large, HistoryError::TooLarge { size: 1, .. }));
-    // Nothing can be merged there.
+    // Gitiles cannot merge.
     let merged = history.merged_tree(&tip, &all[..1]).await.unwrap();
     assert_eq!(merged, None);
 }

@@ -15,14 +15,14 @@ use crate::server::{Arrived, Server};
 
 const ISSUE: u64 = 330_000_001;
 
-/// What the tracker does with a request.
+/// The tracker's reaction to a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
     None,
-    /// Nothing, and says that it may pass.
+    /// Does nothing, and reports a transient error.
     Unavailable,
     Busy,
-    /// What was asked, but the answer is lost.
+    /// Carries out the request, but the answer is lost.
     Lost,
 }
 
@@ -43,7 +43,7 @@ struct Tracker {
     arrived: Arc<Notify>,
 }
 
-/// Updates in a page, whatever is asked for.
+/// Updates in a page, whatever size is asked for.
 const PAGE: usize = 3;
 
 fn refuse(problem: &str) -> Response {
@@ -214,7 +214,7 @@ async fn a_comment_is_made_with_its_status_and_hotlists() {
     }
     let posted = client.post(ISSUE, "job-1/culprits", &change).await.unwrap();
     assert_eq!(posted, Posted::Before);
-    // A key that begins as another is another.
+    // A key with another as its prefix is a different key.
     let posted = client
         .post(ISSUE, "job-1/culprit", &Change::comment("x"))
         .await;
@@ -248,7 +248,7 @@ async fn an_older_comment_is_found_on_a_later_page() {
         .await
         .unwrap();
     assert_eq!(posted, Posted::Before);
-    // What others quote is no key.
+    // A quoted key does not count.
     let posted = client
         .post(ISSUE, "b", &Change::comment("second"))
         .await
@@ -278,7 +278,7 @@ async fn errors_name_the_issue_and_no_secret() {
             .unwrap_err();
         assert!(matches!(error, TrackerError::Key(_)), "{error}");
     }
-    // All of it fails: nothing is claimed.
+    // All requests fail: nothing is claimed.
     tracker.state.lock().unwrap().faults = vec![Fault::Unavailable; 100];
     let error = client
         .post(ISSUE, "a", &Change::comment("x"))
@@ -315,7 +315,7 @@ async fn a_comment_is_there_once_whatever_fails() {
         let mut random = SplitMix64::new(seed);
         let tracker = Tracker::reached_by(web.clone()).await;
         let faults = [Fault::None, Fault::Unavailable, Fault::Busy, Fault::Lost];
-        // As many as the client tries again, at most.
+        // At most as many as the client's retries.
         let planned = (0..random.below(9)).map(|_| faults[random.below(4) as usize]);
         tracker.state.lock().unwrap().faults = planned.collect();
         let mut lives = random.below(4);

@@ -1,7 +1,6 @@
 //! The clients of Google's services, against servers on loopback and in this process.
 #![cfg(feature = "google")]
-// Clippy's exception for tests knows functions marked as tests only, not what
-// they share.
+// Clippy's exception for tests covers functions marked as tests only, not their shared code.
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::disallowed_methods, reason = "tests wait on their own threads")]
 

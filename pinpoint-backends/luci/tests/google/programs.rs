@@ -1,11 +1,11 @@
-//! Programs that others wrote, which tests of clients and stand-ins need.
+//! External programs that tests of clients and stand-ins need.
 
 use std::env;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// Where a program is: in the folder for what is built, unless a variable says otherwise.
+/// The path of a program: in the folder of build outputs, unless a variable overrides it.
 pub(crate) fn program(name: &str, variable: &str) -> PathBuf {
     let target = || match env::var_os("CARGO_TARGET_DIR") {
         Some(directory) => PathBuf::from(directory),
@@ -26,7 +26,7 @@ fn go(name: &str, arguments: &[&str]) -> Command {
 const NEEDED: &str = "at the root, `bash .ci/go \"$PWD/target/go\" luci bigquery buildbucket`; or the folder \
                       of these programs in PINPOINT_TEST_GO";
 
-/// What a program in Go prints: JSON, a line each.
+/// The output of a program in Go: JSON, a line each.
 pub(crate) async fn printed(name: &str, arguments: &[&str]) -> Vec<serde_json::Value> {
     let output = tokio::process::Command::from(go(name, arguments)).output();
     let output = output

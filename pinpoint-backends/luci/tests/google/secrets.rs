@@ -1,4 +1,4 @@
-//! Tokens arrive where they should, and show up nowhere.
+//! Tokens reach their services, and are shown nowhere.
 
 use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};
@@ -78,7 +78,7 @@ fn client(address: &str, metadata: &Server) -> Client {
 #[tokio::test]
 async fn a_token_that_a_service_refuses_is_renewed_once() {
     let lines = Lines::default();
-    // Spans that other tests have met first would be missed by a subscriber of one thread.
+    // A subscriber of one thread would miss spans that other tests have met first.
     tracing::subscriber::set_global_default(lines.clone()).unwrap();
     let metadata = metadata().await;
     let service = Server::answering(|request| match request.header("authorization") {

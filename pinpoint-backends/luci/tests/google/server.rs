@@ -1,4 +1,4 @@
-//! A server on loopback that answers as a test has written down.
+//! A server on loopback with the answers that a test provides.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tower::ServiceExt as _;
 
-/// A request as it arrived.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrived {
     pub(crate) method: Method,
@@ -29,7 +29,7 @@ impl Arrived {
     }
 }
 
-/// Answers in order, and what was asked.
+/// Answers in order, and records the requests.
 pub(crate) struct Server {
     pub(crate) address: String,
     arrived: Arc<Mutex<Vec<Arrived>>>,
@@ -96,7 +96,7 @@ pub(crate) async fn raw(answers: Vec<&'static [u8]>) -> String {
     address
 }
 
-/// A server in this process, in place of every host: what it was asked, in order.
+/// A server in this process, in place of every host; records the requests in order.
 #[derive(Clone)]
 pub(crate) struct InProcess {
     routes: Router,
@@ -109,7 +109,7 @@ impl InProcess {
         Self { routes, asked }
     }
 
-    /// The paths asked for since the last look.
+    /// The paths requested since the last call.
     pub(crate) fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.asked.lock().unwrap())
     }

@@ -9,11 +9,10 @@ use super::row::CulpritRow;
 use super::{LuciError, ReportError};
 use crate::bigquery::{BigQuery, BigQueryError, Query, Row, Table};
 
-/// The time between two looks for rows that were inserted, and between two tries to insert rows
-/// into a table that was just made.
+/// The interval between polls for inserted rows, and between tries to insert rows into a new table.
 const BETWEEN: Duration = Duration::from_secs(5);
 
-/// The most such looks and tries.
+/// The most such polls and tries.
 const MOST_LOOKS: u32 = 24;
 
 /// The table of culprits.
@@ -21,11 +20,11 @@ pub(super) struct Culprits {
     service: BigQuery,
     table: Table,
     project: String,
-    /// With dataset, as queries have it.
+    /// With dataset, as in queries.
     name: String,
 }
 
-/// A row that the table has.
+/// A row of the table.
 #[derive(Deserialize)]
 struct Known {
     number: i64,
@@ -53,8 +52,8 @@ impl Culprits {
         format!("{}.{}", self.project, self.name)
     }
 
-    /// Adds the rows of a job that the table lacks, and waits until it shows them. The service
-    /// itself knows a row that is sent twice for some minutes only.
+    /// Adds the missing rows of a job, and waits until the table shows them. The service recognizes
+    /// a repeated row for some minutes only.
     pub(super) async fn add(&self, rows: Vec<CulpritRow>) -> Result<(), ReportError> {
         let failed = |source| ReportError::Culprits {
             table: self.whole_name(),
@@ -82,7 +81,7 @@ impl Culprits {
         Err(ReportError::Unseen(self.whole_name()))
     }
 
-    /// The service may say for a while that the table does not exist.
+    /// Inserts rows into a new table. The service may say for a while that it does not exist.
     async fn insert_into_new(&self, rows: &[CulpritRow]) -> Result<(), BigQueryError> {
         for _ in 1..MOST_LOOKS {
             match self.insert(rows.iter().collect()).await {

@@ -1,5 +1,5 @@
-//! What others are told of the result of a search: a comment on an issue, and rows of a table in
-//! BigQuery, one for each culprit.
+//! Reports the result of a search: a comment on an issue, and rows of a table in BigQuery, one for
+//! each culprit.
 //!
 //! ```no_run
 //! # use std::path::Path;
@@ -21,14 +21,13 @@
 //! # Once
 //!
 //! A report that was made is noted in the job's directory, and not made again. The process may end
-//! between a report and its note. So the services are asked before they are told: the comment has
-//! a key by which it is found, and rows have the job and their number in it. What the service has
-//! is noted and not made a second time. Two processes must not do this at once: a job has one
-//! holder.
+//! between a report and its note. So the services are queried first: the comment has a key by which
+//! it is found, and rows have the job and their number in it. Existing reports are noted and not
+//! made a second time. Two processes must not do this at once: a job has one holder.
 //!
 //! A request may still be on its way when its process ends. So the moment is noted before a comment
 //! is sent, and a later process looks for the comment only when the tracker has had 100 s to make
-//! it. Rows count as added once the table shows them: one that was just made may lose rows.
+//! it. Rows count as added once the table shows them: a new table may lose rows.
 
 mod culprits;
 mod note;
@@ -55,26 +54,27 @@ use crate::issue_tracker::{About, Change, IssueTracker, TrackerError, comment};
 /// The longest that the reports of a job take.
 const REPORTS_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The tracker has carried a request out by then, or never will: more than the deadline of one.
+/// The tracker has carried a request out by then, or never will: more than the deadline of a
+/// request.
 const ON_ITS_WAY: Duration = Duration::from_secs(100);
 
-/// Where results are reported, and how.
+/// The destinations of results, and their options.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReportSettings {
     /// The address of a job's page, in which `{job}` stands for its id; in comments.
     pub page: Option<String>,
-    /// The hotlists that an issue joins for which a culprit was found, by their ids.
+    /// The hotlists, by id, that an issue with a culprit joins.
     pub hotlists: Vec<i64>,
     /// The status that such an issue gets, one of [`IssueTracker::STATUSES`].
     pub status: Option<String>,
-    /// The table that gets a row for each culprit, as `PROJECT.DATASET.TABLE`. It is made if there
-    /// is none.
+    /// The table that gets a row for each culprit, as `PROJECT.DATASET.TABLE`. It is made if it
+    /// does not exist.
     pub culprits: Option<String>,
 }
 
 impl ReportSettings {
-    /// Can an issue have this status, and join these hotlists?
+    /// Checks the status and the hotlists.
     fn check(&self) -> Result<(), LuciError> {
         let status = self.status.as_deref();
         if let Some(status) = status.filter(|it| !IssueTracker::STATUSES.contains(it)) {
@@ -87,18 +87,18 @@ impl ReportSettings {
     }
 }
 
-/// What a row says of a job beside its result.
+/// The facts about a job in its row, in addition to its result.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     /// The bot.
     pub bot: &'a str,
     /// The benchmark.
     pub benchmark: &'a str,
-    /// When the job ended, in milliseconds since 1970.
+    /// The time at which the job ended, in milliseconds since 1970.
     pub ended: u64,
 }
 
-/// A report that was made.
+/// A completed report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reported {
     /// A comment on this issue.
@@ -121,15 +121,15 @@ impl fmt::Display for Reported {
 /// be made later.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// No comment.
+    /// The comment failed.
     #[error("can't comment on {0}")]
     Issue(#[from] TrackerError),
-    /// No rows.
+    /// The rows failed.
     #[error("can't add the culprits to {table}: {source}")]
     Culprits {
         /// The table.
         table: String,
-        /// Why.
+        /// The cause.
         source: BigQueryError,
     },
     /// The rows were taken, and are not in the table.
@@ -138,17 +138,17 @@ pub enum ReportError {
     /// The services take too long.
     #[error("the result was not reported to {0} within 10 minutes")]
     TooLong(String),
-    /// The note can't be written.
+    /// The note cannot be written.
     #[error("can't note what was reported in {path}: {source}")]
     Note {
         /// Its file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
 }
 
-/// The reports that a job is to make.
+/// The reports of a job.
 pub struct Reports {
     settings: ReportSettings,
     /// The chart that the job names.
@@ -158,7 +158,7 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// The reports that the configuration of a job asks for. Nothing is asked yet.
+    /// The reports that the configuration of a job asks for. Sends no request yet.
     ///
     /// # Arguments
     ///
@@ -166,7 +166,7 @@ impl Reports {
     ///
     /// # Errors
     ///
-    /// When an address, the name of the table, the status or the id of a hotlist can't be used.
+    /// When an address, the name of the table, the status or the id of a hotlist is invalid.
     pub fn open(
         config: &LuciConfig,
         source: &TokenSource,
@@ -176,7 +176,7 @@ impl Reports {
         Self::new(config, source, key, &web)
     }
 
-    /// As [`open`](Self::open), with requests that this transport sends.
+    /// Like [`open`](Self::open), with this transport.
     ///
     /// # Errors
     ///
@@ -211,8 +211,8 @@ impl Reports {
         })
     }
 
-    /// Does a job with this configuration owe a report of this result, which is not noted in its
-    /// directory?
+    /// Returns whether a job with this configuration owes a report of this result, not yet noted in
+    /// its directory.
     pub fn are_owed(config: &LuciConfig, result: &JobResult, job_dir: &Path) -> bool {
         let made = Made::read(job_dir);
         let has_table = config.settings.reports.culprits.is_some();
@@ -220,8 +220,8 @@ impl Reports {
         is_owed && told(result).is_some()
     }
 
-    /// Makes the reports that are owed, side by side and within 10 minutes, and returns what became
-    /// of each. A job that compares two commits, failed or was canceled has none.
+    /// Makes the owed reports, concurrently and within 10 minutes, and returns the outcome of each.
+    /// A job that compares two commits, failed or was canceled has none.
     pub async fn make(
         &self,
         result: &JobResult,
@@ -231,7 +231,7 @@ impl Reports {
         let Some(found) = told(result) else {
             return Vec::new();
         };
-        // A job that did not have to find its metric has none in its result.
+        // The result lacks the metric of a job that did not have to find it.
         let found = &BisectionResult {
             chart: found.chart.clone().or_else(|| self.chart.clone()),
             ..found.clone()
@@ -244,7 +244,7 @@ impl Reports {
         };
         let last = Instant::now() + REPORTS_TIMEOUT;
         let note = Note::read(job_dir);
-        // A service that does not answer must not use up the time of another.
+        // A slow service must not use up the time of another.
         let (comment, rows) = tokio::join!(
             self.tell_issue(found, &about, &note, last),
             self.fill_table(found, subject, &note, last),
@@ -252,7 +252,7 @@ impl Reports {
         comment.into_iter().chain(rows).collect()
     }
 
-    /// The comment on the issue; none where it is not owed.
+    /// Comments on the issue; `None` where that is not owed.
     async fn tell_issue(
         &self,
         result: &BisectionResult,
@@ -269,7 +269,7 @@ impl Reports {
         Some(noted.map(|()| Reported::Issue(*issue)))
     }
 
-    /// The rows of the culprits; none where they are not owed, or there are none.
+    /// Inserts the rows of the culprits; `None` where they are not owed, or there are none.
     async fn fill_table(
         &self,
         result: &BisectionResult,
@@ -326,7 +326,7 @@ impl Reports {
     }
 }
 
-/// How long a request that was sent then may still be on its way.
+/// The time for which a request sent then may still be on its way.
 fn on_its_way(begun: u64) -> Duration {
     // A clock that was set back makes no wait longer.
     ON_ITS_WAY.saturating_sub(Duration::from_millis(now().saturating_sub(begun)))
@@ -345,7 +345,7 @@ fn unconfirmed(result: &JobResult) -> &[NamedCulprit] {
     }
 }
 
-/// The result of a search that has ended by itself.
+/// The result of a search that has ended normally.
 fn told(result: &JobResult) -> Option<&BisectionResult> {
     let search = match result {
         JobResult::Bisection(search) => search,

@@ -1,4 +1,4 @@
-//! What was reported of a job, noted in its directory.
+//! A note in a job's directory of the reports made.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,25 +12,25 @@ use super::ReportError;
 /// The name of the file.
 const NAME: &str = "reported.json";
 
-/// What was made.
+/// The completed reports.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Made {
     pub(super) issue: bool,
-    /// When the comment was about to be sent, in milliseconds since 1970.
+    /// The time at which the comment was about to be sent, in milliseconds since 1970.
     pub(super) issue_begun: Option<u64>,
     pub(super) culprits: bool,
 }
 
 impl Made {
-    /// A note that can't be read counts as none: the services are asked what they have.
+    /// Reads the note. An unreadable one counts as absent: the services are queried instead.
     pub(super) fn read(job_dir: &Path) -> Self {
         let text = fs::read(job_dir.join(NAME)).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 }
 
-/// The note of one job, to which its reports add side by side.
+/// The note of one job, to which its reports add concurrently.
 pub(super) struct Note {
     job_dir: PathBuf,
     made: Mutex<Made>,

@@ -13,9 +13,9 @@ use crate::issue_tracker::places;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct CulpritRow {
     pub(super) job: String,
-    /// Its place among the culprits of the job, from 0 on.
+    /// Its index among the culprits of the job, from 0 on.
     pub(super) number: i64,
-    /// When the job ended.
+    /// The time at which the job ended.
     ended: Timestamp,
     bot: String,
     benchmark: String,
@@ -35,7 +35,7 @@ pub(super) struct CulpritRow {
     before: f64,
     after: f64,
     estimate: Option<f64>,
-    /// The interval; without an end on a side that is open.
+    /// The interval; absent where a side is open.
     low: Option<f64>,
     high: Option<f64>,
     confidence: f64,

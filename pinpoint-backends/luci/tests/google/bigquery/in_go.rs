@@ -1,4 +1,4 @@
-//! BigQuery's own client, in Go, beside ours.
+//! BigQuery's own client, in Go, and ours.
 
 use pinpoint_backends::bigquery::Query;
 

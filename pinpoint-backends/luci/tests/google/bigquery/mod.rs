@@ -81,7 +81,7 @@ async fn a_table_is_made_filled_and_asked() {
     let fake = Fake::start().await;
     let client = client(&fake);
     client.create::<Job>(&table()).await.unwrap();
-    // It is there already.
+    // It exists already.
     client.create::<Job>(&table()).await.unwrap();
     client.insert(&table(), rows(0..10)).await.unwrap();
     let all: Vec<Job> = client
@@ -89,7 +89,7 @@ async fn a_table_is_made_filled_and_asked() {
         .await
         .unwrap();
     assert_eq!(all, (0..10).map(job).collect::<Vec<_>>());
-    // Its first answer is that the query goes on.
+    // Its first answer is that the query is still running.
     let one = Query::new("SELECT * FROM d.jobs WHERE id = @id").with("id", job(7).id);
     let found: Vec<Job> = client.query("p", &one).await.unwrap();
     assert_eq!(found, [job(7)]);
@@ -107,7 +107,7 @@ async fn a_table_is_made_filled_and_asked() {
 async fn what_is_sent_twice_is_there_once() {
     let fake = Fake::start().await;
     let client = client(&fake);
-    // Every answer is lost once, or there is none.
+    // Every answer is lost once, or none is.
     fake.state.lock().unwrap().faults = vec![(503, true), (500, false)];
     client.create::<Job>(&table()).await.unwrap();
     fake.state.lock().unwrap().faults = vec![(503, true), (500, false), (429, false), (502, true)];

@@ -1,4 +1,4 @@
-//! bazel-remote, a store that others wrote.
+//! bazel-remote, an independent store.
 
 use std::fs;
 use std::net::TcpListener;
@@ -157,7 +157,7 @@ async fn trees_are_read(storage: &str) {
             assert_eq!(store.request("PUT", &path, content).await, 200);
         }
     }
-    // It leaves out what it lacks, and says nothing.
+    // It silently leaves out missing directories.
     let error = cas.tree(&root).await.unwrap_err();
     assert!(
         matches!(error, CasError::Missing(found) if Some(found) == inner),

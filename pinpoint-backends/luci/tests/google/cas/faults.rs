@@ -1,4 +1,4 @@
-//! Seeded faults: whatever goes wrong, what is read is right, or an error that is.
+//! Seeded faults: with any of them, the result is right, or a fitting error.
 
 use pinpoint_backends::cas::CasError;
 use pinpoint_core::SplitMix64;
@@ -6,7 +6,7 @@ use pinpoint_core::SplitMix64;
 use super::fake::{Fake, Settings};
 use super::world::Folder;
 
-/// How many seeds are tried; `PINPOINT_ATTACKS` names another number.
+/// The number of seeds; `PINPOINT_ATTACKS` overrides it.
 fn seeds() -> u64 {
     let named = std::env::var("PINPOINT_ATTACKS").ok();
     named.map_or(30, |count| {
@@ -36,7 +36,7 @@ async fn what_is_read_is_right_whatever_fails() {
             digest
         });
         let lacks = (random.below(5) == 0).then(|| all[random.below(all.len() as u64) as usize]);
-        // An empty file need not be there.
+        // An empty file may be missing.
         let lacks = lacks.filter(|digest| digest.size() > 0);
         if let Some(digest) = &lacks {
             fake.remove(digest);

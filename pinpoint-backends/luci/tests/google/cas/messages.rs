@@ -1,4 +1,4 @@
-//! The messages and the server, generated beside those of the client.
+//! The messages and the server, generated separately from those of the client.
 
 #![allow(
     clippy::all,

@@ -1,4 +1,4 @@
-//! One read at a time: what is asked, and what follows from the answers.
+//! One read at a time: its requests, and the effects of the answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -226,7 +226,7 @@ async fn addresses_are_checked() {
         open(address, source()).unwrap();
     }
     open("http://store.example:8980", TokenSource::None).unwrap();
-    // Nobody is there.
+    // Nothing listens there.
     let mut options = CasOptions::at("http://127.0.0.1:1", "");
     options.backoff = Backoff::NEVER;
     let tokens = Tokens::new(TokenSource::None, &["a"], Arc::new(Nowhere));
@@ -282,7 +282,7 @@ async fn no_more_requests_are_under_way_than_allowed() {
         .most_under_way
         .load(std::sync::atomic::Ordering::SeqCst);
     assert_eq!(most, 3);
-    // Nothing is written over.
+    // Existing files are not overwritten.
     let error = cas.download(&root, &paths[0]).await.unwrap_err();
     assert!(matches!(error, CasError::File { .. }), "{error}");
     folder.assert_at(&paths[0]);

@@ -69,7 +69,8 @@ impl Folder {
         folder
     }
 
-    /// Puts all of it into a store; the digest of its directory, with those of all its files.
+    /// Puts all of it into a store; returns the digest of its directory, with those of all its
+    /// files.
     pub(crate) fn store(&self, add: &mut dyn FnMut(Bytes) -> Digest) -> Digest {
         let mut directory = Directory::default();
         for (name, (content, is_executable)) in &self.files {
@@ -96,7 +97,7 @@ impl Folder {
         add(directory.encode_to_vec().into())
     }
 
-    /// What it holds.
+    /// Its contents.
     pub(crate) fn tree(&self) -> Tree {
         let mut tree = Tree::default();
         self.collect("", &mut tree);

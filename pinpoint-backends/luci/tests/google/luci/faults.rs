@@ -1,4 +1,4 @@
-//! Jobs through trouble by seed, whose processes are killed and resumed at random.
+//! Runs jobs through seeded trouble; their processes are killed and resumed at random.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,7 +42,7 @@ async fn driven(fixture: &Fixture, seed: u64) -> (Outcome, Vec<CombinedCommit>) 
         };
         match ended {
             None | Some(Err(DriveError::Detached)) => {}
-            // Somebody looks, and resumes it.
+            // A person looks, and resumes it.
             Some(Err(DriveError::Refused(error))) => {
                 println!("seed {seed}, process {process}: {error}");
                 assert!(process < MOST_PROCESSES - 1, "seed {seed}: {error}");
@@ -60,7 +60,7 @@ async fn driven(fixture: &Fixture, seed: u64) -> (Outcome, Vec<CombinedCommit>) 
     panic!("seed {seed}: {MOST_PROCESSES} processes were not enough");
 }
 
-/// No action was answered by two tasks or two builds.
+/// Checks that no action was answered by two tasks or two builds.
 fn nothing_was_made_twice(fixture: &Fixture, seed: u64) {
     let mut answers: BTreeMap<String, u32> = BTreeMap::new();
     let mut ids = BTreeSet::new();
@@ -96,8 +96,7 @@ fn nothing_was_made_twice(fixture: &Fixture, seed: u64) {
     assert_eq!(twice, None, "seed {seed}");
 }
 
-/// The seeds of a test: a few by default, and as many as are asked for, or those from one to
-/// another.
+/// The seeds of a test: a few by default, or the requested number, or those from one to another.
 fn seeds(default: u64) -> std::ops::Range<u64> {
     let Ok(asked) = std::env::var("PINPOINT_TEST_LUCI_SEEDS") else {
         return 0..default;
@@ -106,8 +105,8 @@ fn seeds(default: u64) -> std::ops::Range<u64> {
     from.parse().unwrap()..to.parse().unwrap()
 }
 
-/// Runs a test once for each seed, in a time of its own. All seeds are run before those that
-/// fail are named.
+/// Runs a test once for each seed, each with its own clock. All seeds are run before the failing
+/// ones are named.
 fn for_each_seed(default: u64, test: impl AsyncFn(u64)) {
     let fails = |seed: &u64| {
         let one = || {
@@ -141,7 +140,7 @@ fn bisections_end_right_or_honestly_inconclusive() {
             }
             Status::Canceled => panic!("seed {seed}: nobody canceled it"),
         }
-        // What is canceled at the end takes a moment.
+        // Cancellations at the end take a moment.
         assert_eq!(
             fixture.luci.left_over(),
             Vec::<String>::new(),

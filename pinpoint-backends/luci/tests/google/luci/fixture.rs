@@ -52,7 +52,7 @@ pub(crate) static IN_ROLL: LazyLock<Place> = LazyLock::new(|| Place::new(Slower:
 /// Slower nowhere.
 pub(crate) static NOWHERE: LazyLock<Place> = LazyLock::new(|| Place::new(Slower::Never));
 
-/// Reads what tasks left from the memory of the services.
+/// Reads the outputs of tasks from the memory of the services.
 struct Memory(FakeLuci);
 
 #[async_trait]
@@ -73,7 +73,7 @@ impl TaskOutputs for Memory {
     }
 }
 
-/// Has a store read what tasks left.
+/// Copies the outputs of tasks to a store, and reads them there.
 struct Mirrored {
     luci: FakeLuci,
     store: Fake,
@@ -142,7 +142,7 @@ impl Fixture {
         }
     }
 
-    /// Reads what tasks leave from a store over gRPC, which gets it from the services first.
+    /// Reads the outputs of tasks from a store over gRPC, which gets them from the services first.
     pub(crate) async fn outputs_in_cas(&self) -> Arc<dyn TaskOutputs> {
         let store = Fake::start(Settings::default()).await;
         Arc::new(Mirrored {
@@ -157,7 +157,7 @@ impl Fixture {
         self.executor_of(TARGET)
     }
 
-    /// As [`executor`](Self::executor), with the benchmark in another target.
+    /// Like [`executor`](Self::executor), with the benchmark in another target.
     pub(crate) fn executor_of(&self, target: &str) -> LuciExecutor {
         let addresses = Addresses {
             gitiles: "https://gitiles.example.org/gitiles/{host}".into(),
@@ -186,13 +186,13 @@ impl Fixture {
         address
     }
 
-    /// As [`executor`](Self::executor), over HTTP.
+    /// Like [`executor`](Self::executor), over HTTP.
     pub(crate) async fn executor_over_http(&self, outputs: Arc<dyn TaskOutputs>) -> LuciExecutor {
         let address = self.serve().await;
         self.executor_at(outputs, &address, &address)
     }
 
-    /// As [`executor`](Self::executor), with the services at this address, and those of pRPC at
+    /// Like [`executor`](Self::executor), with the services at this address, and those of pRPC at
     /// another.
     pub(crate) fn executor_at(
         &self,
@@ -248,7 +248,7 @@ impl Fixture {
         Bisection::new(self.spec()).unwrap()
     }
 
-    /// Whether what is said to be a culprit is one.
+    /// Returns whether a named culprit is a real one.
     pub(crate) fn is_culprit(&self, commit: &CombinedCommit) -> bool {
         let (main, held) = (&commit.main.git_hash, commit.modified_deps.first());
         let world = &self.place.world;

@@ -11,8 +11,8 @@ use tokio::time::{sleep, timeout};
 use super::fixture::{CLOCK, Fixture, IN_MAIN, IN_ROLL, NOWHERE};
 use crate::programs::{Serving, printed};
 
-/// Each request is read by LUCI's server and written by its client; each answer, the other
-/// way. A field that either doesn't know is refused.
+/// Each request is read by LUCI's server and written by its client; each answer, the reverse. A
+/// field unknown to either is refused.
 async fn between(fixture: &Fixture) -> (Serving, pinpoint_backends::luci::LuciExecutor) {
     let address = fixture.serve().await;
     let proxy = Serving::start("luci", &["proxy", &address]);
@@ -80,7 +80,7 @@ async fn a_job_is_canceled_through_a_server_and_a_client_of_luci() {
     assert_eq!(fixture.luci.left_over(), Vec::<String>::new());
 }
 
-/// Or the tests above would show nothing.
+/// Otherwise the tests above would prove nothing.
 #[tokio::test]
 #[ignore = "needs the programs in Go: the test says how to build them"]
 async fn a_field_that_luci_does_not_know_is_refused() {

@@ -154,7 +154,7 @@ async fn what_was_built_already_is_built_by_nobody_again() {
             panic!("a build");
         };
         assert_eq!(report.cached, job == "other");
-        // It is of somebody else: it is left alone.
+        // It belongs to another requester: it is left alone.
         executor.cancel(&ticket).await.unwrap();
     }
     let builds = fixture.luci.all_builds();

@@ -1,4 +1,4 @@
-//! What others are told of a result, and that they are told once.
+//! Reports of results, and that they are made once.
 
 use std::future::pending;
 use std::path::Path;
@@ -37,7 +37,7 @@ static FOUND: LazyLock<JobResult> = LazyLock::new(|| {
         .enable_all()
         .start_paused(true)
         .build();
-    // Tests have runtimes of their own, and none runs in another.
+    // Each test has its own runtime, and none runs in another.
     let found = thread::spawn(|| runtime.unwrap().block_on(found()));
     found.join().unwrap()
 });
@@ -106,12 +106,12 @@ impl Told {
         }
     }
 
-    /// By a process that has just begun.
+    /// By a new process.
     async fn make(&self) -> Vec<Result<Reported, ReportError>> {
         self.make_over(Arc::new(self.server.clone())).await
     }
 
-    /// As [`make`](Self::make), with requests that this transport sends.
+    /// Like [`make`](Self::make), with this transport.
     async fn make_over(&self, transport: Arc<dyn Transport>) -> Vec<Result<Reported, ReportError>> {
         let source = TokenSource::Metadata("http://metadata".into());
         let reports = Reports::new(&config(settings()), &source, None, &transport).unwrap();
@@ -134,7 +134,7 @@ impl Told {
     }
 }
 
-/// Services of which those below these paths never answer.
+/// Services; those below these paths never answer.
 struct Silent {
     server: InProcess,
     paths: &'static [&'static str],
@@ -151,7 +151,7 @@ impl Transport for Silent {
         if self.paths.iter().any(|silent| path.starts_with(silent)) {
             return pending().await;
         }
-        // As over a network, no answer is there at once.
+        // As over a network, no answer is immediate.
         sleep(Duration::from_millis(1)).await;
         self.server.send(request, most_bytes).await
     }
@@ -215,7 +215,7 @@ async fn the_issue_and_the_table_hear_of_a_culprit() {
     assert_eq!(told.server.asked(), Vec::<String>::new());
 }
 
-/// It died between the reports and the note of them, and minutes before its successor began.
+/// The process died between the reports and the note of them, minutes before its successor began.
 #[tokio::test(start_paused = true)]
 async fn what_a_process_told_before_it_died_is_not_told_again() {
     let told = Told::new(1, Faults::default());
@@ -251,7 +251,7 @@ async fn trouble_with_services_tells_nothing_twice() {
 #[tokio::test(start_paused = true)]
 async fn a_comment_that_may_be_on_its_way_is_waited_for() {
     let told = Told::new(1, Faults::default());
-    // As if by a clock that was set back since.
+    // As if by a clock that was set back later.
     let note = format!(r#"{{"issue_begun": {}}}"#, u64::MAX);
     std::fs::write(told.job_dir().join("reported.json"), note).unwrap();
     let begun = Instant::now();
@@ -332,7 +332,7 @@ async fn silence_ends_after_ten_minutes_in_all() {
                 Err(error) => panic!("{paths:?}: {error}"),
             }
         }
-        // What is missing is made later.
+        // The missing reports are made later.
         assert_eq!(all(told.make().await).len(), paths.len());
         told.is_told_once();
     }

@@ -1,7 +1,6 @@
 //! The members of the JSON that a type reads.
 //!
-//! The type is asked to read itself from a reader that has any value, and notes what it is asked
-//! for.
+//! The type is asked to read itself from a reader that has any value, and notes each request.
 
 use std::cell::RefCell;
 
@@ -12,7 +11,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-/// What a member holds.
+/// The type of a member.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Member {
     Text,
@@ -38,7 +37,7 @@ pub(super) fn members_of<T: DeserializeOwned>() -> Vec<(String, Member)> {
     }
 }
 
-/// Has any value, and notes of what kind it was.
+/// Has any value, and notes its kind.
 struct Reader<'a>(&'a RefCell<Option<Member>>);
 
 impl Reader<'_> {

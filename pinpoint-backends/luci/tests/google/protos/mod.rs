@@ -1,9 +1,8 @@
-//! Our messages beside those of the services' own `.proto` files, which the modules of the
+//! Compares our messages with those of the services' own `.proto` files, which the modules of the
 //! programs in Go ship.
 //!
-//! Messages of pRPC are types that `serde` reads: their members are those of JSON. Messages of
-//! gRPC are generated from `.proto` files of ours, which leave much out: there the numbers count,
-//! too.
+//! Messages of pRPC are types that `serde` reads: their members are those of JSON. Messages of gRPC
+//! are generated from `.proto` files of ours, which omit much: there the numbers count, too.
 
 mod members;
 
@@ -46,7 +45,8 @@ struct Modules {
 
 impl FileResolver for Modules {
     fn open_file(&self, name: &str) -> Result<File, protox::Error> {
-        // No module has it. Only what executes something answers with it, and nothing here does.
+        // No module has it. Only services that execute something answer with it, and nothing here
+        // does.
         if name == "google/longrunning/operations.proto" {
             let operation = "syntax = \"proto3\"; package google.longrunning; message Operation {}";
             return File::from_source(name, operation);
@@ -86,7 +86,7 @@ fn message(pool: &DescriptorPool, name: &str) -> MessageDescriptor {
     found.unwrap_or_else(|| panic!("there is no message {name}"))
 }
 
-/// What of our members a message has not, each with its place.
+/// Our members that a message lacks, each with its place.
 fn missing(message: &MessageDescriptor, members: &[(String, Member)], place: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (name, member) in members {
@@ -171,7 +171,7 @@ fn members_of_json_are_those_of_the_services() {
             Vec::<String>::new()
         );
     }
-    // Or the above would show nothing.
+    // Otherwise the above would prove nothing.
     let wrong = [
         ("patience".to_owned(), Member::Text),
         ("id".to_owned(), Member::Text),
@@ -181,8 +181,8 @@ fn members_of_json_are_those_of_the_services() {
     assert_eq!(found.len(), 3, "{found:?}");
 }
 
-/// Fields whose type is another, on purpose: a directory is kept as the bytes that its digest is
-/// of, which are the same on the way.
+/// Fields of a different type, on purpose: a directory is kept as the bytes that its digest is of,
+/// which are the same on the wire.
 const AS_BYTES: &str = "build.bazel.remote.execution.v2.GetTreeResponse.directories";
 
 #[test]

@@ -1,4 +1,4 @@
-//! A BigQuery on loopback that is strict about what it accepts.
+//! A BigQuery on loopback that accepts only valid requests.
 //!
 //! It keeps tables, inserts rows as the reference says (one row that is wrong keeps all of its
 //! request out; the same `insertId` is the same row), and answers one form of query:
@@ -22,13 +22,13 @@ const PAGE: usize = 3;
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) tables: BTreeMap<String, Table>,
-    /// What comes first: a status instead of an answer (`true`: after the work was done).
+    /// Failures that come first: a status instead of an answer (`true`: after the work was done).
     pub(crate) faults: Vec<(u16, bool)>,
     /// The rows of each request that inserts.
     pub(crate) inserted: Vec<usize>,
     /// Bytes of the largest request.
     pub(crate) largest: usize,
-    /// Jobs have names as BigQuery's own: Google's client does not escape others.
+    /// Job names look like BigQuery's own: Google's client does not escape others.
     pub(crate) has_plain_names: bool,
     /// Answers of queries, by request and then by job.
     queries: BTreeMap<String, String>,
@@ -46,7 +46,7 @@ pub(crate) struct Table {
 struct Job {
     fields: Vec<Value>,
     rows: Vec<Value>,
-    /// Looks until it is complete.
+    /// Polls until it is complete.
     looks: usize,
 }
 
@@ -266,7 +266,7 @@ impl State {
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 "maxResults" | "timeoutMs" => drop(value.parse::<u64>().unwrap()),
-                // How the answer is written, and which of its members are wanted.
+                // The format of the answer, and its requested members.
                 "alt" | "prettyPrint" | "fields" => {}
                 "formatOptions.useInt64Timestamp" => microseconds = value == "true",
                 "startIndex" => skip = value.parse().unwrap(),

@@ -1,4 +1,4 @@
-//! Rows: against the columns of a table, chosen by a query, and as an answer has them.
+//! Rows: against the columns of a table, chosen by a query, and in the form of an answer.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Table, members};
 
-/// A column that does not say how often it holds a value need not hold one.
+/// Makes a column without a mode nullable.
 pub(super) fn name_modes(fields: &mut [Value]) {
     for field in fields {
         if let Some(inner) = field.get_mut("fields").and_then(Value::as_array_mut) {

@@ -22,18 +22,18 @@ use super::messages::{self, Directory};
 
 pub(crate) const INSTANCE: &str = "projects/a/instances/default_instance";
 
-/// What the store offers, and how it fails.
+/// The features and the faults of the store.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) has_zstd: bool,
     /// The most bytes in a batch; 0 for no limit.
     pub(crate) batch: i64,
-    /// Directories in a message of `GetTree`; 0 where there is no such method.
+    /// Directories in a message of `GetTree`; 0 where the method is not supported.
     pub(crate) page: usize,
-    /// Of how many requests one fails; 0 for none.
+    /// One of so many requests fails; 0 for none.
     pub(crate) one_fails_of: u64,
     pub(crate) seed: u64,
-    /// The only token that is good.
+    /// The only valid token.
     pub(crate) token: Option<&'static str>,
     /// No stream begins before so many are asked for at once.
     pub(crate) hold: usize,
@@ -69,9 +69,9 @@ pub(crate) struct State {
     pub(crate) settings: Settings,
     pub(crate) address: SocketAddr,
     pub(crate) blobs: Mutex<HashMap<String, Bytes>>,
-    /// Every request, by its method and what it is about.
+    /// Every request, by its method and its subject.
     pub(crate) requests: Mutex<Vec<String>>,
-    /// What is answered once instead, the first first.
+    /// Faults of the next requests, one for each.
     pub(crate) once: Mutex<Vec<Fault>>,
     pub(crate) under_way: AtomicUsize,
     pub(crate) most_under_way: AtomicUsize,
@@ -86,20 +86,20 @@ impl std::ops::Deref for Fake {
     }
 }
 
-/// What goes wrong with a request.
+/// The fault of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Fault {
     None,
     Status(Code),
     /// A stream ends with an error, or without one, after this part of its bytes.
     Cut(f64, Option<Code>),
-    /// A byte is another.
+    /// A byte is changed.
     Bent,
     /// Bytes follow the end.
     Long,
     /// Something is left out: a directory, the answer for a file.
     Left,
-    /// Nothing ever comes.
+    /// Nothing ever arrives.
     Silent,
 }
 
@@ -113,7 +113,7 @@ pub(crate) const TRANSIENT: [Code; 7] = [
     Code::Unavailable,
 ];
 
-/// Where tokens are not fetched from: their sources here need no network.
+/// A transport that is never used: the token sources here need no network.
 pub(crate) struct Nowhere;
 
 #[async_trait::async_trait]
@@ -245,7 +245,7 @@ impl Fake {
         found.filter(|content| content.len() as u64 == digest.size())
     }
 
-    /// All directories of a tree, as far as they are there.
+    /// All existing directories of a tree.
     fn directories(&self, root: Digest) -> Vec<Bytes> {
         let mut all = Vec::new();
         let mut open = vec![root];

@@ -1,7 +1,7 @@
 // BigQuery's own client, for the tests of ours.
 //
-//	bigquery ADDRESS TABLE FROM TO    makes the table if there is none, inserts the rows FROM..TO,
-//	                                  and prints all that are there, as JSON, a line each
+//	bigquery ADDRESS TABLE FROM TO    makes the table if it is missing, inserts the rows FROM..TO,
+//	                                  and prints all of its rows, as JSON, a line each
 package main
 
 import (

@@ -2,8 +2,8 @@
 //
 //	buildbucket FILE    serves the builds in the file, which are JSON, a line each
 //
-// The first line printed is its address. A request with a token may read and cancel all builds;
-// one without may not.
+// The first line printed is its address. A request with a token may read and cancel all builds; one
+// without a token may not.
 package main
 
 import (
@@ -46,7 +46,7 @@ import (
 	"go.chromium.org/luci/server/tq/tqtesting"
 )
 
-// How much faster time runs: a build ends half a minute after it was canceled.
+// The speed of time: a build ends half a minute after it was canceled.
 const speed = 1000
 
 const user = identity.Identity("user:ada@example.org")
@@ -84,7 +84,7 @@ func serve(file string) error {
 	return http.Serve(listener, routes)
 }
 
-// Puts the builds of the file into the datastore. Returns what the user may do in their buckets.
+// Puts the builds of the file into the datastore. Returns the user's permissions in their buckets.
 func fill(ctx context.Context, file string) ([]authtest.MockedDatum, error) {
 	opened, err := os.Open(file)
 	if err != nil {
@@ -146,7 +146,7 @@ func put(ctx context.Context, build *pb.Build) error {
 	return datastore.Put(ctx, parts...)
 }
 
-// Ends builds once their cancellation is due, as Buildbucket's queue of tasks has it.
+// Ends builds once their cancellation is due, like Buildbucket's queue of tasks.
 func endCanceled(ctx context.Context, queue *tqtesting.Scheduler) {
 	ended := map[int64]bool{}
 	for range time.Tick(5 * time.Millisecond) {

@@ -14,7 +14,7 @@ import (
 )
 
 // Reads a tree, in batches, and each of its files as a stream: into the folder `plain` of the
-// folder, and compressed into `compressed`. Prints how many files were read as streams.
+// folder, and compressed into `compressed`. Prints the number of files read as streams.
 func tree(ctx context.Context, address, instance, root, folder string) error {
 	digestOfRoot, err := digest.NewFromString(root)
 	if err != nil {
@@ -25,7 +25,7 @@ func tree(ctx context.Context, address, instance, root, folder string) error {
 		dial := client.DialParams{
 			Service:    address,
 			NoSecurity: true,
-			// The store wants to know who asks.
+			// The store requires a user agent.
 			DialOpts: []grpc.DialOption{grpc.WithUserAgent("pinpoint/tests")},
 		}
 		c, err := client.NewClient(ctx, instance, dial, compressed)

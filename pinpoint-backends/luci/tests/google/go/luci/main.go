@@ -5,7 +5,7 @@
 //	luci gitiles ADDRESS PROJECT FROM TO PATH  reads a history, and a file of its newest commit
 //	luci cas ADDRESS INSTANCE ROOT FOLDER      reads a tree into the folder, and its files as streams
 //
-// What they read is printed as JSON, one line for each thing.
+// Prints the results as JSON, one line each.
 package main
 
 import (

@@ -15,7 +15,7 @@ import (
 	"go.chromium.org/luci/grpc/prpc"
 )
 
-// What JSON begins with in answers of pRPC.
+// The prefix of JSON in answers of pRPC.
 const guard = ")]}'\n"
 
 // The method that a path such as /prpc/SERVICE/METHOD or /SERVICE/METHOD ends with.
