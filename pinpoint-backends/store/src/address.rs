@@ -1,12 +1,12 @@
 //! The address of a database.
 
-/// The address as it may be shown to anyone.
+/// The address in a form that is safe to show.
 pub fn without_password(url: &str) -> String {
     let (scheme, rest) = match url.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None => (String::new(), url),
     };
-    // Any text between a colon and the last @ may be one, or a part of it.
+    // Any text between a colon and the last @ may be a password, or a part of one.
     let (user, place) = match rest.rfind('@') {
         Some(at) => (
             rest[..at].split(':').next().unwrap_or_default(),

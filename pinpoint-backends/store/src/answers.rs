@@ -1,9 +1,9 @@
-//! Journals with many writers: those who carry out the actions of one job on several
-//! machines, under one lease that they share.
+//! Journals with many writers: processes that carry out the actions of one job on several machines,
+//! under one shared lease.
 //!
-//! The store gives each record its place. An answer is recorded once, however often the
-//! work was done: a second writer gets the first answer. Each record names the one
-//! before it, so that a reader who gets them in any order puts them back into theirs.
+//! The store gives each record its place. An answer is recorded once, however often the work was
+//! done: a second writer gets the first answer. Each record names the one before it, so that a
+//! reader can restore the order.
 
 use std::time::Duration;
 
@@ -22,21 +22,21 @@ use super::{JobId, JobJournal, Lease, StoreError};
 pub struct Placed {
     /// Its number.
     pub sequence: i64,
-    /// The number of the record before it, those of [`Record::Started`] aside: they mean
-    /// nothing to a machine. Absent for the first one.
+    /// The number of the record before it, except for [`Record::Started`], which means nothing to a
+    /// machine. Absent for the first one.
     pub previous: Option<i64>,
     /// The record.
     pub record: Record,
 }
 
 impl JobStore {
-    /// The lease of an owner who holds the job, for another process that works for the same
-    /// owner. What happens to the lease happens to both.
+    /// The lease of an owner who holds the job, for another process of the same owner. Renewal or
+    /// loss affects both.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Leased`] names another holder; [`StoreError::LeaseLost`] when there is
-    /// none.
+    /// [`StoreError::Leased`] names another holder; [`StoreError::LeaseLost`] when it is not
+    /// leased.
     #[tracing::instrument(name = "store::share_lease", level = "debug", skip_all, fields(job = %id))]
     pub async fn share_lease(
         &self,
@@ -101,14 +101,14 @@ impl JobStore {
 }
 
 impl JobJournal {
-    /// Records an answer, a ticket or another fact, unless the journal has it already after
-    /// the record of this number: an answer to the same action, or the same fact. Returns
-    /// what the journal has.
+    /// Records an answer, a ticket or another fact, unless the journal has it already after the
+    /// record of this number: an answer to the same action, or the same fact. Returns the recorded
+    /// one.
     ///
     /// # Errors
     ///
-    /// [`StoreError::LeaseLost`]; [`StoreError::Damaged`] when the journal lacks the record of
-    /// this number; or when the store can't be written.
+    /// [`StoreError::LeaseLost`]; [`StoreError::Damaged`] when the journal lacks the record of this
+    /// number; or when the store cannot be written.
     #[tracing::instrument(name = "store::journal::record_once", level = "debug", skip_all, fields(job = %self.lease.id))]
     pub async fn record_once(
         &self,
@@ -125,7 +125,7 @@ impl JobJournal {
         }
     }
 
-    /// Doing it twice is doing it once.
+    /// Idempotent.
     async fn try_record_once(
         &self,
         record: &Record,
@@ -135,7 +135,7 @@ impl JobJournal {
         let job = self.lease.job;
         let failed = |source| self.database.failed(source);
         let mut transaction = self.database.begin(Access::Write).await?;
-        // First: writers come one after the other from here on, and the lease can't change.
+        // First: writers come one after the other from here on, and the lease cannot change.
         let held = transaction
             .execute(
                 COUNT,
@@ -151,7 +151,7 @@ impl JobJournal {
             let id = self.lease.id.clone();
             return Err(StoreError::LeaseLost { id });
         }
-        // With the one before, which has the last number where there is no other.
+        // Includes the one before, which has the last number if there are no others.
         let known = transaction
             .fetch(
                 "SELECT sequence, withdrawn, event, detail FROM records \
@@ -198,7 +198,7 @@ impl JobJournal {
         })
     }
 
-    /// The records after the one of this number, tickets aside: at most `limit`.
+    /// The records after the one of this number, except for tickets: at most `limit`.
     ///
     /// # Errors
     ///
@@ -247,7 +247,7 @@ impl JobJournal {
     }
 }
 
-/// Is one of these as good as the other?
+/// Returns whether these are equivalent.
 fn answers_the_same(known: &Record, new: &Record) -> bool {
     let is_ticket = |record: &Record| matches!(record, Record::Started { .. });
     match (known.action(), new.action()) {

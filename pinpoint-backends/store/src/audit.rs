@@ -1,9 +1,9 @@
-//! The audit log: every change that users asked for, and every refusal.
+//! The audit log: every change that users requested, and every refusal.
 //!
-//! Rows are only added. Each has the SHA-256 of its fields and of the hash of the row
-//! before, so that a row that is altered, taken out or put in later does not fit. One who
-//! can write to the database can also make all hashes anew: the hash of the last row, as
-//! [`JobStore::verify_audit`] gives it, is worth keeping elsewhere.
+//! Rows are only added. Each has the SHA-256 of its fields and of the hash of the row before, so
+//! that a row that is altered, removed or inserted later does not fit. Anyone who can write to the
+//! database can also recompute all hashes: the hash of the last row, as [`JobStore::verify_audit`]
+//! returns it, is worth keeping elsewhere.
 //!
 //! A change of the store and its row are one transaction. Writers come one after the other,
 //! by the lock of the one row of the table `audit_head`, which they take last.
@@ -32,7 +32,7 @@ pub struct AuditEntry {
     pub address: String,
     /// The name of the operation.
     pub operation: String,
-    /// The job that it is about, if there is one.
+    /// The job that it is about, if any.
     pub job: Option<JobId>,
     /// `ok`, or a short code such as `permission_denied`.
     pub result: String,
@@ -47,7 +47,7 @@ pub struct AuditEntry {
 pub struct AuditRow {
     /// Its number: from 1, without gaps.
     pub number: i64,
-    /// When it was written, in milliseconds since 1970.
+    /// The time at which it was written, in milliseconds since 1970.
     pub time: i64,
     /// The entry.
     #[serde(flatten)]
@@ -71,7 +71,7 @@ pub struct AuditFilter {
     pub until: Option<i64>,
 }
 
-/// The answer to whether the rows of the audit log fit each other.
+/// The result of checking that the rows of the audit log fit each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuditCheck {
     /// They do.
@@ -81,7 +81,7 @@ pub enum AuditCheck {
         /// The hash of the last one, in hexadecimal; empty without rows.
         hash: String,
     },
-    /// The first row that does not.
+    /// The first row that does not fit.
     Broken {
         /// Its number.
         number: i64,
@@ -95,9 +95,9 @@ pub enum AuditCheck {
 pub enum AuditFault {
     /// Its hash does not fit its fields and the row before.
     Altered,
-    /// It is not there.
+    /// It is missing.
     Missing,
-    /// There can't be one of this number.
+    /// Its number is impossible.
     Inserted,
 }
 
@@ -224,7 +224,7 @@ impl Head {
         })
     }
 
-    /// Goes on to the next row, unless that does not fit.
+    /// Advances to the next row, unless it does not fit.
     fn advance(&mut self, row: &Stored) -> Result<(), (i64, AuditFault)> {
         let expected = self.number + 1;
         if row.number != expected {
@@ -241,7 +241,7 @@ impl Head {
         Ok(())
     }
 
-    /// Is this the end that the store has noted? All rows up to that one were checked.
+    /// Checks that this is the end that the store has noted. All rows up to that one were checked.
     fn is_end(&self, noted: &Self) -> Result<(), (i64, AuditFault)> {
         match self.number < noted.number {
             true => Err((self.number + 1, AuditFault::Missing)),
@@ -313,8 +313,8 @@ impl JobStore {
         rows.collect()
     }
 
-    /// Checks that the rows of the log fit each other, from the first to the last one that
-    /// there is when it begins.
+    /// Checks that the rows of the log fit each other, from the first to the last one at the start
+    /// of the check.
     ///
     /// # Errors
     ///
@@ -381,7 +381,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// The transaction for an attempt; none when an earlier one is found to have succeeded.
+    /// The transaction for an attempt; `None` when an earlier one is found to have succeeded.
     pub(super) async fn begin(&self) -> Result<Option<Transaction>, StoreError> {
         let mut transaction = self.database.begin(Access::Write).await?;
         if self.is_repeated
@@ -447,7 +447,8 @@ pub(super) async fn append(
     Ok(())
 }
 
-/// Did an earlier attempt append this entry? One whose commit is under way is waited for.
+/// Returns whether an earlier attempt appended this entry. One whose commit is under way is waited
+/// for.
 async fn is_there(
     database: &Database,
     transaction: &mut Transaction,
@@ -549,7 +550,7 @@ mod tests {
             log.remove(missing);
             assert_eq!(check(&log, &head), Err((number, AuditFault::Missing)));
         }
-        // The rows after it are numbered anew.
+        // The rows after it are renumbered.
         let mut log = whole.clone();
         log.remove(1);
         (log[1].number, log[2].number) = (2, 3);
@@ -558,7 +559,7 @@ mod tests {
         log.insert(0, whole[2].clone());
         log[0].number = 0;
         assert_eq!(check(&log, &head), Err((0, AuditFault::Inserted)));
-        // All hashes after the first row are made anew.
+        // All hashes after the first row are recomputed.
         let mut log = whole;
         log[1].fields.user = "eve".into();
         for row in 1..4 {

@@ -88,7 +88,7 @@ impl JobStore {
         })
     }
 
-    /// Keeps the reason of a request that reached the worker of the job by another way.
+    /// Keeps the reason of a request that reached the worker of the job in another way.
     ///
     /// # Errors
     ///
@@ -100,8 +100,7 @@ impl JobStore {
         one(id, self.database.execute(&sql, values).await?)
     }
 
-    /// Was the job asked to end? Cheap enough to ask several
-    /// times a second.
+    /// Returns whether the job was asked to end. Cheap enough to call several times a second.
     ///
     /// # Errors
     ///
@@ -140,10 +139,10 @@ impl JobStore {
         one(id, self.database.execute(sql, [id.as_str().into()]).await?)
     }
 
-    /// Returns a canceled job to where it was before: the request, and every record after
-    /// it, is kept but no longer replayed. Clears the request of
-    /// [`JobStore::request_cancel`] in the same transaction, since a crash between the
-    /// two would cancel the job again. Returns how many records were withdrawn.
+    /// Returns a canceled job to its previous state: the request, and every record after it, is
+    /// kept but no longer replayed. Clears the request of [`JobStore::request_cancel`] in the same
+    /// transaction, since a crash between the two would cancel the job again. Returns the number of
+    /// withdrawn records.
     ///
     /// # Errors
     ///
@@ -210,7 +209,7 @@ pub(super) async fn clear(transaction: &mut Transaction, id: &JobId) -> Result<(
     one(id, transaction.execute(CLEAR, [id.as_str().into()]).await?)
 }
 
-/// The same, and that which was recorded of it.
+/// The same, with the records about it.
 pub(super) async fn withdraw(transaction: &mut Transaction, id: &JobId) -> Result<u64, StoreError> {
     clear(transaction, id).await?;
     let withdrawn = transaction

@@ -1,13 +1,13 @@
-//! The commits that a job has to do with, by whose hashes it is found: the ends of its
-//! question, and those that it compared, could not use, or found to be to blame. The many
-//! among which the answer may lie are left out.
+//! The hashes of the commits by which a job is found: the ends of its question, and those that it
+//! compared, could not use, or found to be to blame. The many candidates for the answer are left
+//! out.
 
 use serde_json::Value;
 
 /// The fields of an outcome with commits that no run was about.
 const OTHERS: [&str; 2] = ["candidates", "posterior"];
 
-/// The hashes of commits in JSON that a job is kept as; none in what is not JSON.
+/// The hashes of commits in a job's JSON; none in text that is not JSON.
 pub(super) fn hashes(json: &str) -> Vec<String> {
     let mut found = Vec::new();
     if let Ok(value) = serde_json::from_str(json) {

@@ -24,7 +24,7 @@ const FORGOTTEN_AT_ONCE: u32 = 100;
 /// The circumstances of the creation of a job.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Creation<'a> {
-    /// Files, by their names, which the job has from its beginning.
+    /// Files, by name, that the job has from its beginning.
     pub files: &'a [(&'a str, &'a [u8])],
     /// The key that signs it.
     pub key: Option<&'a SigningKey>,
@@ -36,7 +36,7 @@ pub struct Creation<'a> {
     pub quota: Option<Quota>,
 }
 
-/// Tells a request from all others of its user: the same key is the same job, for a day.
+/// Distinguishes a request from all others of its user: the same key is the same job, for a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdempotencyKey<'a> {
     /// The user who asks.
@@ -52,14 +52,14 @@ pub struct IdempotencyKey<'a> {
 pub struct Created {
     /// The job.
     pub id: JobId,
-    /// It was made now, and not by an earlier request with the same idempotency key.
+    /// True if it is new, and not made by an earlier request with the same idempotency key.
     pub is_new: bool,
 }
 
 /// The end of an attempt to make a job.
 enum Attempt {
     Made,
-    /// There is a job of this number.
+    /// Another job has this number.
     NumberTaken,
     /// An earlier request with the same idempotency key has made this one.
     Repeated(JobId),
@@ -75,8 +75,8 @@ impl JobStore {
         Ok(self.create_with(job, &Creation::default()).await?.id)
     }
 
-    /// Adds a pending job with all that belongs to it, unless an earlier request with the
-    /// same idempotency key has: then nothing changes.
+    /// Adds a pending job with its files and entries, unless an earlier request with the same
+    /// idempotency key has: then nothing changes.
     ///
     /// # Errors
     ///
@@ -120,8 +120,7 @@ impl JobStore {
         }
     }
 
-    /// Adds a pending job of this id, unless it is there. False when another job has its
-    /// number.
+    /// Adds a pending job with this id, unless it exists. False when another job has its number.
     ///
     /// # Errors
     ///
@@ -236,8 +235,8 @@ impl JobStore {
         Ok(Attempt::Made)
     }
 
-    /// Claims an idempotency key for a job, and returns the job and the digest of the request
-    /// that have it. Of two that claim it at once the second waits for the first one's end.
+    /// Claims an idempotency key for a job, and returns the job and the digest of the request that
+    /// have it. Of two concurrent claims, the second waits for the end of the first.
     async fn claim(
         &self,
         transaction: &mut Transaction,
@@ -278,7 +277,7 @@ impl JobStore {
             let rows = transaction
                 .fetch(sql, [once.user.into(), once.key.into()])
                 .await?;
-            // None when a day was over just then.
+            // None when a day has just ended.
             if let Some(row) = rows.first() {
                 let failed = |source| self.database.failed(source);
                 let job = JobId(row.text(0).map_err(failed)?);

@@ -1,4 +1,4 @@
-//! The few operations of a database, whichever it is.
+//! The few operations common to both databases.
 //!
 //! All statements are written once, with parameters `$1`, `$2`, …, which both
 //! databases understand; a [`Dialect`] fills in the few words in which they differ.
@@ -89,8 +89,8 @@ impl Dialect {
         }
     }
 
-    /// Appended to a query: no one else changes these rows before the end of the
-    /// transaction. In SQLite no one writes meanwhile anyway.
+    /// Appended to a query: no one else changes these rows before the end of the transaction.
+    /// SQLite has only one writer anyway.
     pub(super) fn for_update(self) -> &'static str {
         match self {
             Self::Sqlite => "",
@@ -98,7 +98,7 @@ impl Dialect {
         }
     }
 
-    /// As [`Self::for_update`], skipping rows that another transaction holds.
+    /// Like [`Self::for_update`], skipping rows that another transaction holds.
     pub(super) fn skip_locked(self) -> &'static str {
         match self {
             Self::Sqlite => "",
@@ -106,8 +106,8 @@ impl Dialect {
         }
     }
 
-    /// The query that waits for others who hold the lock of a name, `$1`, and has it until the
-    /// end of the transaction. In SQLite no one writes meanwhile anyway.
+    /// The query that waits for the lock of a name, `$1`, and holds it until the end of the
+    /// transaction. SQLite has only one writer anyway.
     pub(super) fn lock_name(self) -> Option<&'static str> {
         match self {
             Self::Sqlite => None,
@@ -124,7 +124,8 @@ impl Dialect {
         }
     }
 
-    /// The function that gives the place of a part in a text, from 1 on: 0 where it has none.
+    /// The function that returns the position of a part in a text, from 1 on: 0 where it does not
+    /// occur.
     pub(super) fn place_of_part(self) -> &'static str {
         match self {
             Self::Sqlite => "instr",
@@ -156,9 +157,9 @@ impl Dialect {
 /// The purpose of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Sees one state of the database, whatever others write.
+    /// Sees one state of the database, regardless of other writers.
     Read,
-    /// No one else writes what it has read for update.
+    /// No one else writes the rows that it has read for update.
     Write,
 }
 
@@ -230,7 +231,7 @@ impl Database {
         self.execute_until(None, sql, values).await
     }
 
-    /// As [`Self::execute`], until its lease expires.
+    /// Like [`Self::execute`], until its lease expires.
     pub(super) async fn execute_until(
         &self,
         until: Option<Instant>,
@@ -248,7 +249,7 @@ impl Database {
         }
     }
 
-    /// As [`Self::execute`], for a statement that gives rows.
+    /// Like [`Self::execute`], for a statement that returns rows.
     pub(super) async fn fetch(
         &self,
         sql: &str,
@@ -257,7 +258,7 @@ impl Database {
         self.fetch_until(None, sql, values).await
     }
 
-    /// As [`Self::fetch`], until its lease expires.
+    /// Like [`Self::fetch`], until its lease expires.
     pub(super) async fn fetch_until(
         &self,
         until: Option<Instant>,
@@ -275,8 +276,8 @@ impl Database {
         }
     }
 
-    /// As [`Self::fetch`], row by row as they come, and once: with many of them, the
-    /// database reads on meanwhile.
+    /// Like [`Self::fetch`], row by row as they arrive, without retries: with many rows, the
+    /// database reads ahead.
     pub(super) async fn fetch_each(
         &self,
         sql: &str,
@@ -387,8 +388,8 @@ impl Pool {
         }
     }
 
-    /// Records that a connection broke, and whether a caller's time is up with it.
-    /// Returns whether one's was, with nothing answered since.
+    /// Records that a connection broke, and whether a caller's time is up. Returns whether a
+    /// caller's time was up, with nothing answered since.
     fn broke(&self, is_over: bool) -> bool {
         match self {
             #[cfg(feature = "sqlite")]
@@ -443,7 +444,7 @@ impl Pool {
             Self::Sqlite(pool) => Begun::Sqlite(
                 pool.begin_with(match access {
                     Access::Read => "BEGIN",
-                    // Between looking and writing no one else may write.
+                    // Between reading and writing no one else may write.
                     Access::Write => "BEGIN IMMEDIATE",
                 })
                 .await?,
@@ -487,7 +488,7 @@ enum Begun {
 }
 
 impl Transaction {
-    /// As [`Database::execute`], without a name for the failure.
+    /// Like [`Database::execute`], without a name for the failure.
     pub(super) async fn try_execute(
         &mut self,
         sql: &str,

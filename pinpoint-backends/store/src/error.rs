@@ -8,10 +8,10 @@ use pinpoint_core::{JobState, JournalError};
 use super::database::Dialect;
 use super::{JobId, QuotaLimit};
 
-/// An operation of the store failed. What it acknowledged before is still stored.
+/// An operation of the store failed. Acknowledged changes are still stored.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The job has started: its configuration can't change any more.
+    /// The job has started: its configuration can no longer change.
     #[error("job {id} has begun, so its configuration can no longer change")]
     Begun {
         /// The job.
@@ -81,7 +81,7 @@ pub enum StoreError {
         /// The error of SQLite.
         source: sqlx::Error,
     },
-    /// A row is not what this program writes.
+    /// A row is not in the form that this program writes.
     #[error("{store} is damaged at {place}; restore a copy, or start the job again")]
     Damaged {
         /// The file or database.
@@ -169,7 +169,7 @@ pub enum StoreError {
         /// The problem there.
         reason: String,
     },
-    /// The export can't be read or written.
+    /// The export cannot be read or written.
     #[error("the export can't be read or written: {source}")]
     Exchange {
         /// The error of the operating system.
@@ -193,7 +193,7 @@ pub enum StoreError {
         /// The key.
         key: String,
     },
-    /// The user has as much as a limit allows. Nothing was written.
+    /// The user has reached a limit. Nothing was written.
     #[error("{} has reached the limit of {most} {limit}", brief(.user))]
     QuotaReached {
         /// The user.
@@ -202,11 +202,11 @@ pub enum StoreError {
         limit: QuotaLimit,
         /// Its value.
         most: u32,
-        /// When there is a free place, in milliseconds since 1970; absent where that depends on
-        /// the end of a job.
+        /// The time at which a place becomes free, in milliseconds since 1970; absent where that
+        /// depends on the end of a job.
         until: Option<i64>,
     },
-    /// There is a token of this name, which may have ended.
+    /// A token of this name exists; it may have expired.
     #[error("there is a token {:?} already; choose another name", brief(.name))]
     TokenExists {
         /// The name.
@@ -300,7 +300,7 @@ fn list(ids: &[JobId]) -> String {
     ids.join(", ")
 }
 
-/// The errors of a database, by what can be done about them.
+/// The errors of a database, by their remedy.
 enum Trouble {
     Busy,
     Forbidden,
@@ -312,8 +312,8 @@ enum Trouble {
 }
 
 impl StoreError {
-    /// Whether the same operation may succeed shortly: the connection broke, or the
-    /// server is starting or stopping. What was being written then may have been written.
+    /// Returns whether the same operation may succeed shortly: the connection broke, or the server
+    /// is starting or stopping. Pending writes may have taken effect.
     #[doc(hidden)]
     pub fn is_passing(&self) -> bool {
         let (Self::Unreachable { source, .. }
@@ -330,7 +330,7 @@ impl StoreError {
                 .as_database_error()
                 .and_then(|error| error.code())
                 .is_some_and(|code| {
-                    // SQLite has waited already before it reports busy.
+                    // SQLite waits before it reports busy.
                     code.starts_with("08")
                         || code.starts_with("57P")
                         || matches!(&*code, "25P03" | "40001" | "40P01" | "53300")
@@ -338,8 +338,8 @@ impl StoreError {
         }
     }
 
-    /// Whether the store or its place is in trouble, and not the job: the same operation may
-    /// succeed later, or for another process.
+    /// Returns whether the store or its place is in trouble, and not the job: the same operation
+    /// may succeed later, or for another process.
     #[doc(hidden)]
     pub fn is_of_store(&self) -> bool {
         match self {

@@ -1,9 +1,8 @@
-//! Jobs as JSON Lines: out of one store, into another.
+//! Exports and imports jobs as JSON Lines.
 //!
-//! The first line names the format. Each job is a line, followed by a line for each
-//! of its records and for each piece of its files, and the last line counts jobs and
-//! records, so that a truncation is noticed.
-//! JSON that the store keeps is passed on as the text it is: no number changes.
+//! The first line names the format. Each job is a line, followed by a line for each of its records
+//! and for each piece of its files, and the last line counts jobs and records, so that a truncation
+//! is noticed. The store's JSON is passed on as text: no number changes.
 //!
 //! Imports come from anywhere: they are checked line by line while they are read, within
 //! limits, and nothing of a refused import is kept.
@@ -29,8 +28,8 @@ use super::{
     StoreError, jobs, text,
 };
 
-/// The version of the lines that this program writes. It reads those before, too: in the
-/// first one jobs have no files, and in the second one requests to end them no reasons.
+/// The version of the lines that this program writes. It reads earlier ones, too: in the first one
+/// jobs have no files, and in the second one requests to end them no reasons.
 const VERSION: u32 = 3;
 
 /// The end of the year 9999, in milliseconds since 1970.
@@ -126,11 +125,11 @@ pub type Check<'a> = dyn Fn(&Job) -> Result<(), String> + Send + Sync + 'a;
 pub struct Imported {
     /// Jobs that were added.
     pub added: u64,
-    /// Jobs that were there already, and were not changed.
+    /// Jobs that existed already, and were not changed.
     pub there: u64,
 }
 
-/// What was written of an export.
+/// The counts of an export so far.
 struct Written {
     jobs: u64,
     records: u64,
@@ -145,7 +144,7 @@ impl Written {
         })
     }
 
-    /// The records of one more job; none if it is gone.
+    /// Adds the records of one more job, unless it is gone.
     fn add(&mut self, records: Option<u64>) {
         self.jobs += u64::from(records.is_some());
         self.records += records.unwrap_or_default();
@@ -162,13 +161,13 @@ impl Written {
 }
 
 impl JobStore {
-    /// Writes the jobs that match the filter, the newest first, with everything that
-    /// belongs to them in the store, and returns their number. Each job is as it was at
-    /// one instant; jobs that are added or removed meanwhile may be left out.
+    /// Writes the jobs that match the filter, the newest first, with everything that belongs to
+    /// them in the store, and returns their number. Each job is as it was at one instant; jobs that
+    /// are added or removed during the export may be left out.
     ///
     /// # Errors
     ///
-    /// When the store can't be read, or the output can't be written.
+    /// When the store cannot be read, or the output cannot be written.
     #[tracing::instrument(name = "store::export", level = "debug", skip_all)]
     pub async fn export(
         &self,
@@ -190,7 +189,7 @@ impl JobStore {
         written.end(output)
     }
 
-    /// Writes these jobs, as [`JobStore::export`] does. Those that are gone are left out.
+    /// Writes these jobs, like [`JobStore::export`]. Removed ones are left out.
     ///
     /// # Errors
     ///
@@ -208,7 +207,7 @@ impl JobStore {
         written.end(output)
     }
 
-    /// Writes one job and returns its number of records; none if it is gone.
+    /// Writes one job and returns its number of records; `None` if it is gone.
     async fn export_job(
         &self,
         id: &JobId,
@@ -281,15 +280,14 @@ impl JobStore {
         Ok(Some(records.len() as u64))
     }
 
-    /// Adds the jobs of an export, all of them or none. A job that is there already
-    /// is left as it is. A job that was added is [`imported`](Job::imported) until
-    /// [`JobStore::trust`]; `check` decides which specs, configurations and outcomes are
-    /// valid.
+    /// Adds the jobs of an export, all of them or none. A job that exists already is left as it is.
+    /// A job that was added is [`imported`](Job::imported) until [`JobStore::trust`]; `check`
+    /// decides which specs, configurations and outcomes are valid.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Import`] names the first line that is not as an export writes
-    /// it, is too long, or fails the check; then nothing has changed.
+    /// [`StoreError::Import`] names the first line that is invalid, is too long, or fails the
+    /// check; then nothing has changed.
     #[tracing::instrument(name = "store::import", level = "debug", skip_all)]
     pub async fn import(
         &self,
@@ -412,7 +410,7 @@ fn job_of(lines: &Lines<'_>, id: &JobId, line: &JobLine) -> Result<Job, StoreErr
     })
 }
 
-/// Adds one job with its records, unless it is there.
+/// Adds one job with its records, unless it exists.
 async fn import_job(
     transaction: &mut Transaction,
     lines: &mut Lines<'_>,
@@ -553,7 +551,7 @@ async fn import_job(
     Ok(!there)
 }
 
-/// Nothing is imported that could not be read.
+/// Rejects a piece that could not be read.
 fn piece_of(lines: &Lines<'_>, line: FileLine, file: &mut Vec<u8>) -> Result<Piece, StoreError> {
     let content = STANDARD.decode(line.content);
     let piece = Piece {
@@ -567,7 +565,7 @@ fn piece_of(lines: &Lines<'_>, line: FileLine, file: &mut Vec<u8>) -> Result<Pie
     Ok(piece)
 }
 
-/// Nothing is imported that could not be replayed.
+/// Rejects a record that could not be replayed.
 fn new_row(lines: &Lines<'_>, record: &RecordLine, created: i64) -> Result<NewRow, StoreError> {
     let detail = record.detail.as_deref().map(RawValue::get);
     let created = u64::try_from(created).unwrap_or_default();
@@ -607,7 +605,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The next line; none at the end of the input.
+    /// The next line; `None` at the end of the input.
     fn next(&mut self) -> Result<Option<Line>, StoreError> {
         self.line.clear();
         self.number += 1;
@@ -631,7 +629,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The last line read is not as required.
+    /// The error for an invalid line, the last one read.
     fn wrong(&self, reason: impl std::fmt::Display) -> StoreError {
         StoreError::Import {
             line: self.number,

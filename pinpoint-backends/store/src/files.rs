@@ -1,7 +1,7 @@
-//! The files that belong to a job: what its workers keep beside its journal.
+//! The files that belong to a job, which its workers keep in addition to its journal.
 //!
-//! A file is a sequence of pieces, each compressed by itself, so that a line can be added
-//! without a look at the others. Each file is bounded.
+//! A file is a sequence of pieces, each compressed separately, so that a line can be added without
+//! reading the others. Each file is bounded.
 
 use std::io::{Read, Write};
 
@@ -28,7 +28,7 @@ impl Piece {
     /// The piece that comes after so many bytes.
     pub(super) fn new(name: &str, before: u64, content: &[u8]) -> Self {
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-        // Writing to memory can't fail.
+        // Writing to memory cannot fail.
         let _ = encoder.write_all(content);
         Self {
             name: name.into(),
@@ -71,13 +71,13 @@ impl Piece {
         transaction.execute(sql, values).await.map(drop)
     }
 
-    /// Adds what it holds to what came before; the reason if that is not what it says.
+    /// Appends its content to the previous pieces; fails if the sizes do not match.
     pub(super) fn read_into(&self, file: &mut Vec<u8>) -> Result<(), String> {
         let size = u64::try_from(self.size).unwrap_or(u64::MAX);
         let own = size.checked_sub(file.len() as u64);
         let own = own.filter(|_| size <= MOST_FILE_BYTES);
         let own = own.ok_or_else(|| format!("a piece that ends at {size} bytes"))?;
-        // One more byte than it may have shows that it has more.
+        // One more byte than allowed shows that there is more.
         let mut decoder = ZlibDecoder::new(&*self.content).take(own + 1);
         match decoder.read_to_end(file) {
             Ok(read) if read as u64 == own => Ok(()),
@@ -88,9 +88,9 @@ impl Piece {
 }
 
 impl JobStore {
-    /// Adds to a file of a job, under its lease, after what the writer knows of it: pieces
-    /// beyond are replaced, and all of them where it knows of none. False, with nothing
-    /// written, when the file would have more than [`MOST_FILE_BYTES`].
+    /// Adds to a file of a job, under its lease, after the part known to the writer: pieces beyond
+    /// are replaced, and all of them where it knows of none. False, with nothing written, when the
+    /// file would have more than [`MOST_FILE_BYTES`].
     ///
     /// # Errors
     ///
@@ -116,8 +116,8 @@ impl JobStore {
         }
     }
 
-    /// Adds to the end of a file of a job to which others add as well, under the same lease.
-    /// False, with nothing written, when the file would have more than [`MOST_FILE_BYTES`].
+    /// Adds to the end of a file of a job that has several writers under the same lease. False,
+    /// with nothing written, when the file would have more than [`MOST_FILE_BYTES`].
     ///
     /// # Errors
     ///
@@ -154,7 +154,7 @@ impl JobStore {
         Ok(true)
     }
 
-    /// Doing it twice is doing it once.
+    /// Idempotent.
     async fn try_append_file(
         &self,
         lease: &Lease,
@@ -235,7 +235,7 @@ impl JobStore {
     }
 }
 
-/// Who holds the job can't change from here to the commit.
+/// Locks the holder of the job until the commit.
 async fn hold(transaction: &mut Transaction, lease: &Lease) -> Result<(), StoreError> {
     let held = transaction
         .execute(
@@ -251,7 +251,7 @@ async fn hold(transaction: &mut Transaction, lease: &Lease) -> Result<(), StoreE
     }
 }
 
-/// A file of a job, as far as a writer knows it.
+/// A file of a job, as known to a writer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownFile {
     /// Its name, unique in the job.

@@ -11,13 +11,13 @@ pub struct JobFilter {
     pub name: Option<String>,
     /// The benchmark.
     pub benchmark: Option<String>,
-    /// The bots, any of which will do; all bots when empty.
+    /// The bots, any of which matches; all bots when empty.
     pub bots: Vec<String>,
     /// Only jobs that the workers of their bots carry out.
     pub by_workers: bool,
     /// The user who asked for it.
     pub user: Option<String>,
-    /// The machines that run it, any of which will do; all of them when empty.
+    /// The machines that run it, any of which matches; all of them when empty.
     pub kinds: Vec<String>,
     /// The state.
     pub state: Option<JobState>,
@@ -33,11 +33,11 @@ pub struct JobFilter {
     pub parts: NameParts,
 }
 
-/// Texts that occur in the names of a job as they are written, letter by letter; empty ones
-/// occur in any. They have no index: jobs are walked, newest first, until the list is full.
+/// Texts that occur literally in the names of a job; empty ones occur in any. They have no index:
+/// jobs are walked, newest first, until the list is full.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NameParts {
-    /// In its job name; in its title where it has none.
+    /// In its job name; in its title if it has no name.
     pub name: String,
     /// In its benchmark.
     pub benchmark: String,
@@ -47,13 +47,12 @@ pub struct NameParts {
     pub user: String,
 }
 
-/// The part of a list that a page shows. Going on from the place of a job shows no job
-/// twice and misses none, whatever was added meanwhile, apart from those whose value in the
-/// column that the list is sorted by has changed: by age none has. The job itself may have
-/// been removed.
+/// The part of a list that a page shows. Continuing from the place of a job shows no job twice and
+/// misses none, whatever was added in between, except for those whose value in the column that the
+/// list is sorted by has changed: by age none has. The job itself may have been removed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Place {
-    /// The beginning of the list: the newest jobs, in an order that does not say otherwise.
+    /// The beginning of the list: by default the newest jobs.
     #[default]
     First,
     /// The jobs right after this place.
@@ -67,8 +66,8 @@ pub enum Place {
 pub struct Page {
     /// The jobs, in the order of the list.
     pub jobs: Vec<JobSummary>,
-    /// There are more in the direction of the page: before it for [`Place::Before`], after it
-    /// otherwise.
+    /// True if more jobs follow in the direction of the page: before it for [`Place::Before`],
+    /// after it otherwise.
     pub more: bool,
 }
 

@@ -1,9 +1,9 @@
-//! Who holds the jobs that are running.
+//! The processes that hold running jobs.
 
 use super::database::{Row, Value};
 use super::{JobId, JobStore, StoreError};
 
-/// The process that a running job was taken by.
+/// The process that took a running job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     /// The job.
@@ -17,8 +17,8 @@ pub struct Holder {
 }
 
 impl JobStore {
-    /// The holders of those of these jobs that are running, in no particular order. One
-    /// statement, whatever their number; a list asks it about its page.
+    /// The holders of the running ones among these jobs, in no particular order. One statement,
+    /// whatever their number; a list queries its page.
     ///
     /// # Errors
     ///

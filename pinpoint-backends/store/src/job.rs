@@ -1,4 +1,4 @@
-//! A job as the store keeps it.
+//! A job in the store.
 
 use std::fmt;
 use std::sync::{LazyLock, Mutex};
@@ -11,15 +11,14 @@ use uuid::{Timestamp, Uuid};
 
 use super::{CancelRequest, JobAnswer};
 
-/// The id of a job: 32 hexadecimal digits, the first 12 of which are its time of
-/// creation, so that ids sort by age (UUID version 7, RFC 9562). 74 bits are random, so
-/// an id can't be guessed.
+/// The id of a job: 32 hexadecimal digits, the first 12 of which are its time of creation, so that
+/// ids sort by age (UUID version 7, RFC 9562). 74 bits are random, so an id cannot be guessed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct JobId(pub(super) String);
 
-/// With the finest time there is, so that ids made one after the other differ in the part
-/// that [`JobId::number`] takes.
+/// With the finest available resolution, so that consecutive ids differ in the part that
+/// [`JobId::number`] takes.
 static CLOCK: LazyLock<Mutex<ContextV7>> =
     LazyLock::new(|| Mutex::new(ContextV7::new().with_additional_precision()));
 
@@ -53,7 +52,7 @@ impl JobId {
         Ok(Self(id.simple().to_string()))
     }
 
-    /// When it was made, in milliseconds since 1970.
+    /// The time at which it was made, in milliseconds since 1970.
     pub fn created(&self) -> i64 {
         i64::from_str_radix(&self.0[..12], 16).unwrap_or_default()
     }
@@ -110,30 +109,30 @@ pub struct NewJob {
     pub bot: String,
     /// The user who asked for it.
     pub user: String,
-    /// The spec: what the machine is made from.
+    /// The spec, from which the machine is made.
     pub spec: Value,
-    /// The configuration: what the executor is made from.
+    /// The configuration, from which the executor is made.
     pub config: Value,
 }
 
-/// The reason why a spec makes no job.
+/// A spec makes no valid job.
 #[derive(Debug, thiserror::Error)]
 pub enum NewJobError {
-    /// It asks for a search that can't be made.
+    /// It asks for an invalid search.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// It can't be written.
+    /// It cannot be written as JSON.
     #[error("the job can't be stored: {0}")]
     Unwritable(#[from] serde_json::Error),
 }
 
 impl NewJob {
-    /// A job with this question, checked to be one that can be carried out. Its title, its
-    /// names and its configuration are left to the caller.
+    /// A job with this question, checked to be valid. Its title, its names and its configuration
+    /// are left to the caller.
     ///
     /// # Errors
     ///
-    /// When the spec asks for a search that can't be made.
+    /// When the spec asks for an invalid search.
     pub fn new(spec: impl Into<JobSpec>) -> Result<Self, NewJobError> {
         let spec = spec.into();
         JobMachine::new(spec.clone())?;
@@ -152,7 +151,7 @@ impl NewJob {
 /// A job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// Its name.
+    /// Its id.
     pub id: JobId,
     /// The machine that runs it.
     pub kind: String,
@@ -160,8 +159,8 @@ pub struct Job {
     pub state: JobState,
     /// Milliseconds since 1970.
     pub created: i64,
-    /// When its state last changed, or it was resumed after its worker had gone,
-    /// in milliseconds since 1970.
+    /// The time at which its state last changed, or it was resumed after its worker had gone, in
+    /// milliseconds since 1970.
     pub updated: i64,
     /// The total running time, in milliseconds; absent until it stopped for the first
     /// time. A leased job that was killed or suspended counts as running until its lease
@@ -179,15 +178,15 @@ pub struct Job {
     pub repository: String,
     /// A title for people.
     pub title: String,
-    /// The spec: what the machine is made from.
+    /// The spec, from which the machine is made.
     pub spec: Value,
-    /// The configuration: what the executor is made from.
+    /// The configuration, from which the executor is made.
     pub config: Value,
     /// Its outcome, once it has ended.
     pub outcome: Option<Value>,
-    /// The reason for its failure, if it failed; or why it stopped, if it waits to go on.
+    /// The reason for its failure, if it failed, or for its stop, if it waits to continue.
     pub error: Option<String>,
-    /// The request to end it, if there was one that was not withdrawn.
+    /// The request to end it, if any was not withdrawn.
     #[serde(default)]
     pub cancel: Option<CancelRequest>,
     /// Executions of the benchmark so far, including failed ones.
@@ -209,7 +208,7 @@ pub struct Job {
 /// A job in a list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobSummary {
-    /// Its name.
+    /// Its id.
     pub id: JobId,
     /// The machine that runs it.
     pub kind: String,
@@ -217,8 +216,8 @@ pub struct JobSummary {
     pub state: JobState,
     /// Milliseconds since 1970.
     pub created: i64,
-    /// When its state last changed, or it was resumed after its worker had gone,
-    /// in milliseconds since 1970.
+    /// The time at which its state last changed, or it was resumed after its worker had gone, in
+    /// milliseconds since 1970.
     pub updated: i64,
     /// The total running time, in milliseconds; absent until it stopped for the first
     /// time. A leased job that was killed or suspended counts as running until its lease
@@ -236,7 +235,7 @@ pub struct JobSummary {
     pub repository: String,
     /// A title for people.
     pub title: String,
-    /// The reason for its failure, if it failed; or why it stopped, if it waits to go on.
+    /// The reason for its failure, if it failed, or for its stop, if it waits to continue.
     pub error: Option<String>,
     /// Executions of the benchmark so far, including failed ones.
     pub runs: u64,
@@ -245,7 +244,7 @@ pub struct JobSummary {
     /// No worker takes it until it is resumed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
-    /// The story of the benchmark, if it was asked for with one.
+    /// The story of the benchmark, if one was requested.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub story: String,
     /// The issue that it is about.
@@ -254,7 +253,7 @@ pub struct JobSummary {
     /// Its outcome in short, once it has ended with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<JobAnswer>,
-    /// It was made by a request that can be made again.
+    /// It was made by a repeatable request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retriable: bool,
 }
@@ -271,7 +270,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// The request in the configuration of a job, if there is one.
+    /// The request in the configuration of a job, if any.
     pub(super) fn of<'a>(config: impl Deserializer<'a>) -> Option<Self> {
         #[derive(Deserialize)]
         struct Config {
@@ -280,13 +279,13 @@ impl Request {
         Config::deserialize(config).ok()?.request
     }
 
-    /// That in a configuration as it is kept.
+    /// The request in the stored text of a configuration.
     pub(super) fn of_text(config: &str) -> Option<Self> {
         Self::of(&mut serde_json::Deserializer::from_str(config))
     }
 
-    /// Whether a job can be made by it again. A request of Chromium's API may say more than is
-    /// kept of it.
+    /// Returns whether a job can be made by it again. A request of Chromium's API may have fields
+    /// that are not stored.
     pub(super) fn can_be_repeated(&self) -> bool {
         [&self.extra_args, &self.pin]
             .iter()

@@ -26,7 +26,7 @@ pub struct JobAnswer {
     /// The number of charts of a comparison.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub charts: u64,
-    /// The number of charts that moved for the worse, or where the direction is not known.
+    /// The number of charts that moved for the worse, or in an unknown direction.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub moved: u64,
     /// The number of charts that moved for the better.
@@ -112,8 +112,8 @@ struct Comparison {
 }
 
 impl JobAnswer {
-    /// The answer of an outcome as the store keeps it; none where it is no result of a job that
-    /// this version knows.
+    /// The answer of an outcome in the store; `None` where it is not the result of a job that this
+    /// version knows.
     pub(super) fn of<'a>(outcome: impl Deserializer<'a>) -> Option<Self> {
         let outcome = Outcome::deserialize(outcome).ok()?;
         let unit = outcome.unit;
@@ -149,7 +149,7 @@ impl JobAnswer {
         })
     }
 
-    /// The columns of an outcome, from its JSON: the answer as JSON, and what lists sort it by.
+    /// The columns of an outcome, from its JSON: the answer as JSON, and its sort key in lists.
     pub(super) fn columns(outcome: Option<&str>) -> (Option<String>, i64) {
         let of = |outcome| Self::of(&mut serde_json::Deserializer::from_str(outcome));
         let answer = outcome.and_then(of);
@@ -160,10 +160,10 @@ impl JobAnswer {
         )
     }
 
-    /// The place of the answer in a list that is sorted by results; 0 is that of none. The kind
-    /// of the answer comes first, what calls for somebody last, and then its size: the number
-    /// of commits that are left; the change in millionths of the level before it, or of the
-    /// rate of failures; where one number does not say it, the number of charts that changed.
+    /// The place of the answer in a list that is sorted by results; 0 for no answer. The kind of
+    /// the answer comes first, those that need attention last, and then its size: the number of
+    /// remaining commits; the change in millionths of the level before it, or of the rate of
+    /// failures; where one number is not enough, the number of charts that changed.
     pub(super) fn sort_key(&self) -> i64 {
         let size = match &self.effect {
             Some(effect) => effect.size(),

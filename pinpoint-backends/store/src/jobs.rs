@@ -1,4 +1,4 @@
-//! The jobs of a store: finding them, and changing their states.
+//! Finds the jobs of a store, and changes their states.
 
 use std::time::Duration;
 
@@ -54,8 +54,8 @@ pub struct JobStore {
     pub(super) database: Database,
 }
 
-/// 1 where the configuration of a job says that the workers of its bot carry it out (see
-/// `JobConfig`), else 0: the column by which they find it.
+/// The column by which workers find their jobs: 1 where the configuration of a job says that the
+/// workers of its bot carry it out (see `JobConfig`), otherwise 0.
 pub(super) fn by_workers(config: &serde_json::Value) -> i64 {
     i64::from(config["by_workers"] == true)
 }
@@ -70,12 +70,12 @@ impl JobStore {
         &self.database.name
     }
 
-    /// The version of the tables now: a newer program may have brought them up to its own since
-    /// the store was opened.
+    /// The current version of the tables: a newer program may have migrated them since the store
+    /// was opened.
     ///
     /// # Errors
     ///
-    /// When the store can't be read.
+    /// When the store cannot be read.
     #[tracing::instrument(name = "store::version", level = "debug", skip_all)]
     pub async fn version(&self) -> Result<u32, StoreError> {
         let sql = self.database.dialect().version();
@@ -146,8 +146,8 @@ impl JobStore {
         }
     }
 
-    /// Changes the state of a job, with the error and the outcome that belong to it;
-    /// those of the state before are dropped.
+    /// Changes the state of a job, with its error and its outcome; those of the state before are
+    /// dropped.
     ///
     /// # Errors
     ///
@@ -163,7 +163,7 @@ impl JobStore {
         self.change_state(id, None, to, error, outcome).await
     }
 
-    /// As [`JobStore::set_state`], by the worker of the job.
+    /// Like [`JobStore::set_state`], by the worker of the job.
     ///
     /// # Errors
     ///
@@ -221,7 +221,7 @@ impl JobStore {
         transaction.commit().await
     }
 
-    /// Leaves a running job to whoever takes it next, with the reason why it stopped.
+    /// Leaves a running job to the next worker that takes it, with the reason for its stop.
     pub(super) async fn stop_in(
         &self,
         transaction: &mut Transaction,
@@ -282,7 +282,7 @@ impl JobStore {
         }
         let mut duration = row.optional_int(2).map_err(failed)?;
         if from == JobState::Running {
-            // Once the lease had expired, its process was suspended.
+            // After the lease expired, its process was suspended.
             let idle = row.int(10).map_err(failed)?.max(0);
             let since = change.time.saturating_sub(row.int(1).map_err(failed)?);
             let since = since.saturating_sub(idle).max(0);
@@ -327,8 +327,8 @@ impl JobStore {
     }
 
     /// Leaves a job that failed or was canceled to the next worker that looks for one, and
-    /// withdraws a request to end it: one more job of its user, whose limits these are. One that
-    /// is paused goes on.
+    /// withdraws a request to end it: one more job of its user, whose limits these are. A paused
+    /// one continues.
     ///
     /// # Errors
     ///
@@ -456,7 +456,7 @@ impl JobStore {
         }
     }
 
-    /// The journal of a job, for as long as no worker takes the job.
+    /// The journal of a job, until a worker takes the job.
     ///
     /// # Errors
     ///
@@ -488,7 +488,7 @@ impl JobStore {
         Ok(JobJournal::new(self.database.clone(), lease, created))
     }
 
-    /// The journal of a job, for as long as the lease is valid.
+    /// The journal of a job, while the lease is valid.
     ///
     /// # Errors
     ///
@@ -497,10 +497,10 @@ impl JobStore {
         Ok(self.journal(&lease.id).await?.under(lease.clone()))
     }
 
-    /// Removes jobs that were created before this time (in milliseconds since
-    /// 1970) with all that belongs to them, the oldest first, at most `limit` of
-    /// them in one transaction, and returns which. A job that is leased stays, and so
-    /// does one whose lease expired less than a day ago: its process may be suspended.
+    /// Removes jobs that were created before this time (in milliseconds since 1970) with everything
+    /// that belongs to them, the oldest first, at most `limit` of them in one transaction, and
+    /// returns their ids. A leased job stays, and so does one whose lease expired less than a day
+    /// ago: its process may be suspended.
     ///
     /// # Errors
     ///
@@ -551,7 +551,7 @@ impl JobStore {
         Ok(u64::try_from(held).unwrap_or_default())
     }
 
-    /// Records that a user has seen what an imported job runs, and allows it.
+    /// Records that a user has reviewed the commands of an imported job, and allows them.
     ///
     /// # Errors
     ///
@@ -563,14 +563,13 @@ impl JobStore {
         one(id, self.database.execute(sql, [id.as_str().into()]).await?)
     }
 
-    /// Closes every connection. Dropping a store is as safe; this waits until it
-    /// is done.
+    /// Closes every connection. Dropping a store is as safe; this waits for it.
     pub async fn close(self) {
         self.database.close().await;
     }
 }
 
-/// Counts the runs and builds of a job in its journal.
+/// Recounts the runs and builds of a job in its journal.
 pub(super) async fn count_anew(
     transaction: &mut Transaction,
     id: &JobId,

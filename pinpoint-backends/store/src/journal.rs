@@ -1,4 +1,4 @@
-//! A job's journal: one row a record.
+//! The journal of a job: one row for each record.
 //!
 //! A row of version 2 has the record in its column `event`, as JSON. A row of version 1
 //! has the machine's event there, and the executor's answer in `detail`; it stays as it
@@ -36,7 +36,7 @@ const ROWS: usize = 100;
 pub struct JobJournal {
     pub(super) database: Database,
     pub(super) lease: Lease,
-    /// When the job was created, in milliseconds since 1970.
+    /// The time at which the job was created, in milliseconds since 1970.
     pub(super) created: u64,
     next: Next,
 }
@@ -66,7 +66,7 @@ impl JobJournal {
         Self { lease, ..self }
     }
 
-    /// Is there no record to replay? Cheap, however long the journal is.
+    /// Returns whether there is no record to replay. Cheap, however long the journal is.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl JobJournal {
         let mut again = false;
         loop {
             let written = match self.write(sequence, &rows).await {
-                // An operation that was not acknowledged may have been done.
+                // An unacknowledged operation may have been done.
                 Err(StoreError::SecondWriter { .. })
                     if again && self.is_written(sequence, &rows).await? =>
                 {
@@ -148,7 +148,7 @@ impl JobJournal {
         }
     }
 
-    /// Are these the last records, with nothing after them?
+    /// Returns whether these are the last records, with nothing after them.
     async fn is_written(&self, sequence: i64, rows: &[NewRow]) -> Result<bool, StoreError> {
         let failed = |source| self.database.failed(source);
         let sql = "SELECT recorded, event, detail FROM records \
@@ -190,7 +190,7 @@ impl JobJournal {
     async fn write(&self, sequence: i64, rows: &[NewRow]) -> Result<(), StoreError> {
         let mut transaction = self.database.begin(Access::Write).await?;
         let sum = |count: fn(&NewRow) -> i64| rows.iter().map(count).sum::<i64>();
-        // First: who holds the job can't change from here to the commit.
+        // First: the holder of the job cannot change from here to the commit.
         let held = transaction
             .execute(
                 COUNT,
@@ -225,8 +225,7 @@ impl JobJournal {
         self.read_from(0, each).await
     }
 
-    /// Hands out every record from this number on, once, also when the connection breaks
-    /// meanwhile.
+    /// Passes on every record from this number on, once, even if the connection breaks.
     #[tracing::instrument(name = "store::journal::read", level = "debug", skip_all, fields(job = %self.lease.id))]
     async fn read_from(
         &mut self,
@@ -246,7 +245,7 @@ impl JobJournal {
         }
     }
 
-    /// Hands out the records from this number on, and raises it past each.
+    /// Passes on the records from this number on, and raises it past each.
     async fn try_read(
         &self,
         next: &mut i64,
@@ -295,8 +294,7 @@ impl Journal for JobJournal {
     }
 }
 
-/// The record of a row, of whichever version the row is. `created` is the time at which
-/// its job was created.
+/// The record of a row of any version. `created` is the time at which its job was created.
 pub(super) fn record_of(
     event: &str,
     detail: Option<&str>,
@@ -406,7 +404,7 @@ pub(super) fn parsed<T: DeserializeOwned>(
     serde_json::from_str(json).map_err(|source| damaged(store, place(), &source.to_string()))
 }
 
-/// `what` is in place of the JSON that this program writes.
+/// `what` replaces the expected JSON.
 pub(super) fn damaged(store: &str, place: String, what: &str) -> StoreError {
     StoreError::Damaged {
         store: store.to_owned(),
@@ -553,7 +551,7 @@ mod tests {
         assert!(written.len() > 10);
         assert_eq!(journal.records().await.unwrap(), written);
 
-        // Once there is room again, the same journal goes on.
+        // Once there is space again, the same journal continues.
         limit(&journal, "PRAGMA max_page_count = 2000").await;
         written.push(failed(99));
         journal.append(&failed(99)).await.unwrap();

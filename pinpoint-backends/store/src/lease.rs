@@ -1,4 +1,4 @@
-//! Leases: which worker works on a job, when many could.
+//! Leases: of many workers, one at a time works on a job.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,11 +10,10 @@ const FAR: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The right to work on a job, for a while.
 ///
-/// It lasts until it is released, or until it has expired and another worker has taken
-/// the job. From then on no write under it reaches the store: each lease has a number of
-/// its own, and the job knows the last one. Time decides who may take a job, never who
-/// may write. It decides how long a store that does not answer is tried again: until the
-/// lease expires.
+/// It lasts until it is released, or until it has expired and another worker has taken the job.
+/// From then on no write under it reaches the store: each lease has a unique number, and the job
+/// knows the last one. Time decides who may take a job, never who may write. It decides how long a
+/// store that does not answer is tried again: until the lease expires.
 #[derive(Debug, Clone)]
 pub struct Lease {
     pub(super) id: JobId,

@@ -18,8 +18,8 @@ const TAKEN: &str = "RETURNING id, number, lease, deaths";
 /// was put back so often.
 const MOST_DEATHS: i64 = 5;
 
-/// In an update of a job that is taken or kept: where its lease had expired, the time
-/// from then on was not spent running. The process was killed, or suspended.
+/// In an update of a job that is taken or kept: where its lease had expired, the time since then
+/// was not spent running. The process was killed, or suspended.
 fn without_the_gap(now: &str) -> String {
     let gap = format!("state = 'running' AND lease_owner IS NOT NULL AND lease_expires < {now}");
     format!(
@@ -55,14 +55,14 @@ fn waiting(query: &Query, now: &str) -> [String; 2] {
 }
 
 impl JobStore {
-    /// Takes the oldest job that matches the filter and needs a worker: a pending one
-    /// that no worker holds, or one whose worker let its lease expire while the job was
-    /// running. Of many workers that ask at once each gets another job. None when there
-    /// is nothing to do, which is cheap to find out.
+    /// Takes the oldest job that matches the filter and needs a worker: a pending one that no
+    /// worker holds, or one whose worker let its lease expire while the job was running. Of many
+    /// concurrent workers each gets another job. `None` when there is nothing to do, which is cheap
+    /// to find out.
     ///
-    /// A job that was imported, and that no user has trusted since, is not taken, nor one
-    /// whose journal is of a later version. One that is damaged is left failed, and so is one
-    /// over which five workers in a row have died without a record: it is likely the reason.
+    /// Imported jobs that no user has trusted since are not taken, nor those whose journal is of a
+    /// later version. A damaged one is left failed, and so is one over which five workers in a row
+    /// have died without a record: it is likely the reason.
     ///
     /// # Errors
     ///
@@ -78,8 +78,8 @@ impl JobStore {
         self.take_of(&query, owner, time).await
     }
 
-    /// As [`JobStore::take`], among the jobs that one of these keys has signed as they are.
-    /// The others are left alone, and hold up none.
+    /// Like [`JobStore::take`], among the unaltered jobs with a signature by one of these keys. The
+    /// others are left alone, and delay none.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl JobStore {
             }
         }
         for id in ids {
-            // One that can't be read is no signed one.
+            // An unreadable one is not signed.
             let Ok(job) = self.get(&id).await else {
                 continue;
             };
@@ -117,7 +117,7 @@ impl JobStore {
             let mut query = Query::new(dialect, filter);
             query.only(&id);
             if let Some((job, lease)) = self.take_of(&query, owner, time).await? {
-                // It may have been altered until it was taken.
+                // It may have been altered before it was taken.
                 if self.is_signed(&job, trusted).await? {
                     return Ok(Some((job, lease)));
                 }
@@ -178,8 +178,8 @@ impl JobStore {
         Ok(None)
     }
 
-    /// Lets go of a job that was taken and can't be opened. If what the store has of it is
-    /// damaged, it is left failed: it must not be taken over and over.
+    /// Releases a job that was taken and cannot be opened. If its data in the store are damaged, it
+    /// is left failed: it must not be taken over and over.
     ///
     /// # Errors
     ///
@@ -196,7 +196,7 @@ impl JobStore {
         }
     }
 
-    /// Leaves a job failed, for this reason, and lets it go.
+    /// Leaves a job failed, for this reason, and releases it.
     ///
     /// # Errors
     ///
@@ -205,7 +205,7 @@ impl JobStore {
     pub async fn give_up(&self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
         let running = self.set_leased_state(lease, JobState::Running, None, None);
         match running.await {
-            // It is so, if a worker has died over it.
+            // It is already, if a worker has died over it.
             Ok(()) | Err(StoreError::Transition { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -214,9 +214,9 @@ impl JobStore {
         self.release(lease).await
     }
 
-    /// Notes why a job can't go on here and now, though nothing is wrong with it: it is pending
-    /// again, for the next worker. Once that has happened five times in a row without a record,
-    /// it is paused, so that it neither goes round for ever nor holds up others.
+    /// Notes the reason that a job cannot continue here and now, though it is sound: it is pending
+    /// again, for the next worker. Once that has happened five times in a row without a record, it
+    /// is paused, so that it neither goes around forever nor delays others.
     ///
     /// # Errors
     ///
@@ -246,7 +246,7 @@ impl JobStore {
                 id: lease.id.clone(),
             });
         };
-        // An attempt that was not acknowledged may have been made.
+        // An unacknowledged attempt may have been made.
         if state(&self.database, &lease.id, row, 0)? != JobState::Running {
             return transaction.roll_back().await;
         }
@@ -268,7 +268,7 @@ impl JobStore {
         transaction.commit().await
     }
 
-    /// Counts no worker as one that has died over a job.
+    /// Resets the number of workers that have died over a job.
     ///
     /// # Errors
     ///
@@ -280,9 +280,9 @@ impl JobStore {
         self.database.execute(sql, values).await.map(drop)
     }
 
-    /// The number of pending jobs of the same bot that are taken before this one, of those
-    /// with a signature by one of these keys where workers take signed jobs only; none where
-    /// this one needs no worker, as of [`JobStore::take`].
+    /// The number of pending jobs of the same bot that are taken before this one, of those with a
+    /// signature by one of these keys where workers take signed jobs only; `None` where this one
+    /// needs no worker, by the rules of [`JobStore::take`].
     ///
     /// # Errors
     ///
@@ -314,7 +314,7 @@ impl JobStore {
         Ok(before.map(|before| u64::try_from(before).unwrap_or_default()))
     }
 
-    /// Does a job need a worker, as of [`JobStore::take`]?
+    /// Returns whether a job needs a worker, by the rules of [`JobStore::take`].
     ///
     /// # Errors
     ///
@@ -328,9 +328,8 @@ impl JobStore {
         Ok(!rows.is_empty())
     }
 
-    /// The number of jobs of each of these bots that wait for a worker, as of
-    /// [`JobStore::take`], and the time since the oldest was made; none of those for which no
-    /// job waits.
+    /// The number of jobs of each of these bots that wait for a worker, by the rules of
+    /// [`JobStore::take`], and the age of the oldest; bots without waiting jobs are left out.
     ///
     /// # Errors
     ///
@@ -396,8 +395,8 @@ impl JobStore {
                     seconds: (left + 999) / 1000,
                 });
             }
-            // Only if no one has taken it meanwhile: this may be retried, and what
-            // was sent first may arrive last.
+            // Only if no one has taken it in between: this may be retried, and the first request
+            // may arrive last.
             let sql = format!(
                 "UPDATE jobs SET lease = lease + 1, lease_owner = $2, lease_expires = {now} + $3, \
                  deaths = 0, {} WHERE id = $1 AND lease = $4 {TAKEN}",

@@ -7,18 +7,16 @@
 //!
 //! ```text
 //! pinpoint.db      every job, and every record of every journal (with -wal and -shm)
-//! pinpoint.lock    held for a moment while the file is created or brought up to date
+//! pinpoint.lock    held for a moment while the file is created or migrated
 //! ```
 //!
-//! Any number of processes may use one directory. SQLite's write-ahead log lets
-//! them read while one writes; it is written through to the operating system on
-//! every append, so that a killed process loses nothing that was acknowledged,
-//! and to the disk only now and then (`synchronous=NORMAL`): after a loss of
-//! power the last records may be missing, the file is sound, and what they
-//! recorded is done again. [`JobStore::open_with`] makes every append wait for the
-//! disk instead.
+//! Any number of processes may use one directory. SQLite's write-ahead log lets them read while one
+//! writes; it is written through to the operating system on every append, so that a killed process
+//! loses nothing that was acknowledged, and to the disk only now and then (`synchronous=NORMAL`):
+//! after a loss of power the last records may be missing, the file is sound, and their work is done
+//! again. [`JobStore::open_with`] makes every append wait for the disk instead.
 //!
-//! **PostgreSQL** is for many machines. What it has acknowledged is on its disk. The
+//! **PostgreSQL** is for many machines. An acknowledged write is on its disk. The
 //! tables are in a schema named `pinpoint`, or where the search path finds those of
 //! an earlier version. Every wait for the server ends: see [`Patience`]. A broken
 //! connection stops no job; the operation is retried, under a lease until the lease
@@ -26,13 +24,12 @@
 //! the break is recognized and not repeated. Row locks keep the order: a commit that is
 //! late to arrive is waited for, or never takes effect.
 //!
-//! Where many workers could take the same job, one does: a [`Lease`] expires unless it is
+//! Of many workers that could take the same job, one does: a [`Lease`] expires unless it is
 //! renewed, and writes of a worker whose job another has taken are refused.
 //!
-//! A service with many users keeps more: an audit log, whose rows are written with the
-//! changes they tell of ([`AuditEntry`]); idempotency keys ([`Creation`]); API tokens
-//! ([`NewToken`]); sessions of people ([`Session`]); their preferences; and counts for
-//! quotas.
+//! A service with many users keeps more: an audit log, whose rows are written with their changes
+//! ([`AuditEntry`]); idempotency keys ([`Creation`]); API tokens ([`NewToken`]); sessions of people
+//! ([`Session`]); their preferences; and counts for quotas.
 //!
 //! Each operation is a span of `tracing`, with the job's id and with no stored data: a
 //! spec may hold secrets.
@@ -150,7 +147,7 @@ pub use tokens::{NewToken, Token, TokenCheck};
 pub use watch::{JobMark, JournalEntry};
 pub use workers::{Announcement, WorkerEntry};
 
-/// Milliseconds since 1970, as every time in the file is kept.
+/// Milliseconds since 1970, as for every time in the file.
 fn now() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     // A clock before 1970 counts as no clock.

@@ -1,8 +1,8 @@
 //! Lists of jobs, page by page.
 //!
-//! Every page is one walk along an index from where the last one ended, so that the
-//! thousandth costs as much as the first. Lists in other orders than by age walk along the
-//! index of their order where many jobs match; few are collected and sorted.
+//! Every page is one walk along an index from the end of the last page, so that the thousandth
+//! costs as much as the first. Lists in other orders than by age walk along the index of their
+//! order where many jobs match; few are collected and sorted.
 
 use super::database::{Dialect, Value};
 use super::job::first_number;
@@ -51,7 +51,7 @@ impl JobStore {
                 Some(key) => Some((key.clone(), self.number(&key.id).await?)),
                 None => None,
             },
-            // One more shows whether there are more.
+            // One more shows that the list continues.
             limit: u64::from(limit) + 1,
         };
         let (sql, values) = walk.statement(self.database.dialect(), filter);
@@ -68,8 +68,8 @@ impl JobStore {
         Ok(Page { jobs, more })
     }
 
-    /// Are the matching jobs so many that a page of them is found sooner along the index of an
-    /// order, than by sorting them? Those of a user have indices of their own.
+    /// Returns whether so many jobs match that a page of them is found sooner along the index of an
+    /// order than by sorting them. Those of a user have separate indices.
     async fn are_many(&self, filter: &JobFilter) -> Result<bool, StoreError> {
         let of_any_user = JobFilter {
             user: None,
@@ -80,8 +80,8 @@ impl JobStore {
     }
 
     /// At most `limit` jobs that match the filter, after the newest `skipped` of them. For
-    /// interfaces that count: a job that is added meanwhile moves the others, and jobs that
-    /// are skipped are walked.
+    /// interfaces that count: a job that is added in between moves the others, and jobs that are
+    /// skipped are walked.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl JobStore {
             query.from,
             query.conditions.join(" AND "),
             query.key,
-            // Beyond what a database counts there is no job.
+            // No database has more jobs.
             skipped.min(i64::MAX.unsigned_abs()),
         );
         let rows = self.database.unhurried().fetch(&sql, query.values).await?;
@@ -121,7 +121,7 @@ impl JobStore {
             until: None,
             ..filter.clone()
         };
-        // The index of words has each job, which need not be looked up for this.
+        // The index of words contains every job, so jobs are not needed here.
         let from = match but_words == JobFilter::default() && query.from == WORDS_AND_JOBS {
             true => "jobs_words",
             false => &query.from,
@@ -151,7 +151,7 @@ impl JobStore {
     }
 }
 
-/// A page of a list that is to be read.
+/// A page of a list to read.
 struct Walk {
     by: SortBy,
     /// Along the index of the order.
@@ -224,7 +224,7 @@ impl Walk {
             let than = if self.ascending { '>' } else { '<' };
             let same = format!("{column} = ${value} AND {number} {than} ${place}");
             let beyond = format!("{column} {than} ${value}");
-            // A walk upwards begins at the value, and not at the least.
+            // An upward walk begins at the value, and not at the least.
             let least = least.filter(|_| !self.ascending);
             parts.push(part(
                 &column,
@@ -275,8 +275,8 @@ impl Walk {
     }
 }
 
-/// The name of a column in the names of its indices, its values as SQL, and whether they are
-/// texts; none for that which the number of a job stands for.
+/// The name of a column in the names of its indices, its values as SQL, and whether they are texts;
+/// `None` for the one that the number of a job stands for.
 fn column(by: SortBy) -> Option<(&'static str, &'static str, bool)> {
     Some(match by {
         SortBy::Created => return None,
@@ -308,7 +308,7 @@ impl Query {
         Self::along(dialect, filter, None)
     }
 
-    /// Along this index, if any, whatever SQLite would choose; PostgreSQL knows how often values
+    /// Along this index, if any, overriding SQLite's choice; PostgreSQL knows how often values
     /// occur.
     fn along(dialect: Dialect, filter: &JobFilter, index: Option<&str>) -> Self {
         let mut query = Self {
@@ -317,7 +317,7 @@ impl Query {
                 _ => "jobs".into(),
             },
             key: "jobs.number",
-            // There is always one.
+            // The list is never empty.
             conditions: vec!["1 = 1".into()],
             values: Vec::new(),
         };
@@ -332,7 +332,7 @@ impl Query {
                 query.add(&format!("{column} ="), value);
             }
         }
-        // Of names, which may be long, PostgreSQL has an index of the first letters alone.
+        // For names, which may be long, PostgreSQL only has an index of the first letters.
         let name = filter.name.as_deref().filter(|name| !name.is_empty());
         if let (Dialect::Postgres, Some(name)) = (dialect, name) {
             query.add("name_key =", name_key(name));
@@ -381,7 +381,7 @@ impl Query {
             .push(format!("{condition} ${}", self.values.len()));
     }
 
-    /// Adds that a column has one of these values, or any where there are none.
+    /// Adds that a column has one of these values, or any value if the list is empty.
     fn add_any(&mut self, column: &str, values: &[String]) {
         if values.is_empty() {
             return;
@@ -406,7 +406,7 @@ impl Query {
         ));
     }
 
-    /// Finds this job, and no other.
+    /// Adds that only this job matches.
     pub(super) fn only(&mut self, id: &str) {
         self.add("jobs.id =", id);
     }
@@ -481,7 +481,7 @@ mod tests {
         rows.iter().map(|row| row.get("detail")).collect()
     }
 
-    /// No job is looked at that is not on the page.
+    /// Only jobs on the page are read.
     #[tokio::test]
     async fn a_list_in_any_order_is_a_walk_along_its_index() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! One process at a time works on a job.
+//! A lock by which one process at a time works on a job.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -18,10 +18,10 @@ pub struct JobLock {
 /// The lock is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Another process has it.
+    /// Another process holds it.
     #[error("another process{} works on this job; wait until it ends, or cancel the job", .pid.map_or(String::new(), |pid| format!(" ({pid})")))]
     Held {
-        /// The number of that process, when it has written it.
+        /// The id of that process, if it has written it.
         pid: Option<u32>,
     },
     /// The file cannot be made, locked or written.
@@ -35,8 +35,8 @@ pub enum LockError {
 }
 
 impl JobLock {
-    /// Takes the lock of a job, or returns who has it. It waits only for a process that a
-    /// killed holder had just started, which disappears quickly.
+    /// Takes the lock of a job, or returns its holder. It waits only for a process that a killed
+    /// holder had just started, which disappears quickly.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl JobLock {
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
             }
         }
-        // It was asked for by this process, or one like it.
+        // The request came from this process, or one like it.
         let _ = std::fs::remove_file(job_dir.join(WANTED));
         file.set_len(0)
             .and_then(|()| file.rewind())
@@ -82,8 +82,8 @@ impl JobLock {
         Ok(Self { _file: file })
     }
 
-    /// Whether a process has the lock of a job; unknown where that can't be found out. For the
-    /// moment of looking it is taken: who wants it looks again at once.
+    /// Returns whether a process has the lock of a job; unknown where that cannot be determined.
+    /// The check takes it for a moment: other callers try again at once.
     #[doc(hidden)]
     pub fn is_held(job_dir: &Path) -> Option<bool> {
         let file = File::open(job_dir.join("lock")).ok()?;
@@ -94,15 +94,14 @@ impl JobLock {
         }
     }
 
-    /// Asks the process that has the lock of a job to release it as soon as it does nothing
-    /// for the job.
+    /// Asks the holder of a job's lock to release it as soon as it is idle.
     #[doc(hidden)]
     pub fn ask_for(job_dir: &Path) {
-        // It does so after a while in any case.
+        // The holder does so after a while in any case.
         let _ = std::fs::write(job_dir.join(WANTED), "");
     }
 
-    /// Has another process asked for the lock of a job?
+    /// Returns whether another process has asked for the lock of a job.
     #[doc(hidden)]
     pub fn is_asked_for(job_dir: &Path) -> bool {
         job_dir.join(WANTED).exists()
@@ -116,7 +115,7 @@ const WANTED: &str = "lock-wanted";
 /// just forked has a copy of the lock until it becomes another program.
 const MAX_FORK_TIME: Duration = Duration::from_secs(2);
 
-/// The number written by the holder; it may be just about to write it.
+/// The id written by the holder, which may be just about to write it.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.rewind().ok()?;
@@ -124,12 +123,12 @@ fn holder(file: &mut File) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-/// Is the process gone? Not known where there is no `/proc`.
+/// Returns whether the process is gone; `None` where there is no `/proc`.
 fn is_dead(pid: u32) -> bool {
     let processes = Path::new("/proc");
     let stat = std::fs::read_to_string(processes.join(format!("{pid}/stat")));
     match stat {
-        // A zombie has ended, and waits for its parent to look.
+        // A zombie has ended, and waits for its parent.
         Ok(stat) => (stat.rsplit_once(") ")).is_some_and(|(_, rest)| rest.starts_with('Z')),
         Err(_) => processes.join("self").exists(),
     }

@@ -1,7 +1,7 @@
-//! The orders that a list of jobs can have.
+//! The orders of a list of jobs.
 //!
 //! Texts are compared by bytes, in both databases. Names are compared by their first letters in
-//! lower case, which have columns of their own.
+//! lower case, which have separate columns.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,8 +32,8 @@ pub enum SortBy {
     Story,
     /// The number of the issue; least for a job about none.
     Bug,
-    /// The answer: none, canceled, failed, no change, not decided by the number of commits that
-    /// are left, found by the size of the change in percent.
+    /// The answer: none, canceled, failed, no change, not decided by the number of remaining
+    /// commits, found by the size of the change in percent.
     Result,
     /// Executions of the benchmark so far.
     Runs,
@@ -52,8 +52,7 @@ pub struct Order {
     pub ascending: bool,
 }
 
-/// The place of a job in a list of an order. It stays where it is when the job changes, or is
-/// removed.
+/// The place of a job in a list of an order. It stays when the job changes, or is removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SortKey {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,7 +60,7 @@ pub struct SortKey {
     pub(super) id: JobId,
 }
 
-/// What a job is sorted by, apart from its age.
+/// The sort value of a job, apart from its age.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum SortValue {
@@ -77,7 +76,7 @@ impl From<JobId> for SortKey {
 }
 
 impl SortBy {
-    /// All of them.
+    /// All columns.
     pub const ALL: [Self; 12] = [
         Self::Created,
         Self::Name,
@@ -93,7 +92,7 @@ impl SortBy {
         Self::Duration,
     ];
 
-    /// The value that all jobs have that match the filter, if it says so.
+    /// The common value of all jobs that match the filter, if it implies one.
     pub(super) fn value_in(self, filter: &JobFilter) -> Option<SortValue> {
         let only = |values: &[String]| match values {
             [only] => Some(only.clone()),
@@ -148,7 +147,7 @@ impl Order {
     }
 }
 
-/// What the names of a job are sorted by.
+/// The sort keys of a job's names.
 pub(super) struct NameKeys {
     pub(super) name: String,
     pub(super) benchmark: String,
@@ -167,13 +166,13 @@ impl NameKeys {
     }
 }
 
-/// What a name is sorted by.
+/// The sort key of a name.
 pub(super) fn name_key(name: &str) -> String {
     let lower = name.chars().flat_map(char::to_lowercase);
     lower.take(MAX_INDEXED_CHARS).collect()
 }
 
-/// Sets the runs by which lists are sorted, of a job in this state (as SQL).
+/// Sets the sort key by runs, for a job in this state (as SQL).
 pub(super) fn set_runs_key(state: &str) -> String {
     format!("runs_key = CASE {state} WHEN 'running' THEN -1 ELSE runs END")
 }

@@ -6,8 +6,8 @@ use super::{AuditEntry, JobId, JobStore, StoreError};
 use pinpoint_core::JobState;
 
 impl JobStore {
-    /// Keeps workers from a job that has not ended, until [`JobStore::resume`]. A worker that
-    /// has it lets go after the run under way.
+    /// Keeps workers from a job that has not ended, until [`JobStore::resume`]. A worker that holds
+    /// it releases it after the run under way.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl JobStore {
         change.commit(transaction).await
     }
 
-    /// Is the job paused? Cheap enough to ask several times a second.
+    /// Returns whether the job is paused. Cheap enough to call several times a second.
     ///
     /// # Errors
     ///

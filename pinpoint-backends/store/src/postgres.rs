@@ -12,38 +12,38 @@ use super::schema::postgres::{prepare, version};
 use super::server::{Server, within};
 use super::{JobStore, Patience, StoreError, without_password};
 
-/// Between two attempts to open a store.
+/// The pause between two attempts to open a store.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl JobStore {
-    /// Opens the store in a database, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`,
-    /// and makes its tables if there are none, in a schema named `pinpoint`. Missing
-    /// parts of the address are taken from the environment (`PGHOST`, `PGPASSWORD` and
-    /// their like) and from the file that `PGPASSFILE` names, or `~/.pgpass`.
+    /// Opens the store in a database, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, and makes its
+    /// tables if they do not exist, in a schema named `pinpoint`. Missing parts of the address are
+    /// taken from the environment (`PGHOST`, `PGPASSWORD` and their like) and from the file that
+    /// `PGPASSFILE` names, or `~/.pgpass`.
     ///
     /// # Errors
     ///
-    /// When the database can't be reached, is newer, or is not ours.
+    /// When the database cannot be reached, is newer, or is not ours.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {
         Self::connect_with(url, Patience::default()).await
     }
 
-    /// As [`JobStore::connect`], with a choice of timeouts for the database.
+    /// Like [`JobStore::connect`], with a choice of timeouts for the database.
     ///
     /// # Errors
     ///
     /// The same.
     pub async fn connect_with(url: &str, patience: Patience) -> Result<Self, StoreError> {
         let options = options_of(url)?.options([
-            // A machine that died between two statements blocks no one for long, nor
-            // does one that the network has cut off.
+            // Neither a machine that died between two statements nor one that the network has cut
+            // off blocks others for long.
             ("idle_in_transaction_session_timeout", "10s"),
             ("tcp_user_timeout", "10s"),
             ("tcp_keepalives_idle", "10s"),
             ("tcp_keepalives_interval", "5s"),
             ("tcp_keepalives_count", "3"),
-            // The plan depends on the query: a rare word needs another than a common one,
-            // which no plan for all words knows.
+            // The plan depends on the query: a rare word needs a different plan from a common one,
+            // and no plan fits all words.
             ("plan_cache_mode", "force_custom_plan"),
         ]);
         let name = without_password(url);
@@ -56,7 +56,7 @@ impl JobStore {
                 connection.close().await.map_err(failed)?;
                 Ok::<_, StoreError>(own_schema)
             };
-            // A server may accept and then say nothing.
+            // A server may accept and then stay silent.
             let limit = until.saturating_duration_since(Instant::now()) + PAUSE;
             let prepared = match within(limit, async { Ok(prepared.await) }).await {
                 Ok(prepared) => prepared,
@@ -80,12 +80,12 @@ impl JobStore {
     }
 }
 
-/// The version of the tables of a database, if this program can use them; none where there are
-/// no tables. Nothing changes: [`JobStore::connect`] would bring them up to date.
+/// The version of the tables of a database, if this program can use them; `None` where there are no
+/// tables. Nothing changes: [`JobStore::connect`] would migrate them.
 ///
 /// # Errors
 ///
-/// As of [`JobStore::connect`], without its patience.
+/// Those of [`JobStore::connect`], without its patience.
 pub async fn version_at(url: &str) -> Result<Option<u32>, StoreError> {
     let name = without_password(url);
     let failed = |source| StoreError::from_database(&name, Dialect::Postgres, source);
@@ -114,7 +114,7 @@ fn options_of(url: &str) -> Result<PgConnectOptions, StoreError> {
         .parse()
         .map_err(|error: sqlx::Error| wrong(error.to_string()))?;
     for (name, file) in certificates(url) {
-        // Where TLS begins, an error would not name it.
+        // A later error, when TLS begins, would not name it.
         if let Err(error) = File::open(&file) {
             return Err(wrong(format!(
                 "{name} names {file}, which can't be read: {error}"
@@ -124,8 +124,8 @@ fn options_of(url: &str) -> Result<PgConnectOptions, StoreError> {
     Ok(options.application_name("pinpoint"))
 }
 
-/// The files of certificates and keys that a connection to this address reads, with what names
-/// each: the address, or else the environment.
+/// The files of certificates and keys that a connection to this address reads, each with its
+/// source: the address, or else the environment.
 fn certificates(url: &str) -> Vec<(&'static str, String)> {
     // Each name with the spellings of the address, and the variable of the environment.
     const NAMES: [(&[&str], &str); 3] = [
@@ -155,8 +155,8 @@ fn certificates(url: &str) -> Vec<(&'static str, String)> {
     files.collect()
 }
 
-/// Was there a server, which broke the connection or is just starting? An address that
-/// is wrong is reported at once.
+/// Returns whether a server broke the connection or is just starting. An invalid address is
+/// reported at once.
 fn begun(error: &StoreError) -> bool {
     use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     let StoreError::Unreachable { source, .. } = error else {

@@ -1,4 +1,4 @@
-//! What a user prefers: a document that interfaces read and write, and the store does not.
+//! The preferences of a user: a document that interfaces read and write, and the store does not.
 
 use serde_json::{Map, Value};
 
@@ -27,8 +27,8 @@ impl JobStore {
         parsed(&self.database.name, place, &document)
     }
 
-    /// Replaces the preferences of a user. To change one of them, change it in what
-    /// [`JobStore::preferences`] returns: fields of later versions are kept so.
+    /// Replaces the preferences of a user. To change one of them, change it in the result of
+    /// [`JobStore::preferences`]: fields of later versions are kept so.
     ///
     /// # Errors
     ///

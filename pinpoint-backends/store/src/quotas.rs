@@ -1,4 +1,5 @@
-//! Counts of what users do, and their limits. Each count is one query that an index answers.
+//! Counts the requests of users, and checks their limits. Each count is one query that an index
+//! answers.
 
 use std::fmt;
 
@@ -11,7 +12,7 @@ const HOUR: i64 = 60 * 60 * 1000;
 
 const DAY: i64 = 24 * HOUR;
 
-/// Limits on what a user may ask for; those that are absent do not hold.
+/// Limits on the requests of a user; absent ones do not hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quota {
     /// Jobs created within an hour.
@@ -60,7 +61,7 @@ impl JobStore {
     ///
     /// # Errors
     ///
-    /// When the store can't be read.
+    /// When the store cannot be read.
     #[tracing::instrument(name = "store::jobs_created", level = "debug", skip_all)]
     pub async fn jobs_created(&self, user: &str, since: i64) -> Result<u64, StoreError> {
         let sql = "SELECT count(*) FROM jobs WHERE username = $1 AND number >= $2";
@@ -72,7 +73,7 @@ impl JobStore {
     ///
     /// # Errors
     ///
-    /// When the store can't be read.
+    /// When the store cannot be read.
     #[tracing::instrument(name = "store::jobs_under_way", level = "debug", skip_all)]
     pub async fn jobs_under_way(&self, user: &str) -> Result<u64, StoreError> {
         // The condition is the one of the index.
@@ -87,7 +88,7 @@ impl JobStore {
     ///
     /// # Errors
     ///
-    /// When the store can't be read.
+    /// When the store cannot be read.
     #[tracing::instrument(name = "store::runs_recorded", level = "debug", skip_all)]
     pub async fn runs_recorded(&self, user: &str, since: i64) -> Result<u64, StoreError> {
         let sql = "SELECT CAST(coalesce(sum(runs), 0) AS BIGINT) FROM run_counts \
@@ -137,8 +138,8 @@ pub(super) async fn check(
         }
     }
     if let Some(most) = quota.jobs_an_hour {
-        // The new job is one of them. With the oldest of those that fill the hour a place
-        // gets free.
+        // The new job is one of them. When the oldest of those that fill the hour leaves it, a
+        // place becomes free.
         let sql = "SELECT number FROM jobs WHERE username = $1 AND number >= $2 \
                    ORDER BY number DESC LIMIT 1 OFFSET $3";
         let since = first_number(now() - HOUR);
@@ -166,8 +167,8 @@ pub(super) async fn check(
     Ok(())
 }
 
-/// The hour, of those with their runs in order, up to which all have to be forgotten for fewer
-/// runs than this; none when there are fewer.
+/// The last hour, of those with their runs in order, that has to be forgotten to have fewer runs
+/// than this; `None` when there are fewer.
 fn last_hour_of_too_many(counts: &[(i64, i64)], most: u32) -> Option<i64> {
     let mut left: i64 = counts.iter().map(|(_, runs)| runs).sum();
     let mut last = None;

@@ -15,13 +15,13 @@ const JOBS: i64 = 20;
 pub struct RecentBuild {
     /// The commit.
     pub commit: CombinedCommit,
-    /// When that was recorded, in milliseconds since 1970.
+    /// The time at which that was recorded, in milliseconds since 1970.
     pub recorded: i64,
 }
 
 impl JobStore {
     /// At most `limit` builds that the newest jobs of a bot's workers have recorded, the newest
-    /// first. A commit that several jobs have built is there several times.
+    /// first. A commit that several jobs have built occurs several times.
     ///
     /// # Errors
     ///

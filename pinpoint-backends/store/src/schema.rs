@@ -11,7 +11,7 @@ use super::database::Dialect;
 /// The version of the tables that this program reads and writes.
 pub const SCHEMA_VERSION: u32 = 7;
 
-/// The tables of version 2, and what each later version adds.
+/// The tables of version 2, and the additions of each later version.
 const TABLES: [(u32, &str); 6] = [
     (2, include_str!("schema/2.sql")),
     (3, include_str!("schema/3.sql")),
@@ -21,9 +21,9 @@ const TABLES: [(u32, &str); 6] = [
     (7, include_str!("schema/7.sql")),
 ];
 
-/// The statements that bring the tables of this version, 0 for none, up to date: those that
-/// come before all jobs have what they have in this version, and the indices, which are made
-/// sooner after it, and replaced.
+/// The statements that migrate the tables of this version, 0 for none: those that come before all
+/// jobs have the columns of this version, and the indices, which are made sooner after it, and
+/// replaced.
 fn statements(dialect: Dialect, found: u32) -> (Vec<String>, Vec<String>) {
     let missing = TABLES.iter().filter(|(version, _)| *version > found);
     let missing = missing.flat_map(|(_, source)| statements_of(dialect, source));

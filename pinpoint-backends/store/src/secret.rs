@@ -1,4 +1,4 @@
-//! Secrets that prove who their bearer is. The store keeps their hashes only.
+//! Secrets that authenticate their bearer. The store keeps their hashes only.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use super::{JobStore, StoreError};
 
-/// A secret that can't be guessed: 32 random bytes in URL-safe Base64, perhaps after a
-/// prefix. `Debug` does not show it.
+/// A secret that cannot be guessed: 32 random bytes in URL-safe Base64, perhaps after a prefix.
+/// `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -42,19 +42,19 @@ impl JobStore {
     ///
     /// # Errors
     ///
-    /// When the store can't be used.
+    /// When the store cannot be used.
     pub async fn identity(&self) -> Result<String, StoreError> {
         let secret = self.shared_secret("identity").await?;
         let hash = sha256(secret.as_str().as_bytes());
         Ok(hash[..8].iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The secret of this name that all processes of the store share, to sign with: made when
-    /// it is asked for the first time.
+    /// The secret of this name that all processes of the store share, to sign with. The first call
+    /// makes it.
     ///
     /// # Errors
     ///
-    /// When the store can't be used.
+    /// When the store cannot be used.
     #[tracing::instrument(name = "store::shared_secret", level = "debug", skip_all)]
     pub async fn shared_secret(&self, name: &str) -> Result<Secret, StoreError> {
         let sql = "SELECT secret FROM shared_secrets WHERE name = $1";

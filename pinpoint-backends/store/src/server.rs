@@ -57,7 +57,7 @@ pub(super) struct Server {
     pub(super) patience: Patience,
     /// The timeout for the answer to one statement.
     answer: Duration,
-    /// Nothing answered until a caller's time was up. Until something does, callers
+    /// True after a caller's time was up without an answer. Until something answers, callers
     /// without a lease try only once.
     given_up: Arc<AtomicBool>,
 }
@@ -68,7 +68,7 @@ impl Server {
         let pool = PgPoolOptions::new()
             .max_connections(CONNECTIONS)
             .acquire_timeout(patience.connect)
-            // As below, with a limit.
+            // Checked below, with a limit.
             .test_before_acquire(false)
             .before_acquire(move |connection, idle| {
                 Box::pin(async move {
@@ -115,8 +115,8 @@ impl Server {
         })
     }
 
-    /// Drops the connections that are not in use, when one broke: the others are likely
-    /// to be broken, and each would take time to find out.
+    /// Drops the connections that are not in use, when one broke: the others are likely to be
+    /// broken, and each would take time to detect.
     pub(super) fn broke(&self, is_over: bool) -> bool {
         while let Some(connection) = self.pool.try_acquire() {
             drop(connection.detach());
@@ -133,9 +133,8 @@ impl Server {
     }
 }
 
-/// A connection in use. It is closed hard when this is dropped, unless it was given
-/// back: more may still arrive over it, and the server rolls back what was
-/// not committed.
+/// A connection in use. It is closed hard when this is dropped, unless it was given back: more may
+/// still arrive over it, and the server rolls back uncommitted changes.
 pub(super) struct Held {
     connection: Option<PoolConnection<Postgres>>,
     answer: Duration,
@@ -188,7 +187,7 @@ impl Held {
         Ok(Ok(()))
     }
 
-    /// Everything that was asked over it was answered.
+    /// Gives back a connection on which every request was answered.
     pub(super) fn give_back(mut self) {
         self.given_up.store(false, Ordering::Relaxed);
         drop(self.connection.take());

@@ -1,4 +1,4 @@
-//! Sessions of people who have signed in, and sign-ins under way.
+//! Sessions of signed-in people, and sign-ins under way.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use super::leases::milliseconds;
 use super::secret::sha256;
 use super::{AuditEntry, JobStore, Secret, StoreError};
 
-/// The sessions that a user has at once: the oldest ends when there would be more.
+/// The maximum number of sessions of a user: one more ends the oldest.
 pub const MOST_SESSIONS: u32 = 20;
 
-/// The time within which a sign-in has to come to its end.
+/// The maximum duration of a sign-in.
 pub const SIGN_IN: Duration = Duration::from_secs(10 * 60);
 
-/// The most rows that one operation removes because their time is over.
+/// The most expired rows that one operation removes.
 const REMOVED_AT_ONCE: u32 = 100;
 
 /// A session of a user.
@@ -28,20 +28,19 @@ pub struct Session {
     pub user: String,
     /// The groups of which the user was a member at the beginning.
     pub groups: Vec<String>,
-    /// When it began, in milliseconds since 1970.
+    /// The time at which it began, in milliseconds since 1970.
     pub created: i64,
-    /// When it ends, in milliseconds since 1970.
+    /// The time at which it ends, in milliseconds since 1970.
     pub expires: i64,
 }
 
 impl JobStore {
-    /// Begins a session of this length and returns its secret, which the store does not
-    /// keep. One that the same browser had before ends; beyond [`MOST_SESSIONS`] the user's
-    /// oldest does.
+    /// Begins a session of this length and returns its secret, which the store does not keep. The
+    /// previous one of the same browser ends; beyond [`MOST_SESSIONS`] the user's oldest does.
     ///
     /// # Errors
     ///
-    /// When the store can't be written.
+    /// When the store cannot be written.
     #[tracing::instrument(name = "store::begin_session", level = "debug", skip_all)]
     pub async fn begin_session(
         &self,
@@ -69,7 +68,7 @@ impl JobStore {
         }
     }
 
-    /// Doing it twice is doing it once.
+    /// Idempotent.
     async fn try_begin_session(
         &self,
         change: &Change<'_>,
@@ -103,7 +102,7 @@ impl JobStore {
     ///
     /// # Errors
     ///
-    /// When the store can't be read.
+    /// When the store cannot be read.
     #[tracing::instrument(name = "store::find_session", level = "debug", skip_all)]
     pub async fn find_session(&self, secret: &str) -> Result<Option<Session>, StoreError> {
         let failed = |source| self.database.failed(source);
@@ -128,11 +127,11 @@ impl JobStore {
         }))
     }
 
-    /// Ends the session of a secret, if there is one; without one, nothing is written.
+    /// Ends the session of a secret, if it exists; otherwise nothing is written.
     ///
     /// # Errors
     ///
-    /// When the store can't be written.
+    /// When the store cannot be written.
     #[tracing::instrument(name = "store::end_session", level = "debug", skip_all)]
     pub async fn end_session(
         &self,
@@ -149,12 +148,12 @@ impl JobStore {
         }
     }
 
-    /// Keeps what a sign-in has to know at its end, for ten minutes, and returns the
-    /// parameter `state` that leads to it.
+    /// Keeps the data that a sign-in needs at its end, for ten minutes, and returns the parameter
+    /// `state` that leads to it.
     ///
     /// # Errors
     ///
-    /// When the store can't be written.
+    /// When the store cannot be written.
     #[tracing::instrument(name = "store::begin_sign_in", level = "debug", skip_all)]
     pub async fn begin_sign_in(&self, value: &Json) -> Result<Secret, StoreError> {
         let state = Secret::new("")?;
@@ -172,7 +171,7 @@ impl JobStore {
         }
     }
 
-    /// Doing it twice is doing it once.
+    /// Idempotent.
     async fn try_begin_sign_in(&self, values: [Value; 3]) -> Result<(), StoreError> {
         let now = self.database.dialect().now();
         let mut transaction = self.database.begin(Access::Write).await?;
@@ -185,12 +184,12 @@ impl JobStore {
         transaction.commit().await
     }
 
-    /// Takes what a sign-in kept: once, and within ten minutes.
+    /// Takes the data of a sign-in: once, and within ten minutes.
     ///
     /// # Errors
     ///
-    /// When the store can't be read or written. Where the connection broke, it may be gone:
-    /// the sign-in begins anew.
+    /// When the store cannot be read or written. Where the connection broke, it may be gone: the
+    /// sign-in has to start again.
     #[tracing::instrument(name = "store::take_sign_in", level = "debug", skip_all)]
     pub async fn take_sign_in(&self, state: &str) -> Result<Option<Json>, StoreError> {
         let sql = format!(
@@ -207,7 +206,7 @@ impl JobStore {
         parsed(&self.database.name, place, &value).map(Some)
     }
 
-    /// Removes some of the rows whose time is over from a table.
+    /// Removes some of the expired rows from a table.
     async fn remove_expired(
         &self,
         transaction: &mut Transaction,

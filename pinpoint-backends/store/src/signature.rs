@@ -1,9 +1,9 @@
-//! Signatures of jobs: who asked for exactly this one.
+//! Signatures of jobs, which show who requested exactly this one.
 //!
-//! A signature is made with Ed25519 (RFC 8032) over the id of a job and all that its creator
-//! said, so that it fits no other job, and this one only as it was. The patch is covered by
-//! its digest, which the spec names. Signatures are kept as files of the job, under names
-//! that begin with [`PREFIX`] and end with the key; they go through exports with it.
+//! A signature is made with Ed25519 (RFC 8032) over the id of a job and all of its creator's input,
+//! so that it fits no other job, and this one only unaltered. The patch is covered by its digest,
+//! which the spec names. Signatures are kept as files of the job, under names that begin with
+//! [`PREFIX`] and end with the key; they go through exports with it.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -43,14 +43,14 @@ pub struct PublicKey([u8; 32]);
 /// A key that signs jobs. It is never shown.
 pub struct SigningKey(Ed25519KeyPair);
 
-/// The reason why a key can't be used.
+/// A key cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// The text is no public key.
+    /// The text is not a public key.
     #[error("{:?} is not a public key, which begins with {PUBLIC:?}", super::error::brief(.0))]
     NotPublic(String),
-    /// A file can't be read or written.
+    /// A file cannot be read or written.
     #[error("cannot use the key file {}: {source}", .path.display())]
     File {
         /// The file.
@@ -63,12 +63,12 @@ pub enum KeyError {
     Other {
         /// The file.
         path: PathBuf,
-        /// The kind of key that was looked for.
+        /// The expected kind of key.
         expected: &'static str,
-        /// What it holds instead, if that is known.
+        /// Its actual content, if known.
         found: &'static str,
     },
-    /// A line of a file is no public key.
+    /// A line of a file is not a public key.
     #[error("{}, line {line}: {source}", .path.display())]
     Line {
         /// The file.
@@ -99,14 +99,14 @@ pub enum KeyError {
 pub struct Signature {
     /// The key that it names.
     pub key: PublicKey,
-    /// It fits the job as it is. Else the job was altered after it was signed, or the
+    /// True if it fits the job as it is. If not, the job was altered after it was signed, or the
     /// signature is another job's.
     pub fits: bool,
 }
 
 impl PublicKey {
-    /// Reads the public keys of a file: one at the beginning of each line, which may go on
-    /// with a remark. Empty lines, and those that begin with `#`, are none.
+    /// Reads the public keys of a file: one at the beginning of each line, which may continue with
+    /// a remark. Empty lines, and those that begin with `#`, are skipped.
     ///
     /// # Errors
     ///
@@ -181,7 +181,7 @@ impl SigningKey {
     ///
     /// # Errors
     ///
-    /// [`KeyError::File`] when the file is there already, or can't be written.
+    /// [`KeyError::File`] when the file already exists, or cannot be written.
     pub fn create(path: &Path) -> Result<Self, KeyError> {
         let failed = |source| file_error(path, source);
         let mut seed = [0; 32];
@@ -309,7 +309,7 @@ impl JobStore {
         transaction.commit().await
     }
 
-    /// True when one of these keys has signed the job as it is.
+    /// Returns whether one of these keys has signed the job as it is.
     pub(super) async fn is_signed(
         &self,
         job: &Job,
@@ -320,8 +320,8 @@ impl JobStore {
     }
 }
 
-/// The condition on jobs that they have a signature, and the values at its places: whether
-/// it fits is not known yet.
+/// The condition that jobs have a signature, and the values at its places. The signature is not
+/// checked yet.
 pub(super) fn has_signature(keys: &[PublicKey], first_place: usize) -> (String, Vec<String>) {
     let places = (first_place..).take(keys.len());
     let places: Vec<_> = places.map(|place| format!("${place}")).collect();
@@ -337,7 +337,7 @@ pub(super) fn has_signature(keys: &[PublicKey], first_place: usize) -> (String, 
 }
 
 impl Job {
-    /// All that its creator said.
+    /// All of its creator's input.
     fn asked(&self) -> NewJob {
         NewJob {
             kind: self.kind.clone(),
@@ -353,8 +353,8 @@ impl Job {
     }
 }
 
-/// The bytes that are signed: JSON without spaces, the fields in this order, and those of
-/// objects in that of their names.
+/// The bytes that are signed: JSON without spaces, the fields in this order, and those of objects
+/// sorted by name.
 fn signed(id: &JobId, created: i64, job: &NewJob) -> Vec<u8> {
     let mut job = job.clone();
     job.spec.sort_all_objects();

@@ -18,14 +18,14 @@ const FILE: &str = "pinpoint.db";
 /// a millisecond; this is for a machine that is busy with benchmarks.
 const WRITER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Enough to read while something is written.
+/// Enough to read during a write.
 const CONNECTIONS: u32 = 4;
 
 /// The failures that a record survives once a SQLite file has acknowledged it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// The death of the process. After a loss of power the last records may be
-    /// missing; what they recorded is done again.
+    /// The death of the process. After a loss of power the last records may be missing; their work
+    /// is done again.
     Process,
     /// A loss of power, too: every append waits for the disk, so that many records
     /// are better appended together.
@@ -33,9 +33,8 @@ pub enum Durability {
 }
 
 impl JobStore {
-    /// Opens the store of a state directory, creating both if need be, and
-    /// brings an older file up to date. Where nothing may be written, a file of this version can
-    /// still be read.
+    /// Opens the store of a state directory, creating both if need be, and migrates an older file.
+    /// Where nothing may be written, a file of this version can still be read.
     ///
     /// # Errors
     ///
@@ -44,8 +43,7 @@ impl JobStore {
         Self::open_with(state_dir, Durability::Process).await
     }
 
-    /// As [`JobStore::open`], with a choice of the failures that an acknowledged record
-    /// survives.
+    /// Like [`JobStore::open`], with a choice of the failures that an acknowledged record survives.
     ///
     /// # Errors
     ///
@@ -69,11 +67,11 @@ impl JobStore {
                 options
             }
         };
-        // Opened lazily: the file has been seen to be in order.
+        // Opened lazily: the file has been checked.
         let pool = SqlitePoolOptions::new()
             .max_connections(CONNECTIONS)
-            .acquire_timeout(WRITER_TIMEOUT)
-            // A file does not go away like a server.
+            .acquire_timeout(PATIENCE)
+            // A file does not disappear like a server.
             .test_before_acquire(false)
             // When the disk is full, SQLite may end a transaction by itself. The
             // connection would count as being in one for good, and begin no other.
@@ -94,7 +92,7 @@ impl JobStore {
     }
 }
 
-/// Is it forbidden to write there?
+/// Returns whether writing there is forbidden.
 fn is_forbidden(error: &StoreError) -> bool {
     matches!(error, StoreError::Directory { source, .. } if matches!(
         source.kind(),
@@ -102,15 +100,15 @@ fn is_forbidden(error: &StoreError) -> bool {
     ))
 }
 
-/// The options with which a file that can't be written can be read. One of another version
-/// can't: then this is the error.
+/// The options with which a read-only file can be read. For a file of another version, returns this
+/// error.
 async fn read_only(
     path: &Path,
     options: SqliteConnectOptions,
     error: StoreError,
 ) -> Result<SqliteConnectOptions, StoreError> {
-    // The files beside it that SQLite wants to make serve those who write. Where all of the
-    // log is in the file, it is whole without them.
+    // SQLite makes additional files for writers. Where all of the log is in the file, it is whole
+    // without them.
     let log = path.with_file_name(format!("{FILE}-wal"));
     let is_whole = std::fs::metadata(log).map_or(true, |log| log.len() == 0);
     let options = options.read_only(true).immutable(is_whole);
@@ -127,12 +125,12 @@ async fn read_only(
     }
 }
 
-/// The version of the tables of a state directory, if this program can use them; none where
-/// there is no store. Nothing changes: [`JobStore::open`] would bring them up to date.
+/// The version of the tables of a state directory, if this program can use them; `None` where there
+/// is no store. Nothing changes: [`JobStore::open`] would migrate them.
 ///
 /// # Errors
 ///
-/// As of [`JobStore::open`].
+/// Those of [`JobStore::open`].
 pub async fn version_in(state_dir: &Path) -> Result<Option<u32>, StoreError> {
     let path = state_dir.join(FILE);
     if !path.exists() {
@@ -149,12 +147,12 @@ pub async fn version_in(state_dir: &Path) -> Result<Option<u32>, StoreError> {
 fn options_of(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
-        .busy_timeout(WRITER_TIMEOUT)
-        // What is sorted goes to no other disk, which may be full while this one is not.
+        .busy_timeout(PATIENCE)
+        // Sorting uses no other disk, which may be full while this one is not.
         .pragma("temp_store", "MEMORY")
 }
 
-/// Creates the file, or checks an existing one, and brings it up to date.
+/// Creates the file, or checks and migrates an existing one.
 async fn prepare(
     state_dir: &Path,
     path: &Path,
@@ -166,8 +164,8 @@ async fn prepare(
     // log, so that two processes that create it at once would disturb each
     // other. Released at the end, with the file.
     let _one_at_a_time = lock(&state_dir.join("pinpoint.lock")).await?;
-    // The first look is without the log: it must not change a file that turns
-    // out to belong to another program.
+    // The first check is without the log: it must not change a file that turns out to belong to
+    // another program.
     let mut connection = options
         .clone()
         .create_if_missing(true)
@@ -175,7 +173,7 @@ async fn prepare(
         .await
         .map_err(failed)?;
     let found = schema::sqlite::version(&mut connection, path).await;
-    // Closed in any case, so that nothing of ours is left beside a refused file.
+    // Closed in any case, so that none of our files is left next to a refused one.
     connection.close().await.map_err(failed)?;
     let found = found?;
     if found == SCHEMA_VERSION {

@@ -1,4 +1,4 @@
-//! Why a job that Temporal has does not go on.
+//! The reason that a job on Temporal does not continue.
 
 use super::database::{Access, Value};
 use super::{JobStore, Lease, StoreError};
@@ -8,8 +8,8 @@ use super::{JobStore, Lease, StoreError};
 pub const PAUSED: &str = "its workflow is paused; send it the update `resume` to go on";
 
 impl JobStore {
-    /// Notes why a job that has not ended does not go on, or that it does. Its state stays as it
-    /// is.
+    /// Notes the reason that an unfinished job does not continue, or that it does. Its state stays
+    /// the same.
     ///
     /// # Errors
     ///
@@ -20,7 +20,7 @@ impl JobStore {
         lease: &Lease,
         reason: Option<&str>,
     ) -> Result<(), StoreError> {
-        // A row that would stay as it is is not written.
+        // An unchanged row is not written.
         let sql = "UPDATE jobs SET error = $3 WHERE number = $1 AND lease = $2 \
                    AND state IN ('pending', 'running') \
                    AND coalesce(error, '') NOT IN (coalesce($3, ''), $4)";
@@ -33,7 +33,7 @@ impl JobStore {
         self.database.execute(sql, values).await.map(drop)
     }
 
-    /// Notes that the workflow of a job is paused no longer.
+    /// Notes that the workflow of a job is no longer paused.
     ///
     /// # Errors
     ///
@@ -45,8 +45,8 @@ impl JobStore {
         self.database.execute(sql, values).await.map(drop)
     }
 
-    /// Leaves a job that no machine can carry out for now paused, with the reason, until
-    /// somebody resumes it.
+    /// Leaves a job that no machine can carry out for now paused, with the reason, until it is
+    /// resumed.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl JobStore {
         }
     }
 
-    /// Doing it twice is doing it once.
+    /// Idempotent.
     async fn try_pause_leased(&self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
         let mut transaction = self.database.begin(Access::Write).await?;
         let sql =

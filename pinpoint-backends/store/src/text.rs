@@ -1,8 +1,7 @@
 //! Free text: the words of a job, and the words to search for.
 //!
-//! Databases disagree about what a word is, above all in paths and options, of
-//! which command lines are made. So words are cut here, and the databases compare
-//! them only.
+//! Databases disagree about the definition of a word, above all in paths and options, of which
+//! command lines are made. So words are cut here, and the databases only compare them.
 
 use std::collections::BTreeSet;
 
@@ -31,8 +30,8 @@ impl<'a> Names<'a> {
         ]
     }
 
-    /// A word for each name that there is, which no text has: it finds the jobs of
-    /// that name among all that have a word. Two names may have the same.
+    /// A word for each name, which no text has: it finds the jobs of that name among all that have
+    /// a word. Two names may have the same.
     pub(super) fn tags(self) -> impl Iterator<Item = String> {
         let names = self.all().into_iter().filter(|(_, name)| !name.is_empty());
         names.map(|(what, name)| {
@@ -49,8 +48,8 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The words of a job's names and other texts, in lower case, each but the last followed
-/// by a space.
+/// The words of a job's names and other texts, in lower case, each except the last followed by a
+/// space.
 pub(super) fn words<'a>(names: Names<'a>, texts: impl IntoIterator<Item = &'a str>) -> String {
     let tags: BTreeSet<String> = names.tags().collect();
     let texts = names.all().map(|(_, name)| name).into_iter().chain(texts);
@@ -75,7 +74,7 @@ fn cut(text: &str) -> impl Iterator<Item = String> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wanted {
     pub(super) word: String,
-    /// Any word that begins so will do.
+    /// True if it matches any word with this beginning.
     pub(super) prefix: bool,
 }
 

@@ -9,25 +9,25 @@ use super::journal::parsed;
 use super::secret::sha256;
 use super::{AuditEntry, JobStore, Secret, StoreError};
 
-/// The beginning of every token, by which scanners for leaked secrets know it.
+/// The prefix of every token, by which scanners for leaked secrets recognize it.
 const PREFIX: &str = "pinpoint_";
 
 /// The columns that [`JobStore::token_of`] reads.
 const COLUMNS: &str = "name, username, rights, created, expires, revoked, used";
 
-/// The milliseconds within which one use of a token is as good as the next.
+/// The milliseconds within which repeated uses of a token are not noted again.
 const USED_ANEW: i64 = 60 * 1000;
 
 /// The fields of a new token.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewToken {
-    /// Its name, unique among all tokens, also of those that were revoked.
+    /// Its name, unique among all tokens, including revoked ones.
     pub name: String,
     /// The user for whom it acts.
     pub user: String,
     /// The names of its roles and rights.
     pub rights: Vec<String>,
-    /// When it ends, in milliseconds since 1970; absent if it does not end by itself.
+    /// The time at which it expires, in milliseconds since 1970, if it does.
     pub expires: Option<i64>,
 }
 
@@ -40,20 +40,20 @@ pub struct Token {
     pub user: String,
     /// The names of its roles and rights.
     pub rights: Vec<String>,
-    /// When it was made, in milliseconds since 1970.
+    /// The time at which it was made, in milliseconds since 1970.
     pub created: i64,
-    /// When it ends; absent if it does not end by itself.
+    /// The time at which it expires, if it does.
     pub expires: Option<i64>,
-    /// When it was revoked.
+    /// The time at which it was revoked.
     pub revoked: Option<i64>,
-    /// When it was used last, give or take a minute.
+    /// The time of its last use, give or take a minute.
     pub used: Option<i64>,
 }
 
-/// The answer to whether a secret is a token's.
+/// The result of checking the secret of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TokenCheck {
-    /// It is.
+    /// The secret is valid.
     Valid(Token),
     /// Its token has expired.
     Expired(Token),
@@ -68,7 +68,7 @@ impl JobStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::TokenExists`], or when the store can't be written.
+    /// [`StoreError::TokenExists`], or when the store cannot be written.
     #[tracing::instrument(name = "store::create_token", level = "debug", skip_all)]
     pub async fn create_token(
         &self,
@@ -86,11 +86,11 @@ impl JobStore {
         }
     }
 
-    /// All tokens, also those that have ended, sorted by name.
+    /// All tokens, including expired and revoked ones, sorted by name.
     ///
     /// # Errors
     ///
-    /// When the store can't be read.
+    /// When the store cannot be read.
     #[tracing::instrument(name = "store::tokens", level = "debug", skip_all)]
     pub async fn tokens(&self) -> Result<Vec<Token>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM tokens ORDER BY name");
@@ -98,11 +98,11 @@ impl JobStore {
         rows.iter().map(|row| self.token_of(row)).collect()
     }
 
-    /// Ends a token. One that was revoked already stays as it is.
+    /// Revokes a token. One that was revoked already stays as it is.
     ///
     /// # Errors
     ///
-    /// [`StoreError::NoToken`], or when the store can't be written.
+    /// [`StoreError::NoToken`], or when the store cannot be written.
     #[tracing::instrument(name = "store::revoke_token", level = "debug", skip_all)]
     pub async fn revoke_token(
         &self,
@@ -122,7 +122,7 @@ impl JobStore {
     ///
     /// # Errors
     ///
-    /// When the store can't be read or written.
+    /// When the store cannot be read or written.
     #[tracing::instrument(name = "store::find_token", level = "debug", skip_all)]
     pub async fn find_token(&self, secret: &str) -> Result<TokenCheck, StoreError> {
         let now = self.database.dialect().now();
@@ -182,7 +182,7 @@ async fn try_create(change: &Change<'_>, token: &NewToken, hash: &[u8]) -> Resul
         token.expires.into(),
     ];
     if transaction.execute(&sql, values).await? == 0 {
-        // Perhaps by an attempt that was not acknowledged.
+        // Perhaps by an unacknowledged attempt.
         let sql = "SELECT 1 FROM tokens WHERE hash = $1";
         return match transaction.fetch(sql, [hash.to_vec().into()]).await?[..] {
             [] => Err(StoreError::TokenExists {

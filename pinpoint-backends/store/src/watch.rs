@@ -1,7 +1,7 @@
 //! Watching jobs that others work on, without a lease.
 //!
-//! One query tells which of the watched jobs have changed, however many watch them in a
-//! process; the journals of those are read on from where they were.
+//! One query tells which of the watched jobs have changed, however many watch them in a process;
+//! the journals of those are read on from the last position.
 
 use pinpoint_core::{JobState, Record};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub struct JobMark {
     pub id: JobId,
     /// Its state.
     pub state: JobState,
-    /// When its state last changed, or it was resumed, in milliseconds since 1970.
+    /// The time at which its state last changed, or it was resumed, in milliseconds since 1970.
     pub updated: i64,
     /// It was asked to end.
     pub cancel_requested: bool,
@@ -31,12 +31,12 @@ pub struct JobMark {
     pub last: Option<i64>,
 }
 
-/// A record of a journal, with all that the store knows of it.
+/// A record of a journal, with the store's facts about it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JournalEntry {
     /// Its number: numbers rise, and none is given twice.
     pub sequence: i64,
-    /// When it was recorded, in milliseconds since 1970.
+    /// The time at which it was recorded, in milliseconds since 1970.
     pub recorded: i64,
     /// It was withdrawn with a cancellation, and is not replayed.
     pub withdrawn: bool,
@@ -45,11 +45,11 @@ pub struct JournalEntry {
 }
 
 impl JobStore {
-    /// The marks of these jobs, in any order; those that are gone have none.
+    /// The marks of these jobs, in any order; removed jobs have none.
     ///
     /// # Errors
     ///
-    /// When the store can't be read, or is damaged.
+    /// When the store cannot be read, or is damaged.
     #[tracing::instrument(name = "store::marks", level = "debug", skip_all)]
     pub async fn marks(&self, jobs: &[JobId]) -> Result<Vec<JobMark>, StoreError> {
         let failed = |source| self.database.failed(source);
@@ -80,8 +80,8 @@ impl JobStore {
 }
 
 impl JobJournal {
-    /// The entries after the one of this number, withdrawn ones, too: at most `limit`. Those
-    /// that were read may be withdrawn later, when a canceled job is resumed.
+    /// The entries after the one of this number, including withdrawn ones: at most `limit`. Entries
+    /// read before may be withdrawn later, when a canceled job is resumed.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The workers of a store: who there is, and what each is at.
+//! The workers of a store, and the job of each.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// The field of the column `host` with the keys that a worker trusts.
 const TRUSTED: &str = "trusted_keys";
 
-/// What a worker says of itself.
+/// The announcement of a worker.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Announcement {
     /// Identifies its place on its machine: the next worker there takes this one's place
@@ -28,15 +28,15 @@ pub struct Announcement {
     pub machine: String,
     /// The bots whose jobs it takes.
     pub bots: Vec<String>,
-    /// Where it takes signed jobs only, the keys that it trusts.
+    /// The keys that it trusts, if it takes signed jobs only.
     pub trusted: Option<Vec<PublicKey>>,
     /// The machine as it was when the worker began.
     pub host: Value,
-    /// When it began, in milliseconds since 1970.
+    /// The time at which it began, in milliseconds since 1970.
     pub started: i64,
     /// The job that it works on.
     pub job: Option<JobId>,
-    /// What it does right now, in a few words.
+    /// Its current activity, in a few words.
     pub activity: String,
 }
 
@@ -49,14 +49,14 @@ pub struct WorkerEntry {
     pub machine: String,
     /// The bots whose jobs it takes.
     pub bots: Vec<String>,
-    /// Where it takes signed jobs only, the keys that it trusts.
+    /// The keys that it trusts, if it takes signed jobs only.
     #[serde(default)]
     pub trusted: Option<Vec<PublicKey>>,
     /// The machine as it was when the worker began.
     pub host: Value,
     /// Its version of pinpoint.
     pub version: String,
-    /// When it began, in milliseconds since 1970.
+    /// The time at which it began, in milliseconds since 1970.
     pub started: i64,
     /// Its last sign of life, in milliseconds since 1970, by the store's clock.
     pub seen: i64,
@@ -64,7 +64,7 @@ pub struct WorkerEntry {
     pub gone: bool,
     /// The job that it works on.
     pub job: Option<JobId>,
-    /// What it does right now, in a few words.
+    /// Its current activity, in a few words.
     pub activity: String,
     /// The milliseconds since its last sign of life, by the store's clock.
     #[serde(default)]
@@ -75,9 +75,8 @@ pub struct WorkerEntry {
 }
 
 impl JobStore {
-    /// Tells the store that a worker is there, for this time unless it is told again, and
-    /// what it does; for no time when it ends. Forgets workers that have been gone for a
-    /// week.
+    /// Announces a worker and its activity, for this time unless it is announced again; for no time
+    /// when it ends. Forgets workers that have been gone for a week.
     ///
     /// # Errors
     ///
@@ -117,7 +116,7 @@ impl JobStore {
         Ok(())
     }
 
-    /// All workers, sorted by name; those that have gone, too, for a week.
+    /// All workers, sorted by name, including those that have gone, for a week.
     ///
     /// # Errors
     ///
@@ -145,7 +144,7 @@ impl JobStore {
         let (bots, host) = (text(2)?, text(3)?);
         let mut host: Value = parsed(&self.database.name, place, &host)?;
         let keys = (host.as_object_mut()).and_then(|fields| fields.remove(TRUSTED));
-        // A key that can't be read is none that a job could be signed with.
+        // No job could be signed with an unreadable key.
         let trusted = keys.map(|keys| {
             let keys = keys.as_array().into_iter().flatten();
             let keys = keys.filter_map(|key| key.as_str()?.parse().ok());

@@ -1,9 +1,9 @@
 -- The tables of version 2, for every database. A statement ends with a line that
 -- ends with a semicolon and is followed by an empty one. `-- only:` names the
--- databases that a statement is for; what else differs is said in `schema.rs`.
+-- databases that a statement is for; the other differences are in `schema.rs`.
 --
--- Times are milliseconds since 1970. What is filtered or sorted by has a column of
--- its own; what evolves is JSON, kept as the text that was written: the binary form
+-- Times are milliseconds since 1970. Values for filtering or sorting have separate
+-- columns; evolving data are JSON, kept as the text that was written: the binary form
 -- of some databases changes numbers.
 
 -- only: postgres

@@ -1,8 +1,8 @@
--- What version 3 adds to the tables of version 2, in the same form.
+-- The additions of version 3 to the tables of version 2, in the same form.
 
 -- The workers that serve the store, and those that did until lately.
 CREATE TABLE workers (
-    id       TEXT   PRIMARY KEY,  -- of a place on a machine: the next worker there has it again
+    id       TEXT   PRIMARY KEY,  -- of a place on a machine: the next worker there gets it again
     name     TEXT   NOT NULL,
     machine  TEXT   NOT NULL,
     bots     TEXT   NOT NULL,     -- a JSON array of names

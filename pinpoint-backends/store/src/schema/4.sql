@@ -1,7 +1,7 @@
--- What version 4 adds to the tables of version 3, in the same form: what a service with
--- many users needs. Of tokens, sessions and sign-ins only the SHA-256 of the secret is kept.
+-- The additions of version 4 to the tables of version 3, in the same form: tables of a
+-- service with many users. Of tokens, sessions and sign-ins only the SHA-256 of the secret is kept.
 
--- Who asked for the end of a job, and why; absent where nobody does.
+-- The user who asked for the end of a job, and the reason, if any.
 ALTER TABLE jobs ADD COLUMN cancel_by TEXT;
 
 ALTER TABLE jobs ADD COLUMN cancel_reason TEXT;

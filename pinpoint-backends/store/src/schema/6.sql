@@ -1,7 +1,7 @@
--- What version 6 adds to the tables of version 5, in the same form: lists in other orders
--- than by age, what they show, and what a user prefers.
+-- The additions of version 6 to the tables of version 5, in the same form: lists in other
+-- orders than by age, their contents, and the preferences of users.
 
--- What names are sorted by; see `order.rs`.
+-- The sort keys of names; see `order.rs`.
 ALTER TABLE jobs ADD COLUMN name_key TEXT COLLATE "C" NOT NULL DEFAULT '';
 
 ALTER TABLE jobs ADD COLUMN benchmark_key TEXT COLLATE "C" NOT NULL DEFAULT '';
@@ -11,7 +11,7 @@ ALTER TABLE jobs ADD COLUMN bot_key TEXT COLLATE "C" NOT NULL DEFAULT '';
 ALTER TABLE jobs ADD COLUMN user_key TEXT COLLATE "C" NOT NULL DEFAULT '';
 
 -- The runs of a job that is not running, and -1 of one that is: PostgreSQL writes all index
--- entries of a row anew for a change in a column that has an index, and runs come one by one.
+-- entries of a row again for a change in a column that has an index, and runs come one by one.
 ALTER TABLE jobs ADD COLUMN runs_key BIGINT NOT NULL DEFAULT 0;
 
 ALTER TABLE jobs ADD COLUMN story TEXT NOT NULL DEFAULT '';

@@ -1,7 +1,7 @@
--- What version 7 adds to the tables of version 6, in the same form: lists sorted by story, by
--- bug and by result, and names of a thousand letters of any script.
+-- The additions of version 7 to the tables of version 6, in the same form: lists sorted by story,
+-- by bug and by result, and names of a thousand letters of any script.
 
--- As the keys of version 6.
+-- Like the keys of version 6.
 ALTER TABLE jobs ADD COLUMN story_key TEXT COLLATE "C" NOT NULL DEFAULT '';
 
 -- The place of the answer among others; see `job_answer.rs`.

@@ -1,4 +1,4 @@
-//! The columns of a job that versions added and that follow from others.
+//! The columns of a job that versions added and that derive from others.
 
 use super::super::commits::hashes;
 use super::super::database::{Row, Value};
@@ -10,7 +10,7 @@ use super::super::text::{Names, words};
 /// The columns that a version added.
 pub(super) struct Derived {
     pub(super) version: u32,
-    /// The jobs after a number that have them, with what they follow from.
+    /// The jobs after a number that have them, with the columns that they derive from.
     pub(super) next: &'static str,
     /// The columns of a line of values.
     columns: usize,

@@ -16,9 +16,9 @@ const FIRST: u32 = 2;
 /// The schema of the tables.
 const SCHEMA: &str = "pinpoint";
 
-/// Makes the tables if there are none, and those that an earlier version lacked; all of
-/// them or none. Returns the schema to look for them in, unless they are where the search
-/// path finds them: an earlier version made them there.
+/// Makes the tables if they do not exist, and those that an earlier version lacked; all of them or
+/// none. Returns the schema to look for them in, unless they are where the search path finds them:
+/// an earlier version made them there.
 pub(crate) async fn prepare(
     connection: &mut PgConnection,
     store: &str,
@@ -28,7 +28,7 @@ pub(crate) async fn prepare(
         if check(connection, store).await? < SCHEMA_VERSION {
             let mut transaction = connection.begin().await.map_err(failed)?;
             lock(&mut transaction).await.map_err(failed)?;
-            // Beside the tables that are there, wherever the search path begins.
+            // In the schema of the existing tables, wherever the search path begins.
             let sql = "SELECT set_config('search_path', CAST(relnamespace::regnamespace AS TEXT), true) \
                        FROM pg_catalog.pg_class \
                        WHERE relname = 'pinpoint_schema' AND pg_catalog.pg_table_is_visible(oid)";
@@ -65,7 +65,7 @@ pub(crate) async fn prepare(
     Ok(Some(SCHEMA))
 }
 
-/// The version of the tables, if there are any; changes nothing.
+/// The version of the tables, if they exist; changes nothing.
 pub(crate) async fn version(
     connection: &mut PgConnection,
     store: &str,
@@ -94,9 +94,9 @@ async fn lock(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
         .map(drop)
 }
 
-/// Adds what the tables in the first schema of the search path lack.
+/// Adds the missing parts of the tables in the first schema of the search path.
 async fn bring_up_to_date(connection: &mut PgConnection, store: &str) -> Result<(), StoreError> {
-    // Another process may have done it meanwhile.
+    // Another process may have done it in between.
     match check(connection, store).await? {
         SCHEMA_VERSION => Ok(()),
         found => (make(connection, found).await).map_err(|source| failed(store, source)),
@@ -126,9 +126,9 @@ async fn run(connection: &mut PgConnection, statement: String) -> Result<(), sql
         .map(drop)
 }
 
-/// Does the search path lead to a table with the version?
+/// Returns whether the search path leads to a table with the version.
 async fn is_visible(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    // Not `to_regclass`, which may answer from before the lock was had.
+    // Not `to_regclass`, which may answer from before the lock was taken.
     sqlx::query_scalar(
         "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class \
          WHERE relname = 'pinpoint_schema' AND pg_catalog.pg_table_is_visible(oid))",

@@ -5,7 +5,7 @@ ALTER TABLE jobs RENAME TO jobs_1;
 ALTER TABLE records RENAME TO records_1;
 -- then: the tables of version 2
 
--- What the command line keeps with a job tells what its benchmark is called.
+-- The configuration that the command line stored names the benchmark.
 INSERT INTO jobs (number, id, kind, state, created, updated, name, benchmark, bot, username,
                   repository, title, error, runs, builds, journal_version, written_by,
                   cancel_requested, words, spec, config, outcome)
