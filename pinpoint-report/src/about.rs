@@ -19,7 +19,7 @@ pub(super) fn section(report: &Report) -> Markup {
             @if let Some(command) = &report.config.command_line {
                 h3 { "To run it again" }
                 pre.command { code { (Foreign(&quoted(&without_values(command.words.clone())))) } }
-                // Builds that were made already are named from anywhere.
+                // Existing builds are named from anywhere.
                 @if report.config.local.as_ref().is_some_and(|local| !local.made) {
                     p { "in " code { (Foreign(&report.job.repository)) } }
                 }
@@ -44,8 +44,7 @@ fn table(rows: &[(String, String)]) -> Markup {
     }
 }
 
-/// The settings of the machine and the executor, under the names that the store gives
-/// them.
+/// The settings of the machine and the executor, under the store's names.
 fn arguments(report: &Report) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     collect(&report.job.spec, &mut rows);
@@ -62,7 +61,7 @@ fn arguments(report: &Report) -> Vec<(String, String)> {
     rows
 }
 
-/// Names that say nothing to a person, or are shown elsewhere.
+/// Names that mean nothing to a person, or are shown elsewhere.
 const ELSEWHERE: [&str; 9] = [
     "version",
     "range",
@@ -95,7 +94,7 @@ fn collect(value: &Value, rows: &mut Vec<(String, String)>) {
         if name == "bisection" {
             collect(value, rows);
         } else if let (false, Some(text)) = (is_known, words(value)) {
-            // The one number that counts bytes.
+            // The only number that counts bytes.
             let bytes = value.as_u64().filter(|_| name == "cache_size");
             let text = bytes.map_or(text, |bytes| ByteSize(bytes).display().iec().to_string());
             rows.push((name.replace('_', " "), text));
@@ -157,7 +156,7 @@ fn machines(report: &Report) -> Markup {
     }
 }
 
-/// What disturbed measurements when a process began to work on the job.
+/// The disturbances of measurements when a process began to work on the job.
 fn disturbances(diagnosis: &Diagnosis) -> Markup {
     let rows: Vec<_> = (diagnosis.findings.iter())
         .map(|finding| {

@@ -19,7 +19,7 @@ use pinpoint_core::job::{BisectionResult, NamedCulprit};
 pub struct Answer {
     /// The status in words.
     pub word: &'static str,
-    /// The class that colours it: `found`, `good`, `bad` or `open`.
+    /// Its color class: `found`, `good`, `bad` or `open`.
     pub tone: &'static str,
     /// The answer in a sentence.
     pub sentence: Markup,
@@ -55,7 +55,7 @@ pub(super) fn answer(report: &Report) -> Answer {
     }
 }
 
-/// The answer that a result is.
+/// The answer of a result.
 pub fn of_result(result: &JobResult) -> Answer {
     match result {
         JobResult::Bisection(document) => of_search(document),

@@ -17,7 +17,7 @@ const END: u64 = 8 << 10;
 /// The most outputs that are shown.
 const MOST_OUTPUTS: usize = 64;
 
-/// The failed builds of a job, with what is in its directory of their outputs.
+/// The failed builds of a job, with the outputs in its directory.
 pub(super) fn failed(
     reports: impl Iterator<Item = BuildReport>,
     job_dir: &Path,
@@ -33,7 +33,7 @@ pub(super) fn failed(
             reason,
             output: log
                 .filter(|_| builds.len() < MOST_OUTPUTS)
-                // It may have been left out of what goes with the job.
+                // It may have been left out of the job's files.
                 .and_then(|log| end_of(&log).ok()),
         });
     }

@@ -1,23 +1,23 @@
-//! The command that made a job, as it is shown: without secrets, to be given again.
+//! The command that made a job, in a form to show: without secrets, to be given again.
 
 use pinpoint_backends::job::CommandLine;
 
-/// The command with other ends, as one can paste it into a shell. A report is left out: it
-/// would be written over the one that says so.
+/// The command with other ends, to paste into a shell. A report is left out: it would overwrite the
+/// one that shows the command.
 pub fn with_ends(command: &CommandLine, good: &str, bad: &str) -> Option<String> {
     let (first, second) = command.ends?;
     let mut words = without_values(command.words.clone());
     for (place, end) in [(first, good), (second, bad)] {
-        // Imported jobs say what they like.
+        // Imported jobs may contain anything.
         end.clone_into(words.get_mut(place)?);
     }
     leave_out_report(&mut words);
     Some(quoted(&words))
 }
 
-/// A command line without the values of `--env`, which may be secrets: with the name
-/// alone the variable is inherited, so that the command can still be given again. Nor are
-/// there passwords in `--repository`.
+/// A command line without the values of `--env`, which may be secrets: with the name alone the
+/// variable is inherited, so that the command can still be given again. Passwords in `--repository`
+/// are removed, too.
 pub fn without_values(mut words: Vec<String>) -> Vec<String> {
     let mut is_variable = false;
     let mut is_repository = false;
@@ -54,12 +54,12 @@ fn leave_out_report(words: &mut Vec<String>) {
     }
 }
 
-/// Words as one can paste them into a shell.
+/// Words in a form to paste into a shell.
 pub fn quoted(words: &[String]) -> String {
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
-/// A URL without the password and, but for ssh, the user: jobs keep it.
+/// A URL without the password and, except for ssh, the user: jobs keep it.
 pub fn without_login(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();

@@ -1,7 +1,7 @@
-//! What a search found out, beside the values: culprits, comparisons of neighbours, commits that
-//! may hold a culprit, and those that change nothing.
+//! The findings of a search, in addition to the values: culprits, comparisons of neighbors, commits
+//! that may hold a culprit, and those that change nothing.
 //!
-//! Each part names commits as its caller does: a page has links that a file has not.
+//! Each part names commits in its caller's way: a page has links that a file has not.
 
 use std::ops::Range;
 
@@ -66,8 +66,8 @@ pub fn culprit(document: &BisectionResult, culprit: &NamedCulprit, name: &Markup
     }
 }
 
-/// The comparisons of neighbours in the order of the commits, nothing where there are none:
-/// these rows of a table of their evidence, and below it what leads to the others.
+/// The comparisons of neighbors in the order of the commits; empty where there are none: these rows
+/// of a table of their evidence, and below it a way to the others.
 pub fn comparisons<C>(
     comparisons: &[Comparison<C>],
     (rows, others): (Range<usize>, &Markup),
@@ -132,7 +132,7 @@ fn compared<C>(
     }
 }
 
-/// The commits that may hold a culprit, oldest first; nothing where there are none.
+/// The commits that may hold a culprit, oldest first; empty where there are none.
 pub fn candidates(candidates: &[CombinedCommit]) -> Markup {
     html! {
         @if !candidates.is_empty() {
@@ -150,8 +150,8 @@ pub fn candidates(candidates: &[CombinedCommit]) -> Markup {
     }
 }
 
-/// The commits that change nothing, since the builds on both sides are the same; nothing where
-/// there are none.
+/// The commits that change nothing, since the builds on both sides are the same; empty where there
+/// are none.
 pub fn unchanged<C>(unchanged: &[Unchanged<C>], name: impl Fn(&C) -> Markup) -> Markup {
     html! {
         @if !unchanged.is_empty() {

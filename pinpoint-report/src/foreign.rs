@@ -1,10 +1,9 @@
-//! Text that others wrote, in a page that is ours.
+//! Foreign text in our pages.
 //!
-//! Subjects of commits, commands, names of metrics and outputs of programs may hold
-//! anything. The template escapes what HTML would take for its own; this takes
-//! care of what escaping leaves: control characters, which may hide something or
-//! are not allowed in HTML, and characters that turn the direction of the text
-//! around them, which `<bdi>` keeps inside and which are shown as what they are.
+//! Subjects of commits, commands, names of metrics and outputs of programs may hold anything. The
+//! template escapes HTML's special characters; this handles the rest: control characters, which may
+//! hide something or are not allowed in HTML, and characters that change the direction of the text
+//! around them, which `<bdi>` isolates and which are shown as what they are.
 
 use std::borrow::Cow;
 
@@ -12,7 +11,7 @@ use maud::{Markup, Render, html};
 
 use crate::text;
 
-/// Text of others, on a line.
+/// Foreign text, on a line.
 #[derive(Debug, Clone, Copy)]
 pub struct Foreign<'a>(pub &'a str);
 
@@ -22,8 +21,8 @@ impl Render for Foreign<'_> {
     }
 }
 
-/// The text with what would not show, or would change how the rest shows, made
-/// visible as U+FFFD. Line breaks and tabs stay.
+/// The text with invisible or disruptive characters made visible as U+FFFD. Line breaks and tabs
+/// stay.
 pub fn clean(text: &str) -> Cow<'_, str> {
     if text.contains(is_unseen) {
         Cow::Owned(text.replace(is_unseen, "\u{fffd}"))
@@ -39,7 +38,7 @@ fn is_unseen(character: char) -> bool {
         || u32::from(character) & 0xfffe == 0xfffe
 }
 
-/// The output of a program, without the sequences that colour a terminal.
+/// The output of a program, without the sequences that color a terminal.
 pub(super) fn output(text: &str) -> String {
     let text = anstream::adapter::strip_str(text).to_string();
     clean(&text.replace("\r\n", "\n")).into_owned()

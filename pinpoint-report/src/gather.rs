@@ -1,4 +1,4 @@
-//! Collects what a report shows, from the store, the state directory and git.
+//! Collects the contents of a report, from the store, the state directory and git.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -41,7 +41,7 @@ pub(super) async fn gather(
     let kind = kind_of(&job)?;
     let config = JobConfig::of(&job)?;
     let mut journal = store.journal(&job.id).await?;
-    // A journal that is damaged is no reason to withhold the rest.
+    // A damaged journal is no reason to withhold the rest.
     let (records, damage) = match journal.records().await {
         Ok(records) => (records, None),
         Err(error) => (
@@ -119,7 +119,7 @@ struct Known {
     builds: u64,
 }
 
-/// The probable places of the change, of an outcome that says them.
+/// The probable places of the change, of an outcome with them.
 fn posterior_of(outcome: &JobOutcome) -> Option<Posterior> {
     match outcome {
         JobOutcome::Bisection(outcome) => outcome.posterior.clone(),
@@ -199,7 +199,7 @@ async fn known(
     })
 }
 
-/// The output of a run, as far as it is kept.
+/// The kept output of a run.
 fn joined(tail: &OutputTail) -> String {
     let parts = [&tail.stdout, &tail.stderr].map(|text| output(text));
     let text = match &parts {

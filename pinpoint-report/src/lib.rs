@@ -1,16 +1,16 @@
-//! The report on a job: one HTML file that holds everything and needs nothing.
+//! The report on a job: one self-contained HTML file.
 //!
-//! [`report`] collects what the store, the state directory and git know of a job; the page
-//! is a pure function of that. Nothing in it is fetched: style, script, pictures
-//! and logs are in the file, and its content security policy forbids the rest.
-//! Without scripts, or printed, everything can be read but the table of the single
-//! runs with their logs, which is unpacked on demand.
+//! [`report`] collects the facts about a job from the store, the state directory and git; the page
+//! is a pure function of them. Nothing in it is fetched: style, script, pictures and logs are in
+//! the file, and its content security policy forbids the rest. Without scripts, or printed,
+//! everything can be read except the table of the single runs with their logs, which is unpacked on
+//! demand.
 //!
 //! The report on an [explanation](profile), with flame graphs, is another page by the same rules.
 //!
-//! Its [pictures](picture), [words] and [numbers](quantity) are for other pages and for a
-//! terminal, too, so that all of them show the same thing in the same way. Text of others
-//! gets into a page as [`Foreign`].
+//! Its [pictures](picture), [words] and [numbers](quantity) are for other pages and for a terminal,
+//! too, so that all of them show the same thing in the same way. Foreign text gets into a page as
+//! [`Foreign`].
 
 #![forbid(unsafe_code)]
 
@@ -60,39 +60,39 @@ use picture::PictureError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// The store can't be read, or the job's directory can't be written.
+    /// The store cannot be read, or the job's directory cannot be written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The job can't be read: another version made it, or it is damaged.
+    /// The job cannot be read: another version made it, or it is damaged.
     #[error(transparent)]
     Job(#[from] JobError),
-    /// The files of the job can't be read.
+    /// The files of the job cannot be read.
     #[error(transparent)]
     Local(#[from] LocalError),
-    /// A picture can't be drawn.
+    /// A picture cannot be drawn.
     #[error(transparent)]
     Picture(#[from] PictureError),
-    /// The profiles can't be compared.
+    /// The profiles cannot be compared.
     #[error(transparent)]
     Explain(#[from] ExplainError),
-    /// There is no room for the files of the job.
+    /// No directory for the files of the job could be made.
     #[error("a temporary directory can't be made: {0}")]
     Directory(#[source] io::Error),
-    /// The table of the runs can't be packed.
+    /// The table of the runs cannot be packed.
     #[error("the runs can't be packed: {0}")]
     Pack(#[source] io::Error),
 }
 
-/// The report on a job as it is now.
+/// The report on the current state of a job.
 ///
-/// It needs files that went through the store with the job. They are written to the job's
-/// directory in the state directory, where the report says that they are. Without a state
-/// directory, the report is all that is left of them.
+/// It needs files that went through the store with the job. They are written to the job's directory
+/// in the state directory, and the report names that place. Without a state directory, only the
+/// report keeps them.
 ///
 /// # Errors
 ///
-/// When the job, or what is kept of it, can't be read. What is merely gone, as its repository
-/// may be, is said in the report.
+/// When the job, or its kept data, cannot be read. The report names missing parts, such as its
+/// repository.
 pub async fn report(
     store: &JobStore,
     state_dir: Option<&Path>,

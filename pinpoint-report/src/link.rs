@@ -1,7 +1,6 @@
 //! Links to commits on the web.
 
-/// The page of a commit, where the URL of its repository is one of a host whose
-/// pages are known.
+/// The page of a commit, if the host of its repository's URL is known.
 pub fn commit_page(repository: &str, hash: &str) -> Option<String> {
     let (host, path) = host_and_path(repository)?;
     let path = path.trim_matches('/');

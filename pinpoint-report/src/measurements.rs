@@ -14,13 +14,13 @@ use pinpoint_core::{
 use crate::picture::Column;
 use crate::words::short;
 
-/// The runs that a journal tells of, in order.
+/// The runs in a journal, in order.
 ///
 /// They grow with the journal: an answer that is [added](Self::add) costs no more than itself,
-/// but for the first run of a commit, which may move other commits to the right.
+/// except for the first run of a commit, which may move other commits to the right.
 ///
-/// There may be 10,000 runs, or thousands of charts in each: a run has no room but for what it
-/// holds, and all share the names and the units of charts.
+/// There may be 10,000 runs, or thousands of charts in each: a run has no spare room, and all share
+/// the names and the units of charts.
 #[derive(Debug, Clone, Default)]
 pub struct Measurements {
     /// The commits that were run, in the order of the search.
@@ -53,13 +53,13 @@ pub struct Run {
     pub name: String,
     /// The place of its commit in the search (see [`Measurements::place_of`]).
     pub position: Position,
-    /// What the executor reports of it, but for the values.
+    /// The executor's report of it, except for the values.
     pub report: RunReport,
     /// The values that count, in the order of the names of their charts.
     pub charts: Box<[ChartValues]>,
     /// The reason why it does not count; absent when it gave values.
     pub failure: Option<String>,
-    /// The end of its output, where that is known.
+    /// The end of its output, if known.
     pub output: Option<String>,
 }
 
@@ -155,7 +155,7 @@ impl Measurements {
                 self.push(name("first"), first, first_report, first_run.failure, names);
                 let failure = second_run.failure;
                 self.push(name("second"), second, second_report, failure, names);
-                // The older of two commits is the one that is known.
+                // Only the older of two commits is known.
                 let base_first = self.order.key(first) <= self.order.key(second);
                 let (base, experiment) = if base_first {
                     (count, count + 1)

@@ -1,12 +1,11 @@
-//! The interval of a commit's median, by its runs alone.
+//! The interval of a commit's median, from its runs alone.
 
 use pinpoint_core::Interval;
 
-/// The interval between two of the values that holds the true median with at
-/// least 95 %, whatever the distribution: the ends are the values of rank `k`
-/// from below and from above, and the interval misses only if fewer than `k` of
-/// `n` values fall on one side, each of which is as likely as heads of a coin.
-/// Absent below six values, where no interval is that sure.
+/// The interval between two of the values that holds the true median with at least 95 %, whatever
+/// the distribution: the ends are the values of rank `k` from below and from above, and the
+/// interval misses only if fewer than `k` of `n` values fall on one side, each of which is as
+/// likely as heads of a coin. Absent below six values, where no interval is that certain.
 pub(super) fn median_interval(values: &[f64]) -> Option<Interval> {
     let rank = rank(values.len())?;
     let mut sorted = values.to_vec();
@@ -27,7 +26,7 @@ fn rank(n: usize) -> Option<usize> {
         let n = n as f64;
         return Some((n / 2.0 - 0.98 * n.sqrt()).floor() as usize);
     }
-    // 2^-1000 is a normal number still.
+    // 2^-1000 is still a normal number.
     let mut probability = (0..n).fold(1.0, |p, _| p / 2.0);
     let mut below = 0.0;
     let mut rank = 0;

@@ -17,9 +17,9 @@ pub(super) struct Report {
     pub(super) job: Job,
     pub(super) kind: JobKind,
     pub(super) config: JobConfig,
-    /// The result; of a job that has not ended, what it would be if it ended now.
+    /// The result; for a job that has not ended, the result if it ended now.
     pub(super) result: Option<JobResult>,
-    /// The parts that could not be found out, with the reasons.
+    /// The parts that could not be determined, with the reasons.
     pub(super) missing: Vec<String>,
     /// Remarks on the runs.
     pub(super) warnings: Vec<String>,
@@ -45,7 +45,7 @@ pub(super) struct FailedBuild {
     pub(super) output: Option<String>,
 }
 
-/// The facts of a commit that is to blame.
+/// The facts about a commit that is to blame.
 pub(super) struct Source {
     pub(super) commit: Commit,
     pub(super) files: Option<Vec<FileChange>>,

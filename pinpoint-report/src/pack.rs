@@ -1,8 +1,7 @@
 //! Data that the page unpacks on demand.
 //!
-//! JSON, compressed with zlib and written in base64: what a browser's
-//! `DecompressionStream` reads, and what holds nothing that could end a script
-//! element.
+//! JSON, compressed with zlib and written in base64: a format that a browser's
+//! `DecompressionStream` reads, and that cannot end a script element.
 
 use std::io::{self, Write};
 
@@ -28,7 +27,7 @@ pub(super) struct Blocks {
     packed: usize,
 }
 
-/// The place of a text: its block, and its place in there.
+/// The place of a text: its block, and its place in that block.
 pub(super) type Place = (usize, usize);
 
 impl Blocks {
@@ -38,7 +37,7 @@ impl Blocks {
 
     /// Adds a text, unless all blocks together would become larger than `most`.
     pub(super) fn add(&mut self, text: String, most: usize) -> io::Result<Option<Place>> {
-        // Base64 is longer by a third, and what is not packed yet never grows.
+        // Base64 is longer by a third, and packing never makes text longer.
         if self.packed + (self.size + text.len()) * 4 / 3 > most {
             self.close()?;
             if self.packed + text.len() * 4 / 3 > most {
@@ -103,7 +102,7 @@ mod tests {
 
     #[test]
     fn blocks_stay_below_their_limit() {
-        // Nothing that could be packed well.
+        // Data that cannot be packed well.
         let mut state = 1_u64;
         let mut noise = || {
             state = state

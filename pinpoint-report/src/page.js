@@ -1,4 +1,4 @@
-// Unpacks the table of runs when it is opened, and an output when it is asked for.
+// Unpacks the table of runs when it is opened, and an output on demand.
 "use strict";
 
 const ROWS = 100;
@@ -109,7 +109,7 @@ class Runs {
   }
 }
 
-// Paper has nothing to open, but for the table of runs, which is too long for it.
+// Paper cannot be unfolded: open everything except the table of runs, which is too long for it.
 let opened = [];
 addEventListener("beforeprint", () => {
   opened = [...document.querySelectorAll("details:not(#runs, [open])")];

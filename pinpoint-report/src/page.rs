@@ -17,8 +17,8 @@ use pinpoint_core::job::JobResult;
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The content security policy of every report, which it holds itself, too. Not even what
-/// slipped through every other net could be run or fetched.
+/// The content security policy of every report, which it also contains. It blocks any script or
+/// request that slipped through everything else.
 pub fn content_security_policy() -> String {
     policy_for(SCRIPT)
 }
@@ -116,8 +116,7 @@ mod tests {
     use super::super::model::{FailedBuild, Source};
     use super::*;
 
-    /// Text that would be a script, end one, leave an attribute, hide, or turn
-    /// what is around it.
+    /// Text that would be a script, end one, leave an attribute, hide, or change its surroundings.
     const HOSTILE: &str = "</script></title></style><img src=x onerror=alert(1)>\" autofocus onfocus='alert(2)' &lt;\u{202e}\u{0}\u{1b}]0;x\u{7}";
 
     fn hostile_commit(hash: &str) -> Commit {
@@ -148,7 +147,7 @@ mod tests {
         }
     }
 
-    /// A job in which every text that comes from others is hostile.
+    /// A job with hostile foreign text in every field.
     fn hostile_report() -> Report {
         let [good, bad] = ["ab", "cd"].map(|hash| CombinedCommit {
             modified_deps: vec![ModifiedDependency {
@@ -307,7 +306,7 @@ mod tests {
         for unsafe_text in ["<img", "\" autofocus", "\u{202e}", "\0", "\u{1b}", "\u{7}"] {
             assert!(!page.contains(unsafe_text), "{unsafe_text:?}");
         }
-        // The elements are those that the page has of itself.
+        // Only the page's own elements are present.
         for (element, count) in [("</script>", 3), ("</title>", 1), ("</style>", 1)] {
             assert_eq!(page.matches(element).count(), count, "{element}");
         }

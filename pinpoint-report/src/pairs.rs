@@ -20,7 +20,7 @@ use pinpoint_core::job::{NamedChart, PairwiseResult};
 
 /// At most this many charts have pictures; all are in the table.
 const MOST_PICTURES: usize = 20;
-/// At most this many bytes are spent on pictures, but for the first of each part.
+/// At most this many bytes are spent on pictures, except for the first of each part.
 const MOST_PICTURE_BYTES: usize = 1_500_000;
 
 /// The comparison of two commits.
@@ -200,7 +200,7 @@ fn table(charts: &[&NamedChart]) -> Markup {
 ///
 /// # Errors
 ///
-/// When one can't be drawn.
+/// When one cannot be drawn.
 pub fn chart_pictures(
     measured: &Measurements,
     pairs: &[Pair],

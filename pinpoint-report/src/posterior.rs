@@ -9,7 +9,7 @@ use super::picture::{Bar, bars, posterior};
 use crate::ReportError;
 use crate::quantity::probability;
 
-/// The picture below that of the values: a bar for each two neighbours.
+/// The picture below that of the values: a bar for each two neighbors.
 pub(super) fn figure(report: &Report) -> Result<Markup, ReportError> {
     let Some(known) = &report.posterior else {
         return Ok(html! {});
@@ -76,7 +76,7 @@ pub(super) fn table(report: &Report) -> Markup {
     }
 }
 
-/// Culprits were found, so that what is left concerns others.
+/// Returns whether culprits were found, so that the rest concerns others.
 fn found(report: &Report) -> bool {
     report
         .search()

@@ -1,4 +1,4 @@
-//! Numbers and times as people read them.
+//! Numbers and times in a readable form.
 
 use std::borrow::Cow;
 use std::time::{Duration, UNIX_EPOCH};
@@ -8,8 +8,8 @@ use crate::text::plain;
 /// The longest unit that is shown whole.
 const LONGEST_UNIT: usize = 24;
 
-/// The significant digits that binary arithmetic leaves alone, and the most of them that a number
-/// has which was meant to be short.
+/// The significant digits that binary arithmetic preserves, and the most of them in a number that
+/// was meant to be short.
 const SOUND_DIGITS: usize = 13;
 const SHORT: usize = 9;
 
@@ -39,13 +39,13 @@ pub fn without_noise(number: f64) -> f64 {
     }
 }
 
-/// A value with its unit, in the prefix that suits it: `12.34 ms`, `1.2 GiB`.
+/// A value with its unit, in a fitting prefix: `12.34 ms`, `1.2 GiB`.
 pub fn quantity(value: f64, unit: Option<&str>) -> String {
     let (scale, unit) = scale(value, unit);
     with_unit(digits(value / scale), &unit)
 }
 
-/// The prefix that suits a value: how much it stands for, and the unit with it.
+/// The prefix that fits a value: its factor, and the unit with it.
 fn scale(value: f64, unit: Option<&str>) -> (f64, Cow<'_, str>) {
     let scales: &[(f64, &str)] = match unit {
         Some("s" | "sec" | "seconds") => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
@@ -71,7 +71,7 @@ fn with_unit(number: String, unit: &str) -> String {
     }
 }
 
-/// A unit on one line, and not longer than a table can bear.
+/// A unit on one line, and short enough for a table.
 fn short_unit(unit: &str) -> Cow<'_, str> {
     if unit.chars().count() <= LONGEST_UNIT && !unit.contains(['\n', '\t']) {
         return plain(unit);
@@ -80,14 +80,14 @@ fn short_unit(unit: &str) -> Cow<'_, str> {
     Cow::Owned(plain(&start).replace(['\n', '\t'], "\u{fffd}") + "…")
 }
 
-/// As [`quantity`], with a sign unless it is zero.
+/// Like [`quantity`], with a sign unless it is zero.
 pub fn change(value: f64, unit: Option<&str>) -> String {
     let (scale, unit) = scale(value, unit);
     with_unit(with_sign(digits(value / scale)), &unit)
 }
 
-/// A change and its interval, all in the prefix and with the decimals that suit the largest:
-/// `+12.10 ms` and `[+11.40, +12.70]`.
+/// A change and its interval, all in the prefix and with the decimals that fit the largest: `+12.10
+/// ms` and `[+11.40, +12.70]`.
 pub fn change_and_interval(value: f64, [low, high]: [f64; 2], unit: Option<&str>) -> [String; 2] {
     let largest = value.abs().max(low.abs()).max(high.abs());
     let (scale, unit) = scale(largest, unit);
@@ -102,12 +102,12 @@ pub fn change_and_interval(value: f64, [low, high]: [f64; 2], unit: Option<&str>
     ]
 }
 
-/// A change as a part of what there was before, in percent: `+11.0 %`.
+/// A change as a part of the previous value, in percent: `+11.0 %`.
 pub fn percent_change(part: f64) -> String {
     format!("{} %", with_sign(format!("{:.1}", part * 100.0)))
 }
 
-/// A number with its sign; what is shown as zero has none.
+/// A number with its sign, unless it is shown as zero.
 fn with_sign(number: String) -> String {
     let is_zero = !number.contains(|c: char| matches!(c, '1'..='9') || c.is_alphabetic());
     match number.strip_prefix('-') {
@@ -117,7 +117,7 @@ fn with_sign(number: String) -> String {
     }
 }
 
-/// Four digits that count.
+/// Four significant digits.
 pub fn digits(value: f64) -> String {
     match decimals(value.abs()) {
         Some(decimals) => format!("{value:.decimals$}"),
@@ -125,8 +125,8 @@ pub fn digits(value: f64) -> String {
     }
 }
 
-/// The decimals with which a number of this size has four digits; none where it is written
-/// with an exponent.
+/// The decimals with which a number of this size has four digits; `None` where it is written with
+/// an exponent.
 fn decimals(size: f64) -> Option<usize> {
     if size != 0.0 && !(1e-4..1e7).contains(&size) {
         return None;
@@ -143,7 +143,7 @@ fn decimals(size: f64) -> Option<usize> {
     })
 }
 
-/// A p-value: never 0, and no more digits than mean something.
+/// A p-value: never 0, and only with meaningful digits.
 pub fn p_value(p: f64) -> String {
     if p >= 0.001 {
         format!("{p:.3}")
@@ -158,7 +158,7 @@ pub fn level(confidence: f64) -> String {
     format!("{} %", level.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A probability, never rounded to what it is not.
+/// A probability, never rounded to 0 or 100 %.
 pub fn probability(probability: f64) -> String {
     match probability {
         p if p > 0.0 && p < 0.0005 => "less than 0.1 %".into(),
@@ -189,10 +189,10 @@ pub fn count(number: u64, one: &str) -> String {
     }
 }
 
-/// A time as RFC 3339 has it.
+/// A time in RFC 3339.
 pub fn date(milliseconds: i64) -> String {
     let since = Duration::from_millis(u64::try_from(milliseconds).unwrap_or_default());
-    // The last second that has four digits of a year.
+    // The last second with a four-digit year.
     let since = since.min(Duration::from_secs(253_402_300_799));
     humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
 }

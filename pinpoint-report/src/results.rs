@@ -7,7 +7,7 @@ use pinpoint_core::{PairwiseStatus, Status};
 
 use crate::command_line;
 
-/// The result that a job ended with, if it has one that can be read.
+/// The readable result that a job ended with, if any.
 pub fn stored(job: &Job) -> Option<JobResult> {
     let mut result = stored_result(job).ok()??;
     if let Ok(config) = JobConfig::of(job) {

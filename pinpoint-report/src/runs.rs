@@ -12,7 +12,7 @@ use crate::quantity::{count, duration, quantity};
 use crate::words::short;
 use pinpoint_core::job::JobResult;
 
-/// The most that all outputs together take in the file, packed.
+/// The maximum size of all outputs together in the file, packed.
 const MOST_OUTPUT: usize = 2 << 20;
 /// The file in which the executor keeps the tails of outputs.
 const TAILS: &str = "tails.jsonl";
@@ -51,7 +51,7 @@ pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
     })
 }
 
-/// The table, the blocks of outputs, and how many outputs are left out.
+/// The table, the blocks of outputs, and the number of outputs that are left out.
 fn packed(report: &Report) -> std::io::Result<(String, Vec<String>, usize)> {
     let charts = charts(report);
     let mut blocks = Blocks::default();
@@ -83,8 +83,7 @@ fn packed(report: &Report) -> std::io::Result<(String, Vec<String>, usize)> {
     Ok((table, blocks.finish()?, left_out))
 }
 
-/// The metrics that have a column: the one that decides, or those that moved and
-/// then others.
+/// The metrics with a column: the one that decides, or those that moved and then others.
 fn charts(report: &Report) -> Vec<&str> {
     if let Some(JobResult::Pairwise(document)) = &report.result {
         let mut charts: Vec<_> = document.charts.iter().collect();

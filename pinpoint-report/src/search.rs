@@ -71,7 +71,7 @@ pub(super) fn section(report: &Report) -> Result<Markup, ReportError> {
     })
 }
 
-/// A commit by its hash and what it says of itself.
+/// A commit by its hash and subject.
 pub fn commit_name(commit: &Commit) -> Markup {
     let hash = commit.newest();
     html! {
@@ -163,7 +163,7 @@ fn named(report: &Report, commit: &CombinedCommit) -> Markup {
 }
 
 /// The commits that were run as a table, with the columns of their picture: each of these commits
-/// is a row, named as `name` says.
+/// is a row, named by `name`.
 pub fn measured(
     measured: &Measurements,
     columns: &[Column],

@@ -1,4 +1,4 @@
-//! What others wrote, without what would not show, and not of any length.
+//! Foreign text, without invisible characters, and of limited length.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -16,14 +16,14 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// As [`plain`], on one line and not longer than a table can bear.
+/// Like [`plain`], on one line and short enough for a table.
 pub fn name(text: &str) -> String {
     shortened(&plain(text).replace(['\n', '\t'], "\u{fffd}"), LONGEST_NAME).into_owned()
 }
 
-/// Control characters, and those that turn the direction of the text around them:
-/// embeddings, overrides and isolates (Unicode TR 9). The marks, which words written
-/// from right to left need, stay.
+/// Control characters, and those that change the direction of the text around them: embeddings,
+/// overrides and isolates (Unicode TR 9). The marks, which words written from right to left need,
+/// stay.
 pub fn is_unseen(character: char) -> bool {
     (character.is_control() && !matches!(character, '\n' | '\t'))
         || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -49,11 +49,10 @@ pub fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     ))
 }
 
-/// The longest message of an error: what a benchmark printed may be in it.
+/// The longest message of an error, which may quote the output of a benchmark.
 const LONGEST_MESSAGE: usize = 4_096;
 
-/// The message of an error, followed by those of its sources that it does not hold
-/// itself.
+/// The message of an error, followed by those of its sources that it does not contain.
 pub fn message(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

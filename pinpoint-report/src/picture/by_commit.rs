@@ -12,7 +12,7 @@ use super::{
 use crate::foreign::{Foreign, clean};
 use crate::median_interval::median_interval;
 
-/// Of a point, in pixels.
+/// The radius of a point, in pixels.
 const RADIUS: i32 = 3;
 
 /// One commit.
@@ -48,7 +48,7 @@ impl Column {
 ///
 /// # Errors
 ///
-/// When it can't be drawn.
+/// When it cannot be drawn.
 pub fn by_commit(
     columns: &[Column],
     chart: Option<&str>,
@@ -80,7 +80,7 @@ fn drawn(columns: &[Column], unit: Option<&str>) -> Result<String, PictureError>
         (columns.iter().enumerate()).flat_map(|(number, column)| {
             let count = column.values.len();
             (column.values.iter().enumerate()).map(move |(place, value)| {
-                // Within its column, from left to right as time went on.
+                // From left to right within its column, in the order of time.
                 let step = (place as f64 + 0.5) / count as f64 - 0.5;
                 (number, number as f64 + 0.64 * step, *value)
             })

@@ -19,13 +19,12 @@ pub struct Difference {
     pub base_first: bool,
 }
 
-/// The differences of pairs, of which there are so many with those that have none, and the
-/// estimated change with its interval, all in percent of the base. A table of these numbers
-/// belongs above it.
+/// The differences of pairs, `pairs` of them with those that have none, and the estimated change
+/// with its interval, all in percent of the base. A table of these numbers belongs above it.
 ///
 /// # Errors
 ///
-/// When it can't be drawn.
+/// When it cannot be drawn.
 pub fn differences(
     differences: &[Difference],
     pairs: usize,

@@ -17,7 +17,7 @@ use crate::quantity::{count, quantity};
 ///
 /// # Errors
 ///
-/// When it can't be drawn.
+/// When it cannot be drawn.
 pub fn histograms(sides: [&[f64]; 2], unit: Option<&str>) -> Result<Markup, PictureError> {
     let medians = sides.map(median);
     let show = |median: Option<f64>| median.map_or_else(String::new, |it| quantity(it, unit));

@@ -1,13 +1,12 @@
 //! The pictures: SVG, drawn by `plotters`, each in a figure with its caption.
 //!
-//! The library writes colours as attributes, which any style sheet outranks. So
-//! each colour here is one that is used for nothing else, and the page's style
-//! sheet ([`style()`]) gives each its meaning in light and in dark. A picture taken
-//! out of the page has the colours of the light one. No element has a style of its own, so
-//! that a content security policy need not allow that.
+//! The library writes colors as attributes, which any style sheet outranks. So each color here is
+//! used only once, and the page's style sheet ([`style()`]) gives each its meaning in light and in
+//! dark. A picture taken out of the page has the colors of the light one. No element has a style
+//! attribute, so that a content security policy need not allow that.
 //!
-//! A function gives the same figure for the same data. Text of others gets into none, except
-//! names of commits and of charts and their units, which may hold anything.
+//! A function gives the same figure for the same data. No foreign text gets into it, except names
+//! of commits and of charts and their units, which may hold anything.
 //!
 //! ```
 //! use pinpoint_report::picture::{Bar, Column, by_commit, posterior};
@@ -51,7 +50,7 @@ pub use differences::{Difference, differences};
 pub use histograms::histograms;
 pub use posterior::{Bar, bars, posterior};
 
-/// A colour of a picture: in light, and in dark.
+/// A color of a picture: in light, and in dark.
 struct Ink {
     name: &'static str,
     light: RGBColor,
@@ -84,7 +83,7 @@ const INKS: [Ink; 7] = [
     ink("failure", (0xc6, 0x28, 0x28), "#ff7b72"),
 ];
 
-/// The light or the dark of a page.
+/// The light or dark theme of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Theme {
     /// Dark on light, as on paper.
@@ -93,8 +92,8 @@ pub enum Theme {
     Dark,
 }
 
-/// The colours of the pictures as declarations of custom properties. [`style()`] has those that
-/// the reader's system asks for; this is for pages whose readers choose.
+/// The colors of the pictures as declarations of custom properties. [`style()`] has those that the
+/// reader's system asks for; this is for pages whose readers choose.
 pub fn colours(theme: Theme) -> String {
     let declarations = INKS.iter().map(|ink| match theme {
         Theme::Light => format!("--{}:{};", ink.name, hex(ink.light)),
@@ -107,7 +106,7 @@ fn hex(RGBColor(red, green, blue): RGBColor) -> String {
     format!("#{red:02X}{green:02X}{blue:02X}")
 }
 
-/// The style sheet of the figures. The colour of their captions is that of the page.
+/// The style sheet of the figures. The color of their captions is that of the page.
 pub fn style() -> String {
     let mut text = format!(
         ":root{{{}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{}}}}}\n",
@@ -116,7 +115,7 @@ pub fn style() -> String {
     );
     for ink in &INKS {
         let (name, light) = (ink.name, hex(ink.light));
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(
             text,
             "svg [fill=\"{light}\"]{{fill:var(--{name})}}svg [stroke=\"{light}\"]{{stroke:var(--{name})}}"
@@ -149,12 +148,12 @@ fn small() -> TextStyle<'static> {
     ("sans-serif", SMALL).into_font().color(&TEXT)
 }
 
-/// A picture in its frame, with a text for users who can't see it.
+/// A picture in its frame, with a text for users who cannot see it.
 fn framed(label: &str, svg: &str) -> Markup {
     html! { div.picture role="img" aria-label=(label) tabindex="0" { (PreEscaped(svg)) } }
 }
 
-/// Draws, and gives the text of the SVG.
+/// Draws, and returns the text of the SVG.
 fn svg(
     height: u32,
     draw: impl FnOnce(&Area<'_>) -> Result<(), PictureError>,
@@ -162,7 +161,7 @@ fn svg(
     svg_with(height, |area| draw(area).map(|()| String::new()))
 }
 
-/// Draws, puts the elements above it that are given back, and gives the text of the SVG.
+/// Draws, puts the returned elements above it, and returns the text of the SVG.
 fn svg_with(
     height: u32,
     draw: impl FnOnce(&Area<'_>) -> Result<String, PictureError>,
@@ -192,7 +191,7 @@ fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let room = match high - low {
         0.0 if low == 0.0 => 1.0,
         0.0 => low.abs() * 0.05,
-        // Of huge values, the difference may be no number.
+        // For huge values, the difference may overflow.
         wide => (wide * 0.06).min(f64::MAX / 8.0),
     };
     (
@@ -220,7 +219,7 @@ fn label(value: f64, unit: Option<&str>) -> String {
     )
 }
 
-/// True when names fit side by side below as many columns.
+/// Returns whether names fit side by side below as many columns.
 fn are_flat(names: &[&str]) -> bool {
     let longest = names.iter().map(|name| name.chars().count()).max();
     let each = f64::from(WIDTH - LEFT) / names.len().max(1) as f64;
@@ -230,11 +229,11 @@ fn are_flat(names: &[&str]) -> bool {
 /// The width of a character of a name in pixels, with some to spare: names are mostly digits.
 const CHARACTER: f64 = 8.0;
 
-/// The most characters of a name that stands on end.
+/// The most characters of an upright name.
 const MOST_UPRIGHT: usize = 32;
 
-/// A name that is too long to stand on end, by its two ends: the second says which commit was
-/// merged last, or what is held elsewhere.
+/// The two ends of a name that is too long to be upright: the second names the commit that was
+/// merged last, or those held elsewhere.
 fn fitted(name: &str) -> Cow<'_, str> {
     let count = name.chars().count();
     if count <= MOST_UPRIGHT {
@@ -255,8 +254,8 @@ fn room_below(names: &[&str]) -> u32 {
     (16.0 + CHARACTER * longest.unwrap_or_default() as f64).max(96.0) as u32
 }
 
-/// Names below the axis, on end where there is little room, and not all of them
-/// where there is less.
+/// Names below the axis, upright where there is little room, and not all of them where there is
+/// less.
 fn names_below(
     area: &Area<'_>,
     chart: &Chart<'_, '_>,
@@ -321,7 +320,7 @@ mod tests {
 
     const HOSTILE: &str = "</text><script>alert(1)</script>\" onload='x'\u{202e}\u{0}";
 
-    /// All figures, with texts that would like to be more.
+    /// All figures, with texts that would need escaping.
     fn figures() -> [String; 4] {
         let columns = [
             Column::new(HOSTILE.into(), vec![Some(1.0), None], false),

@@ -1,5 +1,5 @@
-//! The place of the change, below the picture of the values: a bar between each two
-//! neighbours that were measured.
+//! The place of the change, below the picture of the values: a bar between each two measured
+//! neighbors.
 
 use maud::{Markup, html};
 use pinpoint_core::Posterior;
@@ -18,7 +18,7 @@ pub struct Bar {
     pub last: usize,
     /// The probability that the change is there.
     pub probability: f64,
-    /// It was found; or, when nothing was, it is the likeliest.
+    /// It was found; or, if none was, it is the likeliest.
     pub is_culprit: bool,
 }
 
@@ -54,13 +54,13 @@ pub fn bars<C: PartialEq>(posterior: &Posterior<C>, columns: &[C], is_found: boo
     bars.collect()
 }
 
-/// The probability of the change between neighbours, with that of no change. `columns` are those
-/// of the picture of the values, which belongs above it, and a table of the numbers below.
-/// Where culprits were found, the bars that are not theirs tell of a further one.
+/// The probability of the change between neighbors, with that of no change. `columns` are those of
+/// the picture of the values, which belongs above it, and a table of the numbers below. Where
+/// culprits were found, the other bars stand for a further one.
 ///
 /// # Errors
 ///
-/// When it can't be drawn.
+/// When it cannot be drawn.
 pub fn posterior(
     bars: &[Bar],
     columns: usize,

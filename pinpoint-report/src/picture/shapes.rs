@@ -1,9 +1,9 @@
-//! Shapes of which there may be thousands: those of a kind are one element.
+//! Shapes that may number thousands: those of a kind are one element.
 //!
-//! A browser lays out, styles and paints elements; ten thousand circles take it longer than all
-//! else on a page, and half a megabyte. A path of as many parts is one element of a few bytes
-//! each. Its size is bounded by that of the picture and not by the number of points: those in a
-//! column of pixels that touch are one stroke, which covers what they cover.
+//! A browser lays out, styles and paints elements; ten thousand circles take it longer than the
+//! rest of a page, and half a megabyte. A path of as many parts is one element of a few bytes each.
+//! Its size is bounded by that of the picture and not by the number of points: those in a column of
+//! pixels that touch are one stroke, which covers the same pixels.
 
 use std::fmt::Write;
 
@@ -11,14 +11,14 @@ use plotters::prelude::*;
 
 use super::hex;
 
-/// The shapes of a kind that are elements of their own: as many are drawn at once, and where
-/// they overlap, they are darker.
-pub(super) const MAX_SEPARATE_SHAPES: usize = 150;
+/// The most shapes of a kind that are separate elements: as many are drawn at once, and where they
+/// overlap, they are darker.
+pub(super) const FEW: usize = 150;
 
-/// A path that is stroked or filled in one colour.
+/// A path that is stroked or filled in one color.
 #[derive(Debug, Default)]
 pub(super) struct Path {
-    /// As `d` has it.
+    /// The commands of the attribute `d`.
     commands: String,
     /// The place after the last part.
     last: (i32, i32),
@@ -30,13 +30,13 @@ impl Path {
         let (across, down) = (at.0 - self.last.0, at.1 - self.last.1);
         // A sign is a separator, too.
         let blank = if down < 0 { "" } else { " " };
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = write!(self.commands, "m{across}{blank}{down}");
         self.last = at;
         self
     }
 
-    /// Goes on to another place in a line.
+    /// Continues to another place in a line.
     pub(super) fn line(&mut self, to: (i32, i32)) -> &mut Self {
         let (across, down) = (to.0 - self.last.0, to.1 - self.last.1);
         let _ = match (across, down) {
@@ -64,7 +64,7 @@ impl Path {
         self.element(&format!("fill=\"{}\" stroke=\"none\"", hex(colour)))
     }
 
-    /// The element, stroked so wide.
+    /// The element, stroked in this width.
     pub(super) fn stroked(&self, colour: RGBColor, width: u32) -> String {
         let colour = hex(colour);
         self.element(&format!(
@@ -80,8 +80,7 @@ impl Path {
     }
 }
 
-/// Dots at these places, which are sorted: of each column of pixels, those that touch are one
-/// stroke.
+/// Dots at these sorted places: in each column of pixels, those that touch are one stroke.
 pub(super) fn dots(
     places: impl IntoIterator<Item = (i32, i32)>,
     radius: i32,

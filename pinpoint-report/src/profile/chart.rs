@@ -1,5 +1,5 @@
 //! The flame chart of one run a side, in columns: of a timeline where the run has one
-//! (`timeline_chart.rs`), else of its samples.
+//! (`timeline_chart.rs`), otherwise of its samples.
 
 use hashbrown::HashMap;
 use pinpoint_core::profile::{ChartTrack, EntryComparison, Function, Grouping, Profile, Timeline};
@@ -16,21 +16,21 @@ const MOST_ENTRIES: usize = 500_000;
 /// At most this many marks.
 pub(super) const MOST_MARKS: usize = 1_000;
 
-/// What ran when in one run. Times are tenths of a microsecond since the run began.
+/// The calls of one run over time. Times are tenths of a microsecond since the run began.
 #[derive(Debug, Serialize)]
 pub(super) struct Chart {
-    /// Which run of its side it is, counted from 1.
+    /// The number of the run on its side, counted from 1.
     pub(super) run: usize,
     pub(super) tracks: Vec<Track>,
     pub(super) kinds: Vec<Kind>,
     pub(super) marks: Vec<Mark>,
     /// The stacks that events carry, the innermost call first, with its place.
     pub(super) stacks: Vec<Vec<String>>,
-    /// Entries that are shorter than this are left out, for want of room.
+    /// The shortest entry with room; shorter ones are left out.
     pub(super) shortest: u64,
-    /// Begin and end of what counts, where that is not all.
+    /// The bounds of the window that counts, where that is not all.
     pub(super) window: Option<[u64; 2]>,
-    /// Of a timeline: what is needed to note something in its file.
+    /// For a timeline: the facts needed to annotate its file.
     pub(super) trace: Option<Trace>,
 }
 
@@ -41,9 +41,9 @@ pub(super) struct Trace {
     pub(super) file: String,
     /// The time at which the run began, in microseconds of the file's own clock.
     pub(super) begin: f64,
-    /// How many bytes it has of what was recorded.
+    /// The number of recorded bytes in it.
     pub(super) recorded: usize,
-    /// What was noted in it; see `scripts/annotations.js`.
+    /// Its annotations; see `scripts/annotations.js`.
     pub(super) modifications: Option<Box<RawValue>>,
 }
 
@@ -56,14 +56,14 @@ pub(super) struct Track {
     pub(super) starts: Vec<u64>,
     pub(super) durations: Vec<u64>,
     pub(super) kinds: Vec<usize>,
-    /// How many entries are around each; -1 for those that are not drawn.
+    /// The number of entries around each; -1 for those that are not drawn.
     pub(super) depths: Vec<i64>,
     /// Of a timeline.
     #[serde(flatten)]
     pub(super) keys: Option<Keys>,
 }
 
-/// What makes the keys by which DevTools finds entries.
+/// The parts of the keys by which DevTools finds entries.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Keys {
     pub(super) process: i64,
@@ -72,7 +72,8 @@ pub(super) struct Keys {
     /// seen, or that of a frame, each as the difference to that of the event, call or frame
     /// before.
     pub(super) sources: Vec<i64>,
-    /// V8's number of a call's node; -1 for events, -2 for what is made of two, -3 for frames.
+    /// V8's number of a call's node; -1 for events, -2 for entries made of two events, -3 for
+    /// frames.
     pub(super) nodes: Vec<i64>,
     pub(super) scheduled: Scheduled,
     pub(super) called: Called,
@@ -86,7 +87,7 @@ pub(super) struct Called {
     pub(super) stack: Vec<usize>,
 }
 
-/// Entries that begin a task, and what scheduled it.
+/// Entries that begin a task, and the entries that scheduled it.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Scheduled {
     pub(super) entry: Vec<usize>,
@@ -96,7 +97,7 @@ pub(super) struct Scheduled {
     pub(super) by: Vec<usize>,
 }
 
-/// What entries have in common; see `trees.js`.
+/// The common properties of entries; see `trees.js`.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Kind {
     /// The same on both sides.
@@ -119,8 +120,7 @@ pub(super) struct Mark {
     pub(super) duration: u64,
 }
 
-/// The run of a side that is drawn, which is the one whose whole cost is in the middle; none
-/// where no run has times.
+/// The drawn run of a side: the one with the median total cost; `None` where no run has times.
 pub(super) fn shown_run(runs: &[Profile]) -> Option<usize> {
     let mut timed: Vec<usize> = (0..runs.len())
         .filter(|run| !runs[*run].times.is_empty())
@@ -134,9 +134,9 @@ pub(super) fn shown_run(runs: &[Profile]) -> Option<usize> {
 pub(super) struct Drawn<'a> {
     pub(super) timeline: &'a Timeline,
     pub(super) file: &'a str,
-    /// Begin and end of what counts, in microseconds of the file's own clock.
+    /// The bounds of the window that counts, in microseconds of the file's own clock.
     pub(super) window: Option<[f64; 2]>,
-    /// What is known of the timelines of all runs.
+    /// The comparison of the timelines of all runs.
     pub(super) all_runs: Option<&'a EntryComparison>,
 }
 
@@ -198,7 +198,7 @@ pub(super) fn tenths(nanoseconds: f64) -> u64 {
     (nanoseconds / 100.0).max(0.0).round() as u64
 }
 
-/// How long an entry has to be so that all have room, of durations in nanoseconds.
+/// The minimum length of an entry so that all have room, from durations in nanoseconds.
 pub(super) fn shortest(durations: impl Iterator<Item = f64>) -> u64 {
     let mut durations: Vec<u64> = durations.map(tenths).collect();
     if durations.len() <= MOST_ENTRIES {
@@ -215,7 +215,7 @@ fn columns(track: &ChartTrack, shortest: u64, mut kind: impl FnMut(usize) -> usi
     };
     let mut last = 0;
     for call in &track.calls {
-        // Begin and end are rounded, so that what touches still does.
+        // Begin and end are rounded, so that adjacent entries still touch.
         let (start, end) = (tenths(call.start), tenths(call.start + call.duration));
         if end - start < shortest {
             continue;
@@ -277,7 +277,7 @@ impl Kind {
         }
     }
 
-    /// Only what a function or event is put together by.
+    /// Only the properties by which a function or event is grouped.
     pub(super) fn grouped(function: &Function) -> Self {
         let group = |grouping: Grouping| clean(&grouping.of(function)).into_owned();
         Self {

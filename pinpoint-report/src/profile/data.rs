@@ -1,4 +1,4 @@
-//! What the scripts of the page draw, in columns.
+//! The data of the page's scripts, in columns.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::words::explanation as words;
 /// At most this many stacks.
 const MOST_STACKS: usize = 20_000;
 
-/// Everything that is drawn. Columns of one table are equally long.
+/// All drawn data. Columns of one table are equally long.
 #[derive(Debug, Serialize)]
 pub(super) struct Data {
     unit: String,
@@ -28,9 +28,9 @@ pub(super) struct Data {
     caller_paths: CallerPaths,
     calls: Calls,
     groups: BTreeMap<&'static str, Groups>,
-    /// What is known of the timelines of all runs; absent where some run has none.
+    /// The comparison of the timelines of all runs; absent where some run has none.
     entries: Option<Entries>,
-    /// The side whose runs alone have times.
+    /// The only side whose runs have times.
     #[serde(skip)]
     timed_alone: Option<&'static str>,
     /// Of one run a side; absent where no run of both sides has times.
@@ -50,7 +50,7 @@ struct Functions {
     p: Vec<Option<f64>>,
 }
 
-/// What moved, in all runs.
+/// Differences over all runs.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Differences {
     difference: Vec<f64>,
@@ -75,7 +75,7 @@ struct Stacks {
     after: Vec<f64>,
 }
 
-/// What is known of the greatest stacks; see `scripts/paths.js`.
+/// The comparison of the greatest stacks; see `scripts/paths.js`.
 #[derive(Debug, Default, Serialize)]
 struct Paths {
     stack: Vec<usize>,
@@ -100,7 +100,7 @@ impl Paths {
     }
 }
 
-/// What is known of functions, or of entries, by their callers; see `scripts/caller_paths.js`.
+/// The comparison of functions, or of entries, by their callers; see `scripts/caller_paths.js`.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct CallerPaths {
     /// The row of the path within it; -1 where there is one caller.
@@ -136,7 +136,7 @@ struct Calls {
     differences: Differences,
 }
 
-/// What moved in groups of functions, in all runs.
+/// Differences of groups of functions, over all runs.
 #[derive(Debug, Default, Serialize)]
 struct Groups {
     name: Vec<String>,
@@ -173,7 +173,7 @@ impl Data {
             places: HashMap::new(),
             listed: Functions::default(),
         };
-        // Those of the table first: they may be on no stack that is left.
+        // Those of the table first: they may be on no remaining stack.
         for function in &explanation.functions {
             functions.place(function.index);
         }
@@ -235,7 +235,7 @@ impl Data {
         !self.calls.caller.is_empty()
     }
 
-    /// There is more than one function on some stack.
+    /// Returns whether some stack has more than one function.
     pub(super) fn has_stacks(&self) -> bool {
         self.stacks.parent.iter().any(|parent| *parent != 0)
     }
@@ -257,7 +257,7 @@ fn short(value: f64) -> f64 {
 /// The functions that are written, each once.
 pub(super) struct Known<'a> {
     all: &'a [Function],
-    /// By the function's index: its row, and what moved.
+    /// By the function's index: its row, and its change.
     rows: HashMap<usize, (usize, &'a FunctionChange)>,
     places: HashMap<usize, usize>,
     listed: Functions,

@@ -1,4 +1,4 @@
-//! What is known of the timelines of all runs, in columns.
+//! The comparison of the timelines of all runs, in columns.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::foreign::clean;
 /// See `scripts/all_runs.js`.
 #[derive(Debug, Serialize)]
 pub(super) struct Entries {
-    /// How many threads of a run each track has.
+    /// The number of threads of a run on each track.
     threads: Vec<usize>,
     kinds: EntryKinds,
     own: OfKinds,
@@ -22,7 +22,7 @@ pub(super) struct Entries {
     groups: BTreeMap<&'static str, TrackGroups>,
 }
 
-/// What entries on a track have in common.
+/// The common properties of entries on a track.
 #[derive(Debug, Default, Serialize)]
 struct EntryKinds {
     track: Vec<usize>,
@@ -38,7 +38,7 @@ struct OfKinds {
 
 #[derive(Debug, Default, Serialize)]
 struct EntryPaths {
-    /// The row of the path within which it is; -1 for the outermost.
+    /// The row of the enclosing path; -1 for the outermost.
     within: Vec<i64>,
     kind: Vec<usize>,
     #[serde(flatten)]
@@ -56,7 +56,7 @@ struct TrackGroups {
     parts: Parts,
 }
 
-/// What kinds took in a group.
+/// The costs of kinds in a group.
 #[derive(Debug, Default, Serialize)]
 struct Parts {
     kind: Vec<usize>,
@@ -88,7 +88,7 @@ impl Entries {
         let mut rows: HashMap<usize, i64> = HashMap::from([(0, -1)]);
         for path in &compared.paths {
             let node = &compared.tree.nodes[path.stack];
-            // What takes less than nothing by itself may take less than what it calls.
+            // An entry with a negative cost may cost less than its callees.
             let Some(within) = rows.get(&node.parent).copied() else {
                 continue;
             };

@@ -78,7 +78,7 @@ pub(super) fn certain(explanation: &Explanation) -> Markup {
     }
 }
 
-/// Where the difference is, by thread and by what time goes into.
+/// The difference by thread and by category.
 pub(super) fn parts(explanation: &Explanation) -> Markup {
     let tables = [
         ("Thread", &explanation.threads),
@@ -136,7 +136,7 @@ fn path(explanation: &Explanation) -> Markup {
     }
 }
 
-/// Is there no difference, with callees or without?
+/// Returns whether there is no difference, with callees or without.
 fn is_equal(function: &FunctionChange) -> bool {
     let is_zero = |change: &Change| {
         let interval = change.interval;
@@ -147,7 +147,7 @@ fn is_equal(function: &FunctionChange) -> bool {
         && is_zero(&function.total)
 }
 
-/// What the columns are.
+/// A description of the columns.
 fn how(explanation: &Explanation) -> &'static str {
     match (explanation.exact, explanation.tested) {
         (true, _) => {
@@ -175,7 +175,7 @@ fn head(explanation: &Explanation) -> Markup {
     }
 }
 
-/// What `cells` has. The difference is on narrow screens, too, which show the first columns.
+/// The columns of `cells`. The difference is also on narrow screens, which show the first columns.
 const CELLS: [&str; 5] = [
     "Difference",
     "95 % interval",

@@ -1,10 +1,10 @@
-//! The report on an explanation: one HTML file with the answer, a table of the functions,
-//! a flame graph of all runs, and what calls what.
+//! The report on an explanation: one HTML file with the answer, a table of the functions, a flame
+//! graph of all runs, and the callers and callees.
 //!
-//! As [`crate::report`], it holds everything and asks for nothing. Without scripts, or
-//! printed, the answer and the tables can be read; the pictures are drawn on a canvas from
-//! packed data (`data.rs`) by the scripts in `scripts/`. Those that decide what is drawn are
-//! pure and are tested in Node.js; those whose names end with `_view` know the page.
+//! Like [`crate::report`], it is self-contained. Without scripts, or printed, the answer and the
+//! tables can be read; the pictures are drawn on a canvas from packed data (`data.rs`) by the
+//! scripts in `scripts/`. Those that compute the drawing are pure and are tested in Node.js; those
+//! whose names end with `_view` know the page.
 
 mod chart;
 mod data;
@@ -29,22 +29,22 @@ use crate::quantity::{count, date};
 use crate::words::explanation as words;
 use crate::{ReportError, pack};
 
-/// What the report is on.
+/// The contents of the report.
 #[derive(Debug)]
 pub struct Report<'a> {
     /// The answer.
     pub explanation: &'a Explanation,
     /// The profiles of the base and of the experiment.
     pub profiles: [&'a [Profile]; 2],
-    /// How they were compared.
+    /// The options of the comparison.
     pub options: &'a ExplainOptions,
-    /// What happened when in the run of each side that is drawn ([`shown_run`]). Without it,
-    /// what is drawn is made of samples alone.
+    /// The timeline of the drawn run of each side ([`shown_run`]). Without it, the drawing is made
+    /// of samples alone.
     pub timelines: [Option<&'a Timeline>; 2],
-    /// What the entries of each run took, in the order of the profiles: what rows of trees are
-    /// compared by. Empty where a run has no timeline.
+    /// The costs of the entries of each run, in the order of the profiles, by which rows of trees
+    /// are compared. Empty where a run has no timeline.
     pub entry_trees: [&'a [EntryTree]; 2],
-    /// What counts of the profiles, where that is not all of them.
+    /// The part of the profiles that counts, where that is not all of them.
     pub window: Option<&'a Window>,
     /// The files of both sides.
     pub files: [&'a [PathBuf]; 2],
@@ -52,7 +52,7 @@ pub struct Report<'a> {
     pub job: Option<Job<'a>>,
     /// Remarks, in sentences without their period.
     pub notes: &'a [String],
-    /// When the report is made: milliseconds since 1970.
+    /// The time at which the report is made, in milliseconds since 1970.
     pub made: i64,
 }
 
@@ -63,14 +63,14 @@ pub struct Job<'a> {
     pub id: &'a str,
     /// The job that it explains.
     pub explains: &'a str,
-    /// What profiled the runs.
+    /// The profiler of the runs.
     pub profiler: &'a str,
     /// The builds and the benchmark, a line each.
     pub about: &'a [String],
 }
 
-/// The run of a side whose flame chart is in the report: the one whose whole cost is in the
-/// middle. None where no run has times.
+/// The run of a side whose flame chart is in the report: the one with the median total cost. `None`
+/// where no run has times.
 pub fn shown_run(runs: &[Profile]) -> Option<usize> {
     chart::shown_run(runs)
 }
@@ -79,7 +79,7 @@ pub fn shown_run(runs: &[Profile]) -> Option<usize> {
 ///
 /// # Errors
 ///
-/// [`ReportError::Explain`], where the profiles are no two sides of a comparison.
+/// [`ReportError::Explain`], where the profiles are not two sides of a comparison.
 ///
 /// # Cost
 ///
@@ -141,7 +141,7 @@ pub fn report(report: &Report) -> Result<String, ReportError> {
     Ok(page.into_string())
 }
 
-/// The timeline of a side with the file that it is from.
+/// The timeline of a side with its file.
 fn drawn<'a>(
     report: &Report<'a>,
     side: usize,
@@ -164,7 +164,7 @@ fn drawn<'a>(
     })
 }
 
-/// The answer, as a terminal shows it.
+/// The answer, as shown on a terminal.
 fn answer(explanation: &Explanation, job: Option<Job>) -> String {
     let (whole, runs) = (words::whole(explanation), words::runs(explanation));
     let profiler = job.map_or_else(String::new, |job| format!(", {}", job.profiler));
@@ -172,7 +172,7 @@ fn answer(explanation: &Explanation, job: Option<Job>) -> String {
     format!("{whole}, {runs}{profiler}: {finding}")
 }
 
-/// The status in words, and the class that colours it.
+/// The status in words, and its color class.
 fn status(explanation: &Explanation) -> (&'static str, &'static str) {
     let sees_nothing = explanation
         .detectable
@@ -205,7 +205,7 @@ fn about(report: &Report) -> Markup {
     }
 }
 
-/// The places for what scripts draw.
+/// The places for the drawings of scripts.
 fn pictures(report: &Report, data: &data::Data) -> Markup {
     html! {
         noscript { p.note { "The flame graph and the lists of callers need scripts. The tables on this page are whole without them." } }

@@ -47,8 +47,8 @@ pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
     modules.concat()
 });
 
-/// A module as a constant that has what it exports: names of one are not known in another.
-/// A page is one file, so that its modules can't be imported by an address.
+/// A module as a constant with its exports: names of one are unknown in another. A page is one
+/// file, so that its modules cannot be imported by an address.
 ///
 /// Imports are written on one line each, as `import { a, b as c } from "./module.js";`, and
 /// exports where they are declared.

@@ -6,7 +6,7 @@ use pinpoint_core::profile::Explanation;
 use super::{Job, answer, functions};
 use crate::foreign::Foreign;
 
-/// What the report on a job says of its explanation.
+/// An explanation in the report on a job.
 #[derive(Debug)]
 pub struct Section<'a> {
     /// The answer.
@@ -15,8 +15,8 @@ pub struct Section<'a> {
     pub job: Job<'a>,
     /// Remarks, in sentences without their period.
     pub notes: &'a [String],
-    /// The name of the file beside this report that has the explanation's own; absent where
-    /// there is none.
+    /// The name of the explanation's own file, in the directory of this report; absent where there
+    /// is none.
     pub page: Option<&'a str>,
 }
 
@@ -40,9 +40,9 @@ impl Section<'_> {
     }
 }
 
-/// The address of a file beside the page.
+/// The relative address of a file in the directory of the page.
 fn address(file: &str) -> String {
-    // A name with a colon is no scheme this way.
+    // This way, a name with a colon has no scheme.
     let encoded = file.replace('%', "%25").replace('?', "%3F");
     format!("./{}", encoded.replace('#', "%23"))
 }

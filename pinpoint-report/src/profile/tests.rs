@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Text that would be a script, end one, leave an attribute, hide, or turn what is around it.
+/// Text that would be a script, end one, leave an attribute, hide, or change its surroundings.
 const HOSTILE: &str = "</script></title></style><img src=x onerror=alert(1)>\" autofocus onfocus='alert(2)' &lt;\u{202e}\u{1b}]0;x\u{7}";
 
 fn page(base: impl AsRef<[u8]>, experiment: impl AsRef<[u8]>, notes: &[String]) -> String {
@@ -108,8 +108,8 @@ fn counted_calls_have_no_flame_graph_and_say_so() {
     assert!(!page.contains("<canvas"));
 }
 
-/// A task in which `parse` is called for two milliseconds; another thread schedules an
-/// animation that ends after the task. Notes are of entries that there are, and of others.
+/// A task in which `parse` is called for two milliseconds; another thread schedules an animation
+/// that ends after the task. Annotations are of existing entries, and of others.
 const TRACE: &str = r#"{"traceEvents": [
     {"name": "thread_name", "ph": "M", "pid": 7, "tid": 1, "args": {"name": "Main </script>"}},
     {"name": "Draw", "ph": "X", "cat": "cc", "pid": 7, "tid": 2, "ts": 1000, "dur": 500, "args": {"data": {"stackTrace": [
@@ -199,7 +199,7 @@ fn a_trace_is_drawn_with_its_events_and_the_keys_of_devtools() {
     let parse = data["functions"]["name"].as_array().unwrap();
     let parse = parse.iter().position(|name| name == "parse").unwrap();
     assert_eq!(functions, [-1, -1, parse as i64, -1]);
-    // Where an event was called, counted from 1.
+    // The place of the call to an event, counted from 1.
     assert_eq!(chart["stacks"], json!([["show (a.js:41:7)"]]));
     let called = json!({"entry": [0], "stack": [0]});
     assert_eq!(chart["tracks"][1]["called"], called);
@@ -263,7 +263,7 @@ fn random_trace(seed: u64) -> String {
     for number in 0..8 {
         let (start, id) = (1000 + random(5000), format!("0x{number}"));
         for (phase, time) in [("b", start), ("e", start + random(4000))] {
-            // One is named like an event of another category.
+            // It has the name of an event of another category.
             let name = ["step 0", "step 1", "Paint"][number % 3];
             events.push(json!({"name": name, "ph": phase,
                 "cat": "blink.user_timing", "id": id, "pid": 7, "tid": 1, "ts": time, "args": {}}));
@@ -289,7 +289,7 @@ fn random_trace(seed: u64) -> String {
     json!({ "traceEvents": events }).to_string()
 }
 
-/// Where there is one run a side, all runs say what its own rows do.
+/// With one run a side, the comparison of all runs matches its own rows.
 #[test]
 fn rows_of_all_runs_are_those_of_the_trees_that_are_drawn() {
     let texts = [random_trace(1), random_trace(2)];

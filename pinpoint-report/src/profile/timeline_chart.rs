@@ -1,12 +1,12 @@
-//! The flame chart of a timeline: events and calls of each thread, one inside the other, and
-//! those of `performance.measure` and `console.time`, which belong to none. Requests to other
-//! machines and the frames that a page showed have tracks of their own.
+//! The flame chart of a timeline: events and calls of each thread, one inside the other, and those
+//! of `performance.measure` and `console.time`, which belong to none. Requests to other machines
+//! and the frames that a page showed have separate tracks.
 //!
-//! All that DevTools counts in its trees is there. What it does not draw has no depth: the
-//! program and idle time, and what begins in an entry and ends after it.
+//! It contains all entries that DevTools counts in its trees. Those that it does not draw have no
+//! depth: the program and idle time, and entries that begin in an entry and end after it.
 //!
-//! Calls are matched with the functions of the profile by name and place: of those that source
-//! maps name, by the name and place as they ran.
+//! Calls are matched with the functions of the profile by name and place: those that source maps
+//! name, by the name and place as they ran.
 
 use std::cmp::Ordering;
 
@@ -28,7 +28,7 @@ const MOST_DEPTH: u32 = 1_000;
 /// Calls of a stack that an event carries.
 const MOST_CALLS: usize = 5;
 
-/// What stands for a call's node where there is none.
+/// The node of an entry that is not a call.
 const EVENT: i64 = -1;
 const TWO_EVENTS: i64 = -2;
 const FRAME: i64 = -3;
@@ -103,8 +103,8 @@ impl Chart {
     }
 }
 
-/// The places of the tracks, those first in which scripts took most, then those that were
-/// busy for longest.
+/// The places of the tracks: those with the most script time first, then those that were busy for
+/// longest.
 fn order(tracks: &[Thread]) -> Vec<usize> {
     let spent = |track: &Thread| {
         let is_call = |entry: &&Entry| matches!(entry.source, Source::Call { .. });
@@ -141,7 +141,7 @@ impl Drawing<'_> {
         tenths((time - self.begin) * 1e3)
     }
 
-    /// Begin and end are rounded, so that what touches still does.
+    /// Begin and end are rounded, so that adjacent entries still touch.
     fn extent(&self, start: f64, duration: f64) -> Option<(u64, u64)> {
         let (start, end) = (self.since(start), self.since(start + duration));
         let long = end.saturating_sub(start);
@@ -212,7 +212,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Spans on a track of their own, each in the first row that is free.
+    /// Spans on a separate track, each in the first row that is free.
     fn spans(
         &mut self,
         name: &str,
@@ -250,7 +250,7 @@ impl Drawing<'_> {
         (!columns.starts.is_empty()).then_some(columns)
     }
 
-    /// Frames on a track of their own.
+    /// Frames on a separate track.
     fn frames(&mut self) -> Option<Track> {
         let mut columns = Track {
             name: "Frames".to_owned(),
@@ -277,7 +277,7 @@ impl Drawing<'_> {
         (!columns.starts.is_empty()).then_some(columns)
     }
 
-    /// Timings by which both sides can be put side by side.
+    /// Timings by which both sides can be aligned.
     fn marks(&self) -> Vec<Mark> {
         let names = &self.timeline.names;
         let mark = |span: &Span| Mark {
@@ -289,7 +289,7 @@ impl Drawing<'_> {
     }
 }
 
-/// Notes on the tracks of the page which entry was scheduled by which.
+/// Notes on the tracks of the page which entry scheduled which.
 fn schedules(timeline: &Timeline, order: &[usize], places: &[Vec<usize>], tracks: &mut [Track]) {
     let shown = |id: EntryId| {
         let track = order.iter().position(|at| *at == id.track as usize)?;
@@ -320,7 +320,7 @@ fn schedules(timeline: &Timeline, order: &[usize], places: &[Vec<usize>], tracks
     }
 }
 
-/// Notes on the tracks of the page which entries carry a stack, and gives the stacks.
+/// Notes on the tracks of the page which entries carry a stack, and returns the stacks.
 fn calls(
     timeline: &Timeline,
     order: &[usize],
@@ -475,7 +475,7 @@ impl<'a> Kinds<'a> {
         })
     }
 
-    /// A request, by what is last in its URL.
+    /// A request, named by the last part of its URL.
     fn request(&mut self, timeline: &Timeline, request: &Span) -> usize {
         let text = |text: &str| clean(text).into_owned();
         let url = timeline.names.get(request.name);

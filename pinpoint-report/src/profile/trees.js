@@ -1,7 +1,7 @@
-// The trees of a track: who called what, and how long it took, inside a window of time.
+// The trees of a track: callers, callees and their times, inside a window of time.
 //
-// Pure functions of a track's entries, the table of their kinds, and what is asked for.
-// They count as the Performance panel of DevTools does, so that both show the same times.
+// Pure functions of a track's entries, the table of their kinds, and the options. They count as the
+// Performance panel of DevTools does, so that both show the same times.
 //
 // A track is the entries of one thread, events and calls alike, as columns:
 //
@@ -10,11 +10,11 @@
 //   kinds      for each entry its place in the table of kinds
 //   depths     how many entries are open around it; 0 for the outermost
 //
-// A kind is what entries have in common, an object:
+// A kind is an object with the common properties of entries:
 //
-//   id         what makes entries the same: `f:NAME@SCRIPT:LINE:COLUMN` of a call,
+//   id         the identity of entries: `f:NAME@SCRIPT:LINE:COLUMN` of a call,
 //              `NAME:LABEL` of a console timestamp, else the event's name
-//   name       what is shown, and searched
+//   name       the text that is shown and searched
 //   category   "scripting", "rendering", "painting", "loading", "gc", "idle", "network", …
 //   domain, url, file, module, owner    by which rows can be grouped; "" where unknown
 //
@@ -31,21 +31,21 @@
 //
 //   from, to    the window in µs; entries are cut at its ends (the extent of the track)
 //   text        rows of the first level whose name or place lacks it are left out
-//   least       entries shorter than this many µs are passed over; what they hold counts
+//   least       entries shorter than this many µs are passed over; their children count
 //               for the entry around them
 //   categories  a Set: entries of other categories are passed over in the same way
 //               (all but "network")
 //   group       "category", "domain", "url", "file", "module" or "owner": rows of the
 //               first level stand in groups
 
-// What sums of times in µs may be off by: less than traces can say.
+// The error of sums of times in µs: less than traces can resolve.
 const INEXACT = 1e-4;
 
 /**
  * A row of a tree.
  *
- * `first` is the first of its entries, and -1 in the root and in a group; `count` is how many
- * there are. `children` is a Map by the rows' ids.
+ * `first` is the first of its entries, and -1 in the root and in a group; `count` is their
+ * number. `children` is a Map by the rows' ids.
  */
 class Row {
   constructor(id, kind, first, group = "") {
@@ -61,8 +61,8 @@ class Row {
 }
 
 /**
- * What was called, by path: the root is the window, and its own time is idle.
- * Entries of one path are one row, whose self is its total less that of its children.
+ * The call tree, by path: the root is the window, and its own time is idle.
+ * Entries of one path are one row, whose self is its total minus that of its children.
  */
 export function callTree(track, kinds, options = {}) {
   const { from, to } = windowOf(track, options);
@@ -89,10 +89,10 @@ export function callTree(track, kinds, options = {}) {
 }
 
 /**
- * Where the time itself was spent: a row for each id, with its own time and the total of
+ * The bottom-up tree: a row for each id, with its own time and the total of
  * its outermost entries. Rows without own time are left out. The callers of a row are
  * found by [`callers`]. An id that is in two groups is two rows, so that each group has
- * what was spent in it; DevTools does so for third parties alone.
+ * its own cost; DevTools does so for third parties alone.
  */
 export function bottomUp(track, kinds, options = {}) {
   const { from, to } = windowOf(track, options);
@@ -128,11 +128,11 @@ export function bottomUp(track, kinds, options = {}) {
 
 /**
  * The callers of a row of a bottom-up tree, as a Map by their ids. `path` holds the row's id,
- * then its caller's, and so on outwards; callers are in no groups. What is called at the
- * outermost level has no caller.
+ * then its caller's, and so on outwards; callers are in no groups. Entries at the outermost
+ * level have no caller.
  *
  * Time that an inner call of the same function has counted is not counted again: of a
- * recursion's total, an outer caller has what follows the inner call.
+ * recursion's total, an outer caller has the time after the inner call.
  */
 export function callers(track, kinds, options, path) {
   const id = idsOf(kinds);
@@ -169,7 +169,7 @@ export function callers(track, kinds, options, path) {
 }
 
 /**
- * What the entries of an id call directly, as a Map by the rows' ids. Of calls inside each
+ * The direct callees of the entries of an id, as a Map by the rows' ids. Of calls inside each
  * other only the outermost count for the total.
  */
 export function callees(track, kinds, options, caller) {
@@ -207,7 +207,7 @@ export function callees(track, kinds, options, caller) {
 /**
  * A row for each entry, instants too, in the order of time: columns of entries, their depths
  * among the rows, own and total times in µs. The text is searched in rows of depth 0, which
- * stay with all that they hold.
+ * stay with all of their children.
  */
 export function eventLog(track, kinds, options = {}) {
   const log = { entries: [], depths: [], selfs: [], totals: [] };
@@ -235,7 +235,7 @@ export function eventLog(track, kinds, options = {}) {
   return log;
 }
 
-/** The window that is asked for, or all of the track. */
+/** The requested window, or all of the track. */
 function windowOf(track, { from, to }) {
   let first = 0;
   let last = 0;
@@ -280,14 +280,14 @@ function walk(track, kinds, options, { enter, leave, instant }) {
   while (open.length > 0) leave(open.pop());
 }
 
-/** The row of a kind in a Map, made if it is not there. */
+/** The row of a kind in a Map, made if it is missing. */
 function rowIn(rows, id, group, kind, entry) {
   let row = rows.get(id[kind]);
   if (!row) rows.set(id[kind], (row = new Row(id[kind], kind, entry, group[kind])));
   return row;
 }
 
-/** The id of each kind, with its group where rows of several groups are told apart. */
+/** The id of each kind, with its group where rows of several groups are distinct. */
 function idsOf(kinds, group) {
   return kinds.map((kind) => (group && kind[group] ? `${kind.id}/${kind[group]}` : kind.id));
 }
@@ -296,7 +296,7 @@ function groupsOf(kinds, group) {
   return kinds.map((kind) => (group ? (kind[group] ?? "") : ""));
 }
 
-/** Whether a kind's name or place has the text, in capitals or not. */
+/** Returns whether a kind's name or place has the text, in any case. */
 function finder(kinds, text) {
   if (!text) return () => true;
   const wanted = text.toLowerCase();
@@ -310,7 +310,7 @@ function matching(rows, kinds, text) {
   return new Map([...rows].filter(([, row]) => found(row.kind)));
 }
 
-/** Rows in groups, whose totals add up what `part` gives of each. */
+/** Rows in groups, whose totals add up the result of `part` for each. */
 function grouped(rows, part) {
   const groups = new Map();
   for (const [id, row] of rows) {

@@ -6,8 +6,8 @@ use pinpoint_core::{CombinedCommit, Commit};
 
 use crate::text::plain;
 
-/// The short name of a state where there is little room: `1f2e3d4c5b`, followed by
-/// what is held elsewhere, `skia@4c5b6a7980`.
+/// The short name of a state where there is little room: `1f2e3d4c5b`, followed by commits held
+/// elsewhere, `skia@4c5b6a7980`.
 pub fn short(state: &CombinedCommit) -> String {
     let mut text = short_commit(&state.main);
     for held in &state.modified_deps {
@@ -19,7 +19,7 @@ pub fn short(state: &CombinedCommit) -> String {
 
 /// The beginning of a hash, with those merged into it.
 fn short_commit(commit: &Commit) -> String {
-    // A build that was made already.
+    // An existing build.
     if commit.git_hash.is_empty() {
         return plain(&commit.repository).into_owned();
     }
@@ -29,14 +29,14 @@ fn short_commit(commit: &Commit) -> String {
     hashes.join("+")
 }
 
-/// The last part of a URL or path, as people call the repository.
+/// The last part of a URL or path, the common name of the repository.
 pub fn repository_name(repository: &str) -> String {
     let name = repository.trim_end_matches('/');
     let name = name.rsplit(['/', ':']).next().unwrap_or(name);
     plain(name.strip_suffix(".git").unwrap_or(name)).into_owned()
 }
 
-/// A state on one line, with the subject of what was moved last.
+/// A state on one line, with the subject of the commit that was moved last.
 pub fn line(state: &CombinedCommit) -> String {
     let moved = match state.modified_deps.last() {
         Some(held) => &held.commit,

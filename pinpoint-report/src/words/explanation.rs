@@ -1,4 +1,4 @@
-//! What moved between two builds, in words.
+//! The differences between two builds, in words.
 
 use pinpoint_core::profile::{
     Change, Design, DiffMatchKind, Explanation, Function, FunctionChange, PartChange, ProfileUnit,
@@ -21,7 +21,7 @@ pub fn whole(explanation: &Explanation) -> String {
     }
 }
 
-/// How many runs there are: `10 pairs`, `8 runs a side`.
+/// The number of runs: `10 pairs`, `8 runs a side`.
 pub fn runs(explanation: &Explanation) -> String {
     let (base, experiment) = (explanation.base_runs, explanation.experiment_runs);
     match explanation.design {
@@ -36,7 +36,7 @@ pub fn runs(explanation: &Explanation) -> String {
 /// At most this many functions are named in a finding.
 const MOST_IN_FINDING: usize = 2;
 
-/// Which functions moved, and how much of the whole difference they are.
+/// The functions that moved, and their share of the whole difference.
 pub fn finding(explanation: &Explanation) -> String {
     let certain: Vec<&FunctionChange> = explanation.certain().collect();
     if certain.is_empty() {
@@ -51,7 +51,7 @@ pub fn finding(explanation: &Explanation) -> String {
         1 => named.concat(),
         several => format!("{several} functions ({})", named.join(", ")),
     };
-    // With what they exchanged with others, which is no change by itself.
+    // Including exchanges with others, which are no change in themselves.
     let with_exchanged = |function: &&FunctionChange| match function.verdict {
         Verdict::Moved { with } => {
             let other = explanation.functions.get(with);
@@ -70,13 +70,13 @@ pub fn finding(explanation: &Explanation) -> String {
     }
 }
 
-/// How much of the whole difference these are. Where they cancel out, a part says nothing.
+/// Their share of the whole difference. Where they cancel out, a share means nothing.
 fn share(functions: &[&FunctionChange]) -> Option<String> {
     let shares: Option<f64> = functions.iter().map(|function| function.share).sum();
     shares.filter(|share| (0.0..=1.5).contains(share)).map(part)
 }
 
-/// What the certain functions leave of the whole difference.
+/// The part of the whole difference outside the certain functions.
 pub fn spread(explanation: &Explanation) -> Option<String> {
     let certain = explanation.certain();
     let shares: Option<f64> = certain.map(|function| function.share).sum();
@@ -86,7 +86,7 @@ pub fn spread(explanation: &Explanation) -> Option<String> {
         .then(|| format!("the other {} is spread, no function certain", part(left)))
 }
 
-/// What a weight of the profile is in the units of people.
+/// A weight of the profile in readable units.
 fn in_unit(value: f64, unit: &ProfileUnit) -> (f64, String) {
     match unit {
         ProfileUnit::Nanoseconds => (value / 1e9, "s".into()),
@@ -116,8 +116,8 @@ pub fn shown(change: &Change) -> f64 {
     change.estimate.unwrap_or(change.difference)
 }
 
-/// What is shown of a difference, and its interval in the same unit: `+12.10 ms` and
-/// `[+11.40, +12.70]`. The interval is empty without one.
+/// The shown difference, and its interval in the same unit: `+12.10 ms` and `[+11.40, +12.70]`. The
+/// interval is empty without one.
 pub fn difference(change: &Change, unit: &ProfileUnit) -> [String; 2] {
     let Some(interval) = change.interval else {
         return [signed(shown(change), unit), String::new()];
@@ -127,7 +127,7 @@ pub fn difference(change: &Change, unit: &ProfileUnit) -> [String; 2] {
     change_and_interval(value, ends, Some(&unit))
 }
 
-/// The interval of a difference by itself; empty without one.
+/// Only the interval of a difference; empty without one.
 pub fn interval(change: &Change, unit: &ProfileUnit) -> String {
     change.interval.map_or_else(String::new, |interval| {
         let [low, high] = [interval.low, interval.high].map(|end| signed(end, unit));
@@ -135,8 +135,8 @@ pub fn interval(change: &Change, unit: &ProfileUnit) -> String {
     })
 }
 
-/// Where a function is: its package if it is not the program's own, or its file, or at
-/// least its module.
+/// The place of a function: its package if it is not the program's own, or its file, or at least
+/// its module.
 pub fn place(function: &Function) -> String {
     let short = |path: &str| {
         let parts: Vec<&str> = path.rsplit(['/', '\\']).take(2).collect();
@@ -151,7 +151,7 @@ pub fn place(function: &Function) -> String {
     name(&place)
 }
 
-/// What happened to a function; absent where it may be chance, and where it only moved.
+/// The change of a function; absent where it may be chance, and where it only moved.
 pub fn verdict(verdict: &Verdict) -> Option<&'static str> {
     match verdict {
         Verdict::Slower => Some("more"),
@@ -172,7 +172,7 @@ pub fn caller(function: &FunctionChange) -> String {
     }
 }
 
-/// How the changes that are explained change a function.
+/// The effect of the explained changes on a function.
 pub fn in_diff(kind: DiffMatchKind) -> &'static str {
     match kind {
         DiffMatchKind::Lines => "in the diff",
@@ -181,7 +181,7 @@ pub fn in_diff(kind: DiffMatchKind) -> &'static str {
     }
 }
 
-/// What moved from a function to another, a sentence for each pair.
+/// The time that moved from one function to another, a sentence for each pair.
 pub fn moved(explanation: &Explanation) -> Vec<String> {
     let functions = &explanation.functions;
     let partner = |index: usize| match functions.get(index)?.verdict {
@@ -203,7 +203,7 @@ pub fn moved(explanation: &Explanation) -> Vec<String> {
             true => (function, other),
             false => (other, function),
         };
-        // Of one that exchanges with several, or that changed besides, the other one's part.
+        // For one that exchanges with several, or that also changed, the other one's part.
         let moved = match (exchanges_with_several(index), exchanges_with_several(with)) {
             _ if partner(with).is_none() => function,
             (true, false) => other,
@@ -223,8 +223,8 @@ pub fn moved(explanation: &Explanation) -> Vec<String> {
 /// At most this many threads or categories are named in a sentence.
 const MOST_PARTS: usize = 5;
 
-/// The threads, or the categories, whose difference is certain, in one line: `script +13.0 ms,
-/// gc +1.1 ms`. Absent where there is but one, which has all of the difference.
+/// The threads, or the categories, whose difference is certain, in one line: `script +13.0 ms, gc
+/// +1.1 ms`. Absent where there is only one, which has all of the difference.
 pub fn parts(parts: &[PartChange], unit: &ProfileUnit) -> Option<String> {
     let certain: Vec<&PartChange> = parts.iter().filter(|part| part.is_certain).collect();
     if certain.is_empty() || parts.len() < 2 {
@@ -240,8 +240,8 @@ pub fn parts(parts: &[PartChange], unit: &ProfileUnit) -> Option<String> {
     Some(sentence)
 }
 
-/// The program's own functions that moved with what they call of others, in one line. Absent where
-/// the certain functions are the program's own, which say it themselves.
+/// The program's own functions that moved along with their foreign callees, in one line. Absent
+/// where the certain functions are the program's own, which show it themselves.
 pub fn own_code(explanation: &Explanation) -> Option<String> {
     if explanation.certain().all(|it| it.function.owner.is_none()) {
         return None;
@@ -268,7 +268,7 @@ pub fn renamed(guess: &RenameGuess) -> [String; 2] {
     ]
 }
 
-/// Why these functions are not certain; to be read after "the greatest differences".
+/// The reason that these functions are not certain; to be read after "the greatest differences".
 pub fn uncertain(explanation: &Explanation, functions: &[&FunctionChange]) -> &'static str {
     if !explanation.exact {
         return "which may be chance";
@@ -286,7 +286,7 @@ pub fn uncertain(explanation: &Explanation, functions: &[&FunctionChange]) -> &'
 /// A smaller difference, as a part of the whole, is never certain.
 const LEAST_SHARE: f64 = 0.001;
 
-/// What could have been seen, where no function is certain.
+/// The smallest detectable difference, where no function is certain.
 pub fn detectable(explanation: &Explanation) -> Option<String> {
     let detectable = explanation.detectable?;
     let several = detectable.functions > 1;

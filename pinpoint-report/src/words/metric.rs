@@ -1,12 +1,12 @@
-//! What was measured, in words.
+//! The measured metric, in words.
 
 use pinpoint_core::job::{DirectionSource, MeasuredMetric};
 use pinpoint_core::{Direction, MetricSource};
 
 use crate::text::{name, plain};
 
-/// The metric of a job on one line: its name and unit, where it was read, which direction is
-/// better and why, and the aggregate.
+/// The metric of a job on one line: its name and unit, its source, its better direction and the
+/// reason, and the aggregate.
 pub fn metric(metric: &MeasuredMetric) -> String {
     let mut text = match &metric.chart {
         Some(chart) => name(chart),
@@ -18,7 +18,7 @@ pub fn metric(metric: &MeasuredMetric) -> String {
     text + &metric_facts(metric)
 }
 
-/// What follows the name in that line; nothing where nothing is known.
+/// The rest of that line after the name; empty where nothing is known.
 pub fn metric_facts(metric: &MeasuredMetric) -> String {
     let facts = [
         source(metric),

@@ -1,4 +1,4 @@
-//! What a comparison in pairs of runs found.
+//! The findings of a comparison in pairs of runs.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use super::{because, line, reason};
 use crate::quantity::{self, count, p_value, quantity};
 use crate::text::{self, plain};
 
-/// The comparison of one chart on a line: where it decides, and else of failures.
+/// The comparison of one chart on a line: of its values where they decide, otherwise of failures.
 pub fn line_of(outcome: &PairwiseOutcome, unit: Option<&str>) -> String {
     let pairs = count(outcome.pairs.into(), "pair");
     let reasons = [&outcome.base_failure, &outcome.experiment_failure].map(Option::as_ref);
@@ -65,7 +65,7 @@ pub fn undecided(pairs_needed: Option<u32>, charts: usize) -> String {
     }
 }
 
-/// A side of a comparison: its commit, its patch, and what else it runs with.
+/// A side of a comparison: its commit, its patch, and its other settings.
 pub fn described(side: &Variant) -> String {
     let mut text = line(&side.commit);
     if let Some(Patch::File { name, .. }) = &side.commit.patch {
@@ -80,7 +80,7 @@ pub fn described(side: &Variant) -> String {
     text
 }
 
-/// How often runs of both sides fail, and the commonest reason on each.
+/// The failure rates of both sides, and the most common reason on each.
 pub fn failures(functional: &FunctionalComparison, reasons: [Option<&CommonFailure>; 2]) -> String {
     let percent = |rate: f64| format!("{:.0} %", 100.0 * rate);
     let p = (functional.p_value).map_or_else(String::new, |p| format!(", p = {}", p_value(p)));
@@ -110,7 +110,7 @@ fn interval(comparison: &PairwiseComparison, unit: Option<&str>) -> Option<Strin
         test.interval.filter(|_| reached && is_plain)
     };
     let percent = |Interval { low, high }: Interval| {
-        // What rounds to 0 has no sign to show.
+        // Values that round to 0 have no sign to show.
         let [low, high] = [low, high].map(|end| format!("{end:+.2}").replace("-0.00", "+0.00"));
         format!("{low} to {high} %")
     };

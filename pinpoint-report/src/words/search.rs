@@ -1,4 +1,4 @@
-//! What a search found, and why it ended.
+//! The findings of a search, and the reason for its end.
 
 use std::fmt::Write;
 
@@ -15,8 +15,7 @@ use crate::text::{name, plain, shortened};
 /// The longest reason that is written out.
 const LONGEST_REASON: usize = 4_096;
 
-/// The reason for a failure, in the words of others: on any number of lines, but not of
-/// any length.
+/// The reason for a failure, as foreign text: on any number of lines, but of limited length.
 pub fn reason(text: &str) -> String {
     shortened(&plain(text), LONGEST_REASON).into_owned()
 }
@@ -24,8 +23,8 @@ pub fn reason(text: &str) -> String {
 /// The longest reason that is written on a line.
 const LONGEST_ON_A_LINE: usize = 240;
 
-/// The commonest reasons of failing runs before and after, on the line that says how many fail:
-/// `: exit code 1`. Nothing where there are none.
+/// The most common reasons of failing runs before and after, on the line with the failure rates: `:
+/// exit code 1`. Empty where there are none.
 pub fn because(reasons: [Option<&CommonFailure>; 2]) -> String {
     let one = |failure: &CommonFailure| {
         let text = plain(failure.reason.lines().next().unwrap_or_default()).into_owned();
@@ -63,7 +62,7 @@ pub fn other_change(document: &BisectionResult, other: &OtherChange) -> String {
     format!("there is {what}: {}", effect(document, &other.effect))
 }
 
-/// That the values of the two ends were not compared, as an end has none.
+/// The remark that the values of the two ends were not compared, as an end has none.
 pub fn only_failures(document: &BisectionResult) -> &'static str {
     match document.unmeasured.len() {
         1 => "one end gave no value, and only failures were compared",
@@ -71,7 +70,7 @@ pub fn only_failures(document: &BisectionResult) -> &'static str {
     }
 }
 
-/// What was left open after culprits were found, and the reason.
+/// The undecided rest after culprits were found, and the reason.
 pub fn further(document: &BisectionResult) -> Option<String> {
     let is_open = document.status == Status::CulpritFound && document.stopped != Stopped::Decided;
     let range = match &document.candidates[..] {
@@ -87,7 +86,7 @@ pub fn further(document: &BisectionResult) -> Option<String> {
     })
 }
 
-/// How a search went from its good end to its bad end, where neither is part of the other's
+/// The detour of a search from its good end to its bad end, where neither is part of the other's
 /// history.
 pub fn detour(document: &BisectionResult) -> Option<String> {
     let base = document.merge_base.as_ref()?;
@@ -97,7 +96,7 @@ pub fn detour(document: &BisectionResult) -> Option<String> {
     ))
 }
 
-/// How the commit to blame was lost, where it is not one that was added.
+/// The way in which the commit to blame was lost, unless it was added.
 pub fn how_lost(document: &BisectionResult, culprit: &NamedCulprit) -> Option<&'static str> {
     let is_ours = culprit.blamed.repository == document.good.main.repository;
     culprit.undone.then_some(match is_ours {
@@ -151,12 +150,12 @@ pub fn dependency_change(change: &DependencyChange) -> String {
     text
 }
 
-/// By how many percent values differ, when a number says it.
+/// The percentage by which values differ, where a number expresses it.
 pub fn percent(effect: &Effect) -> Option<f64> {
     relative(effect.estimate?, effect)
 }
 
-/// The decimals with which a percentage is written: a small one is not rounded to nothing.
+/// The decimals of a percentage: a small one is not rounded to nothing.
 fn decimals(percent: f64) -> usize {
     match percent.abs() {
         0.0 | 0.95.. => 1,
@@ -171,7 +170,7 @@ fn relative(difference: f64, effect: &Effect) -> Option<f64> {
     percent.is_finite().then_some(percent)
 }
 
-/// By how much two commits differ, on one line.
+/// The difference of two commits, on one line.
 pub fn effect(document: &BisectionResult, effect: &Effect) -> String {
     let level = level(effect.confidence);
     match effect.of {

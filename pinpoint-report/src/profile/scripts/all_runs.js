@@ -1,15 +1,15 @@
-// What all runs say of the rows of a tree: the page draws one run a side, and its trees are of
-// these. Rows are found by their place, step by step from those of the first level; a place is null
-// where nothing is known.
+// The comparison of all runs by the rows of a tree: the page draws one run a side, and its trees
+// are of these. Rows are found by their place, step by step from those of the first level; a place
+// is null where nothing is known.
 //
 //   const rows = rowsOfEntries(data)("call tree", "", [before, after]);
 //   let place = rows.first;
 //   for (const kind of [task, layout]) place = rows.placeOf(place, kind);
 //   rows.known(place)    // { what: "total", difference, interval, p }, or null
 //
-// In a call tree the total is compared on each path; from the bottom up, what a function or event
-// took by itself: altogether on the first level, and below it on each way on which it was called.
-// What is in several groups is compared in each; its callers are not.
+// In a call tree the total is compared on each path; from the bottom up, the self time of a
+// function or event: altogether on the first level, and below it on each way on which it was
+// called. Rows in several groups are compared in each; their callers are not.
 
 import { callerPathsOf } from "./caller_paths.js";
 import { pathsOf } from "./paths.js";
@@ -56,7 +56,7 @@ export function rowsOfEntries({ entries }) {
   };
 }
 
-// Paths of a call tree as columns, each with the row of the path within which it is, or -1.
+// Paths of a call tree as columns, each with the row of its enclosing path, or -1.
 function callsOf(paths) {
   const key = (within, kind) => `${within} ${kind}`;
   const rows = new Map(paths.within.map((within, at) => [key(within, paths.kind[at]), at]));
@@ -68,7 +68,7 @@ function row(columns, at) {
   return { difference: columns.difference[at], interval: columns.interval[at], p: columns.p[at] };
 }
 
-// What is known of the rows of a tree; nothing where `known` is null.
+// The known rows of a tree; empty where `known` is null.
 function rowsIn(known, tree) {
   const isCallTree = tree === "call tree";
   const say = (what, change) => change && { what, difference: change.difference, interval: change.interval, p: change.p };
@@ -95,8 +95,8 @@ function rowsIn(known, tree) {
     return say("self", place.path < 0 ? known.own(place.callee) : known.callers.known(place));
   }
 
-  // In a call tree a group has the outermost rows alone, and what has no group all kinds of things.
+  // In a call tree a group only has the outermost rows, and rows without a group are of all kinds.
   const group = (name) => (isCallTree || name === "" || !known ? null : say("self", known.group(name)));
-  // How many threads of a run are taken together.
+  // The number of threads of a run that are taken together.
   return { threads: known?.threads ?? 1, first, placeOf, inGroup, known: knownAt, group };
 }

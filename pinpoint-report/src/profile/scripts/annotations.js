@@ -6,9 +6,9 @@
 //                    linksBetweenEntries: [{ entryFrom, entryTo }] } }
 //
 // Entries are keys (chart.js); times are µs of the trace's clock. Here they are overlays of the
-// types label, range and link (overlays.js), with times since the run began. What is not
-// understood is named, and stays in the file as it is; so do entries that are hidden in DevTools,
-// which are drawn here.
+// types label, range and link (overlays.js), with times since the run began. Unknown modifications
+// are named, and stay in the file as they are; so do entries that are hidden in DevTools, which are
+// drawn here.
 
 import { isInside, list } from "./breadcrumbs.js";
 import { entryKey, entryOfKey } from "./chart.js";
@@ -21,7 +21,7 @@ const KNOWN = {
   annotations: ["entryLabels", "labelledTimeRanges", "linksBetweenEntries"],
 };
 
-// What makes two items of a list the same.
+// The identities of the items of each list.
 const SAME = {
   entryLabels: ({ entry, label }) => JSON.stringify([entry, label]),
   labelledTimeRanges: ({ bounds, label }) => JSON.stringify([bounds?.min, bounds?.max, label]),
@@ -30,7 +30,7 @@ const SAME = {
 
 const LIST_OF = { label: "entryLabels", range: "labelledTimeRanges", link: "linksBetweenEntries" };
 
-// What may follow the last event: spaces, a comma, the closing bracket.
+// Bytes that may follow the last event: spaces, a comma, the closing bracket.
 const ENDINGS = new Set(bytesOf(" \t\r\n,]"));
 
 const isRecord = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
@@ -39,7 +39,7 @@ const bounds = ({ min, max }) => ({ min, max, range: max - min });
 const short = (value) => JSON.stringify(value).slice(0, 80);
 
 // Reads the modifications of a side: its overlays, the windows of its breadcrumbs within the
-// outermost, how many entries are hidden in DevTools, and the names of what is not understood.
+// outermost, the number of entries hidden in DevTools, and the names of unknown ones.
 export function read(modifications, side, chart) {
   const overlays = [];
   const unknown = [];
@@ -70,7 +70,7 @@ export function read(modifications, side, chart) {
     if (!Array.isArray(items)) unknown.push(`annotations.${name}`);
     else for (const saved of items) {
       const overlay = isRecord(saved) ? take(saved) : null;
-      // As it was saved: to add and to take away a time may cost digits.
+      // As it was saved: adding and subtracting a time may cost digits.
       if (overlay) overlays.push({ ...overlay, side, saved });
       else unknown.push(`annotations.${name}: ${short(saved)}`);
     }
@@ -108,8 +108,8 @@ export function written(overlays, side, chart) {
   return annotations;
 }
 
-// Breadcrumbs as they are written: within all that was recorded on the side, and those of the
-// base moved to its time.
+// Breadcrumbs in written form: within all that was recorded on the side, and those of the base
+// moved to its time.
 export function writtenBreadcrumb(breadcrumbs, offset, { bounds: entire, trace: { begin } }) {
   const windows = [entire];
   for (const { window } of list(breadcrumbs).slice(1)) {
@@ -119,8 +119,8 @@ export function writtenBreadcrumb(breadcrumbs, offset, { bounds: entire, trace: 
   return windows.reduceRight((child, window) => ({ window: bounds(shifted(window, begin)), child }), null);
 }
 
-// The modifications of a file with what was done since it was read: `before` are the annotations
-// that were read, and `after` those that there are to be. What the file has besides stays.
+// The modifications of a file with the changes since it was read: `before` are the annotations that
+// were read, and `after` the wanted ones. Other modifications in the file stay.
 export function merged(inFile, before, after, initialBreadcrumb) {
   const old = isRecord(inFile) ? inFile : {};
   const annotations = isRecord(old.annotations) ? { ...old.annotations } : {};
@@ -141,7 +141,7 @@ export function merged(inFile, before, after, initialBreadcrumb) {
   };
 }
 
-// The length of what was recorded, by which a file is known whatever is noted in it.
+// The length of the recorded part, which identifies a file with any annotations.
 export function recordedBytes(file) {
   if (isList(file)) return trimmed(file) - afterSpace(file, 0);
   const { members } = membersOf(file);
@@ -149,14 +149,14 @@ export function recordedBytes(file) {
   return place ? trimmed(file.subarray(...place)) : 0;
 }
 
-// The length of a list without what may close it: that of a program that was killed lacks it.
+// The length of a list without its closing characters: the list of a killed program lacks them.
 function trimmed(list) {
   let end = list.length;
   while (end > 0 && ENDINGS.has(list[end - 1])) end -= 1;
   return end;
 }
 
-// A file with other modifications, as pieces of bytes. `change` gets those that it has, and gives
+// A file with other modifications, as pieces of bytes. `change` gets the existing ones, and returns
 // others. A list of events becomes an object.
 export function annotated(file, change) {
   const noted = (modifications) => [bytesOf(JSON.stringify(change(modifications)))];
@@ -169,7 +169,7 @@ export function annotated(file, change) {
       noted(modifications && JSON.parse(textOf(modifications)))))));
 }
 
-// What a file is called once it is annotated.
+// The name of an annotated file.
 export function annotatedName(name) {
   return name.replace(/(-annotated)?((\.json|\.cpuprofile)?(\.gz)?)$/, "-annotated$2");
 }

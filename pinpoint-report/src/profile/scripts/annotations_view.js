@@ -1,4 +1,5 @@
-// Labels, ranges of time and links that one adds to the flame charts, and the files that keep them.
+// Labels, ranges of time and links that users add to the flame charts, and the files that keep
+// them.
 
 import { annotated, annotatedName, merged, read, recordedBytes, written, writtenBreadcrumb } from "./annotations.js";
 import { isInside } from "./breadcrumbs.js";
@@ -10,9 +11,10 @@ const WORDS = { label: "label", range: "range of time", link: "link" };
 // The longest text of an annotation.
 const MOST_CHARACTERS = 200;
 
-// Fills the section and adds to the overlays what the traces of both sides hold. `selected` gives
-// { side, entry } or null, `nameOf` says which an entry is, `goTo` shows it, and `changed` is
-// called after each change. Gives a function that goes into the breadcrumbs that were kept.
+// Fills the section and adds the annotations in the traces of both sides to the overlays.
+// `selected` returns { side, entry } or null, `nameOf` names an entry, `goTo` shows it, and
+// `changed` is called after each change. Returns a function that goes into the breadcrumbs that
+// were kept.
 export function annotationsView(section, { charts, windows, overlays, selected, nameOf, goTo, changed }) {
   const found = charts.map((chart, side) => (chart.trace ? read(chart.trace.modifications, side, chart) : null));
   for (const overlay of found.flatMap((it) => it?.overlays ?? [])) overlays.add(overlay);
@@ -142,7 +144,7 @@ async function contentOf(file) {
   const isPacked = new Uint8Array(await file.slice(0, 2).arrayBuffer()).join() === "31,139";
   const content = isPacked ? new Response(file.stream().pipeThrough(new DecompressionStream("gzip"))) : file;
   const bytes = new Uint8Array(await content.arrayBuffer());
-  // Some editors begin text with a mark, which is no JSON.
+  // Some editors begin text with a mark, which is not JSON.
   const isMarked = bytes.subarray(0, 3).join() === "239,187,191";
   return { isPacked, bytes: isMarked ? bytes.subarray(3) : bytes };
 }

@@ -1,5 +1,5 @@
-// The windows that one went into, each strictly within the one before: { window, child }.
-// They are never changed: each function gives others.
+// The windows that a user went into, each strictly within the one before: { window, child }. They
+// are never changed: each function returns others.
 
 export const initial = (window) => ({ window, child: null });
 
@@ -12,7 +12,7 @@ export function list(breadcrumb) {
 
 export const last = (breadcrumb) => list(breadcrumb).at(-1);
 
-// Whether a window is within another, and not the same.
+// Returns whether a window is within another, and not the same.
 export function isInside(inner, outer) {
   return inner.min >= outer.min && inner.max <= outer.max && inner.max > inner.min
     && (inner.min > outer.min || inner.max < outer.max);
@@ -24,7 +24,7 @@ export function add(breadcrumb, window) {
   return list(breadcrumb).reduceRight((child, { window: own }) => ({ window: own, child }), initial(window));
 }
 
-// Goes back to one of them; those below it are gone.
+// Goes back to one of them; those below it are dropped.
 export function activate(breadcrumb, chosen) {
   const all = list(breadcrumb);
   const place = all.indexOf(chosen);

@@ -1,7 +1,7 @@
-// What calls a function, and what it calls: a pure function of the columns of the page's data.
+// The callers and callees of a function: a pure function of the columns of the page's data.
 
 // The callers and callees of a function, the greatest first, each as an object with the other
-// function and what was spent on the way.
+// function and the cost on the way.
 export function neighbours(calls, chosen) {
   const sides = { callers: [], callees: [] };
   calls.caller.forEach((caller, place) => {

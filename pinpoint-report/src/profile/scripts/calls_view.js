@@ -8,7 +8,7 @@ import { neighbours } from "./calls.js";
 // Rows of a table.
 const MOST = 100;
 
-// Fills the section; gives a function that shows a function of the data there.
+// Fills the section; returns a function that shows a function of the data there.
 export function callsView(section, { functions, calls, unit }) {
   const chosen = element("select");
   chosen.addEventListener("change", () => show(Number(chosen.value)));
@@ -48,7 +48,7 @@ export function callsView(section, { functions, calls, unit }) {
     element("label", {}, "Function ", chosen));
   section.hidden = takesPart.size === 0;
   const all = options(null);
-  // The first of the table, unless nothing calls it and it calls nothing.
+  // The first of the table, unless it has neither callers nor callees.
   const first = functions.row.indexOf(0);
   if (!section.hidden) show(takesPart.has(first) ? first : all[0]);
   return (place) => {

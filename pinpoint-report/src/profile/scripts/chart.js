@@ -1,7 +1,7 @@
-// The flame charts that the page holds, unpacked and joined.
+// The flame charts in the page, unpacked and joined.
 //
 // Entries of a trace have keys, by which DevTools finds them in the file: `r-INDEX` for an event,
-// `s-INDEX` for what is made of two, `l-FRAME` for a frame, `p-PROCESS-THREAD-SAMPLE-NODE` for a
+// `s-INDEX` for an entry made of two, `l-FRAME` for a frame, `p-PROCESS-THREAD-SAMPLE-NODE` for a
 // call.
 
 import { rowsOf } from "./flame_chart.js";
@@ -9,13 +9,13 @@ import { rowsOf } from "./flame_chart.js";
 // Times of the page's data are tenths of a microsecond.
 const TENTH = 10;
 
-// What stands for a call's node where there is none.
+// The node of an entry that is not a call.
 const EVENT = -1;
 const TWO_EVENTS = -2;
 const FRAME = -3;
 const NODES = { r: EVENT, s: TWO_EVENTS, l: FRAME };
 
-// A chart with its tracks as trees and flame charts want them; times in µs since the run began.
+// A chart with its tracks in the form for trees and flame charts; times in µs since the run began.
 export function decode({ tracks, kinds, marks, window, stacks, ...rest }) {
   const decoded = tracks.map((track) => {
     // Loops: to map half a million numbers by a function takes several times as long.
@@ -43,7 +43,7 @@ export function decode({ tracks, kinds, marks, window, stacks, ...rest }) {
   };
 }
 
-// The part of the window that counts in what was recorded; null where that is all or nothing.
+// The part of the window that counts in the recording; null where that is all or nothing.
 function windowIn(window, begin, end) {
   if (!window) return null;
   const [min, max] = [Math.max(begin, window[0] / TENTH), Math.min(end, window[1] / TENTH)];
@@ -83,11 +83,11 @@ export function entryKey({ tracks }, { track, entry }) {
   }
 }
 
-// Whether DevTools finds the entry of a key again: it cannot read those of calls that were
+// Returns whether DevTools finds the entry of a key again: it cannot read those of calls that were
 // sampled for an event alone, whose sample is -1.
 export const isFindable = (key) => key !== null && !key.includes("--");
 
-// The entry of a key; null for one that the chart does not have.
+// The entry of a key; null if the chart does not have it.
 export function entryOfKey({ tracks }, key) {
   const event = /^([rsl])-(\d+)$/.exec(key);
   const call = /^p-(-?\d+)-(-?\d+)-(-?\d+)-(\d+)$/.exec(key);
@@ -103,10 +103,10 @@ export function entryOfKey({ tracks }, key) {
   return null;
 }
 
-// Where an entry was called from, the innermost first: [{ task, track, entry }, …]. What
-// scheduled a task comes before what called it, with the name of the task. Cycles end. The stack
-// that an event carries, [{ call }, …], says which lines called it: it stands for all entries
-// around it, as far as what scheduled the task.
+// The callers of an entry, the innermost first: [{ task, track, entry }, …]. The scheduler of a
+// task comes before its callers, with the name of the task. Cycles end. The stack that an event
+// carries, [{ call }, …], names the lines that called it: it stands for all entries around it, up
+// to the scheduler of the task.
 export function callersOf(chart, place) {
   const around = entriesAround(chart, place);
   const carried = chart.tracks[place.track].called?.get(place.entry);
@@ -128,7 +128,7 @@ function entriesAround({ tracks }, { track, entry }) {
   return found;
 }
 
-// The entry around another: the last of the row above that begins no later.
+// The entry around another: the last of the row above that does not begin later.
 function parentOf({ depths, rows }, { track, entry }) {
   const above = rows[depths[entry] - 1];
   if (!above) return null;
@@ -152,7 +152,7 @@ export function commonMarks([before, after]) {
   });
 }
 
-// The part of each of so many equal pieces of a window in which the track did something.
+// The busy part of the track in each of so many equal pieces of a window.
 export function busy(track, window, pieces) {
   const parts = new Float64Array(pieces);
   const piece = (window.max - window.min) / pieces;
@@ -167,8 +167,8 @@ export function busy(track, window, pieces) {
   return parts;
 }
 
-// Rows of two trees by their ids, those that moved most first. A row that only one side has
-// counts as nothing on the other.
+// Rows of two trees by their ids, those that moved most first. A row that only one side has counts
+// as zero on the other.
 export function joined(before, after) {
   const ids = new Set([...before.keys(), ...after.keys()]);
   const rows = [...ids].map((id) => {

@@ -40,7 +40,8 @@ test("rows of two trees are joined, what moved most first", () => {
   assert.deepEqual(both.map(({ id, totals }) => [id, totals]), [["b", [5, 0]], ["c", [0, 3]], ["a", [9, 10]]]);
 });
 
-// A task with an event in it, in that a call; then, on another thread, what that call scheduled.
+// A task with an event in it, and in that a call; then, on another thread, the task that this call
+// scheduled.
 const traced = decode({
   run: 1, shortest: 0, kinds: [], marks: [],
   tracks: [

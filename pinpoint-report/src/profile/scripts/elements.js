@@ -1,4 +1,4 @@
-// Parts of a page. Text of others is only ever the text of an element.
+// Parts of a page. Foreign text is only ever the text of an element.
 
 export function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
@@ -6,7 +6,7 @@ export function element(name, properties = {}, ...children) {
   return made;
 }
 
-// Text of others, which may be written in any direction.
+// Foreign text, which may be written in any direction.
 export function foreign(text) {
   return element("bdi", { textContent: text });
 }
@@ -17,14 +17,14 @@ export function button(text, click, properties = {}) {
   return made;
 }
 
-// A box to be ticked, in its label.
+// A checkbox in its label.
 export function tick(text, change) {
   const box = element("input", { type: "checkbox" });
   box.addEventListener("change", () => change(box.checked));
   return element("label", {}, box, ` ${text}`);
 }
 
-// A field to search with, in its label.
+// A search field in its label.
 export function search(text, input) {
   const field = element("input", { type: "search" });
   field.addEventListener("input", () => input(field.value));
@@ -41,7 +41,7 @@ export function choice(label, name, choices, chosen, change) {
   return element("fieldset", { className: "choice" }, element("legend", { textContent: label }), ...choices.map(radio));
 }
 
-// A table; cells are texts, elements, or null for what is not known.
+// A table; cells are texts, elements, or null for unknown values.
 export function table(heads, rows, caption) {
   const cell = (content, column) => {
     const made = element(column === 0 ? "th" : "td", column === 0 ? { scope: "row" } : { className: "number" });
@@ -56,14 +56,14 @@ export function table(heads, rows, caption) {
     element("thead", {}, head), element("tbody", {}, ...body));
 }
 
-// Puts other children in an element. What had the focus keeps it: what has the same `data-key`.
+// Replaces the children of an element. The focus stays on the element with the same `data-key`.
 export function refill(place, ...children) {
   const focused = place.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   place.replaceChildren(...children);
   if (focused !== undefined) [...place.querySelectorAll("[data-key]")].find(({ dataset }) => dataset.key === focused)?.focus();
 }
 
-// The data that the page holds under an id.
+// The data with an id in the page.
 export async function unpack(id) {
   const text = atob(document.getElementById(id).textContent);
   const bytes = new Uint8Array(text.length);
@@ -72,14 +72,14 @@ export async function unpack(id) {
   return new Response(stream).json();
 }
 
-// The colours of the page for a canvas, as they are: light or dark.
+// The current colors of the page for a canvas: light or dark.
 export function colours(names) {
   const style = getComputedStyle(document.documentElement);
   return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }
 
-// Makes a canvas so large on the screen, sharp on every screen, and gives what draws on it. One
-// that is so large already is only cleared: another size costs memory.
+// Sizes a canvas, sharp on every screen, and returns its drawing context. One that has this size
+// already is only cleared: another size costs memory.
 export function prepare(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   const sizes = { width: Math.round(width * ratio), height: Math.round(height * ratio) };

@@ -7,20 +7,20 @@ import { TILE, Tiles, tilesIn } from "./tiles.js";
 import { length } from "./windows.js";
 
 export const SIZES = { head: 18, row: 16, most: 60 };
-// How entries look: by the difference of their function, and dim where they are not searched.
+// The looks of entries: by the difference of their function, and dim unless they match the search.
 export const LOOKS = [false, true].flatMap((isDim) => [-3, 0, 3].map((tone) => ({ tone, isDim })));
-// The width of a character, more or less, in pixels: to measure thousands of texts would take longer
-// than to draw them.
+// The approximate width of a character in pixels: measuring thousands of texts would take longer
+// than drawing them.
 const CHARACTER = 6.8;
 const widthOf = (text) => text.length * CHARACTER;
 // The narrowest entry that is named, in pixels.
 const NAMED = 24;
-// The colour of its name, which has to be read on that of the entry.
+// The color of its name, which has to be legible on the entry.
 const inkOf = ({ tone, isDim }) => (isDim ? "soft" : tone === 0 ? "dark-ink" : "light-ink");
 
-// Gives a function that draws on a canvas. It wants the window, its width in pixels, where tracks
-// stand and how high they are together (`arrangement`), how each kind looks (`looks`: places in
-// LOOKS), the colours, the pixels of the screen for each of the page, and the top of the tracks.
+// Returns a function that draws on a canvas. It takes the window, its width in pixels, the places
+// and the total height of tracks (`arrangement`), the look of each kind (`looks`: places in LOOKS),
+// the colors, the pixels of the screen for each of the page, and the top of the tracks.
 export function entriesView({ tracks, kinds }) {
   const tiles = new Tiles();
 
@@ -62,7 +62,7 @@ export function entriesView({ tracks, kinds }) {
       for (const { track, entry, y, colour } of named) {
         const { starts, durations, kinds: of } = tracks[track];
         const start = starts[entry] * scale;
-        // One that is in several tiles is named in the first.
+        // An entry in several tiles is named in the first.
         if (start < number * TILE ? at > 0 : start >= (number + 1) * TILE) continue;
         const x = Math.max(0, (start - begin) / ratio);
         const wide = Math.min(width, (start + durations[entry] * scale - begin) / ratio) - x;

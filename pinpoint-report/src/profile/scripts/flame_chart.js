@@ -1,4 +1,4 @@
-// A flame chart: what ran when, of one run. What is drawn is a pure function of a track and a
+// A flame chart: the calls of one run over time. The drawing is a pure function of a track and a
 // window. A track is columns of entries (see trees.js):
 //
 //   { starts: µs, ascending, durations: µs, kinds, depths }
@@ -23,7 +23,7 @@ export function rowsOf(track) {
   return rows;
 }
 
-// The first place of a row whose entry fits; all that follow do, too.
+// The first place of a row whose entry fits; all that follow fit, too.
 function firstWhere(row, fits) {
   let [least, most] = [0, row.length];
   while (least < most) {
@@ -34,8 +34,8 @@ function firstWhere(row, fits) {
   return least;
 }
 
-// The first place from here on that begins at a time or later. It is looked for in steps that
-// double: mostly it is near.
+// The first place from here on that begins at a time or later. The search doubles its steps: the
+// place is usually near.
 function firstFrom(row, starts, from, time) {
   let [least, step] = [from, 1];
   while (least + step < row.length && starts[row[least + step]] < time) {
@@ -51,16 +51,16 @@ function firstFrom(row, starts, from, time) {
   return least;
 }
 
-// Rectangles narrower than this are drawn as one where they touch and look alike, in pixels.
+// Rectangles narrower than this, in pixels, are drawn as one where they touch and look alike.
 const NARROW = 3;
 
 // The rectangles of a track in a window, in so many pixels of width: entry, row, place and width.
 // `looks` has a number for each kind: kinds of one number look alike.
 //
 // Entries narrower than a pixel are one rectangle with those that follow in the same pixel: it has
-// `isMany`, and the look of the first. `count` says how many entries may be in a rectangle, and
-// `isCut` whether it goes on after the window. So the cost is that of the pixels and rows, however
-// many entries there are.
+// `isMany`, and the look of the first. `count` is the maximum number of entries in a rectangle, and
+// `isCut` says whether it continues after the window. So the cost is that of the pixels and rows,
+// not of the entries.
 export function layout(track, rows, window, width, looks) {
   const scale = width / (window.max - window.min);
   const { starts, durations, kinds } = track;
@@ -96,7 +96,7 @@ export function layout(track, rows, window, width, looks) {
       }
       const pixel = Math.floor(from) + 1;
       let next = firstFrom(row, starts, place + 1, window.min + pixel / scale);
-      // The last of them may be wide: then it is drawn for itself.
+      // The last of them may be wide: then it is drawn separately.
       if (next - 1 > place && wideOf(row[next - 1]) >= 1) next -= 1;
       add(entry, depth, pixel - 1, 1, next - place, next - place > 1, end > width);
       place = next;
@@ -105,7 +105,7 @@ export function layout(track, rows, window, width, looks) {
   return rectangles;
 }
 
-// The entry at a time in a row; none between two.
+// The entry at a time in a row; null between two.
 export function entryAt(track, rows, row, time, slack = 0) {
   const entries = rows[row] ?? [];
   const place = firstWhere(entries, (entry) => track.starts[entry] + track.durations[entry] + slack >= time);
@@ -113,8 +113,8 @@ export function entryAt(track, rows, row, time, slack = 0) {
   return entry !== undefined && track.starts[entry] - slack <= time ? entry : null;
 }
 
-// The entry that a key leads to: before and after in its row, out to the one around it, in to
-// the first that it holds.
+// The entry that a key leads to: before and after in its row, out to the one around it, in to its
+// first child.
 export function neighbour(track, rows, entry, key) {
   const row = track.depths[entry];
   const place = rows[row].indexOf(entry);
@@ -132,7 +132,7 @@ export function neighbour(track, rows, entry, key) {
   }
 }
 
-// How far the moments of a ruler are apart: a round time, and at least so many pixels.
+// The distance between the ticks of a ruler: a round time, and at least so many pixels.
 export function step(window, width, apart = 90) {
   const least = (window.max - window.min) * apart / width;
   const power = 10 ** Math.floor(Math.log10(least));
@@ -146,7 +146,7 @@ export function ticks(window, apart) {
   return Array.from({ length: Math.max(0, count) }, (_, place) => (first + place) * apart);
 }
 
-// A moment of a ruler, with the digits by which it differs from the ones beside it.
+// A tick of a ruler, with the digits by which it differs from its neighbors.
 export function momentText(moment, apart) {
   const [unit, name] = [[1e6, "s"], [1e3, "ms"], [1, "µs"]].find(([least]) => Math.max(Math.abs(moment), apart) >= least) ?? [1, "µs"];
   const digits = Math.max(0, Math.ceil(-Math.log10(apart / unit) - 1e-9));

@@ -45,7 +45,7 @@ test("a wide entry is drawn where it begins in the pixel of a narrow one", () =>
   const track = { starts: [0, 0.2, 0.5], durations: [0.1, 0.1, 50], kinds: [0, 0, 0], depths: [0, 0, 0] };
   const drawn = layout(track, rowsOf(track), { min: 0, max: 100 }, 100, [0]);
   assert.deepEqual(drawn.map(({ entry, x, width, count }) => [entry, x, width, count]), [[0, 0, 1, 2], [2, 0.5, 50, 1]]);
-  // As of a tile that begins with the end of another.
+  // Like a tile that begins with the end of another.
   const cut = { starts: [0, 50], durations: [50, 20], kinds: [0, 0], depths: [0, 0] };
   const tile = layout(cut, rowsOf(cut), { min: 49.9, max: 149.9 }, 100, [0]);
   assert.deepEqual(tile.map(({ entry, width }) => [entry, Math.round(width)]), [[0, 1], [1, 20]]);

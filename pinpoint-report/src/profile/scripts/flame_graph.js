@@ -1,24 +1,24 @@
-// A flame graph of two builds: the stacks of all runs as one tree. What is drawn is a pure
-// function of the tree and of what is looked at; nothing here knows a canvas.
+// A flame graph of two builds: the stacks of all runs as one tree. The drawing is a pure function
+// of the tree and of the selection; nothing here knows a canvas.
 //
 // Stacks are columns. The first stack is the empty one; a parent stands before its children:
 //
 //   { parent: [0, 0, 1], function: [0, 0, 1], before: [0, 1, 9], after: [0, 1, 12] }
 //
-// `before` and `after` are what was spent with exactly this stack, as means of the runs.
-// `certain` says of each stack whether its difference is certain.
+// `before` and `after` are the costs of exactly this stack, as means of the runs. `certain` says
+// for each stack whether its difference is certain.
 
 // The least width of a stack that is drawn, in pixels.
 const LEAST_WIDTH = 0.5;
 
-// Rows below the stack that is looked at, and of its callers above it.
+// Rows below the selected stack, and of its callers above it.
 const MOST_ROWS = 120;
 const MOST_CALLERS = 20;
 
-// From how great a part of a stack's time its difference has each tone.
+// The parts of a stack's time from which its difference has each tone.
 const TONES = [0.01, 0.05, 0.2, 0.5];
 
-// What the stacks hold with all that they call, their depths and children.
+// The totals of the stacks, including callees, with their depths and children.
 export function flameGraph(stacks, certain) {
   const count = stacks.parent.length;
   const graph = {
@@ -28,9 +28,9 @@ export function flameGraph(stacks, certain) {
     depth: new Uint32Array(count),
     before: Float64Array.from(stacks.before),
     after: Float64Array.from(stacks.after),
-    // How much moved here and below: gains and losses, both.
+    // The absolute change here and below: gains and losses, both.
     moved: Float64Array.from(stacks.before, (before, place) => Math.abs(stacks.after[place] - before)),
-    // It, or something that it calls, is certain.
+    // It, or one of its callees, is certain.
     leadsToCertain: Uint8Array.from(stacks.function, (_, place) => (certain[place] ? 1 : 0)),
     children: Array.from({ length: count }, () => []),
   };
@@ -43,19 +43,19 @@ export function flameGraph(stacks, certain) {
     graph.leadsToCertain[parent] |= graph.leadsToCertain[place];
     graph.children[parent].push(place);
   }
-  // The same order in every mode, so that a stack keeps its place between its neighbours.
+  // The same order in every mode, so that a stack keeps its place between its neighbors.
   const size = (place) => Math.max(graph.before[place], graph.after[place]);
   for (const children of graph.children) children.sort((a, b) => size(b) - size(a) || a - b);
   return graph;
 }
 
-// The width of a stack before it is scaled: its time before, after, or how much moved.
+// The width of a stack before it is scaled: its time before, after, or its absolute change.
 export function weight(graph, place, mode) {
   if (mode === "before") return graph.before[place];
   return mode === "after" ? graph.after[place] : graph.moved[place];
 }
 
-// From -4, much less, to +4, much more; 0 where nearly nothing changed.
+// From -4, much less, to +4, much more; 0 for almost no change.
 export function tone(before, after) {
   const most = Math.max(before, after);
   if (most <= 0) return 0;
@@ -64,7 +64,7 @@ export function tone(before, after) {
   return part < 0 ? -level : level;
 }
 
-// Whether a function is found by a text: all of its words, in whatever case.
+// Returns whether a function matches a text: all of its words, in any case.
 export function finder(text) {
   const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
   if (words.length === 0) return null;
@@ -84,8 +84,8 @@ export function shownChildren(graph, place, { mode, certainOnly }) {
     && (!certainOnly || graph.leadsToCertain[child]));
 }
 
-// What is drawn for `state` in so many pixels of width: rectangles with the stack, the row, the
-// place and width, the tone, and whether the stack is one that the others were zoomed into.
+// The drawing for `state` in so many pixels of width: rectangles with the stack, the row, the place
+// and width, the tone, and whether the stack is one that the others were zoomed into.
 //
 // state: { mode: "before" | "after" | "difference", root, certainOnly }
 export function layout(graph, state, width) {
@@ -108,7 +108,8 @@ export function layout(graph, state, width) {
     let { x } = parent;
     for (const place of shownChildren(graph, parent.place, state)) {
       const wide = weight(graph, place, mode) * scale;
-      // What a mode makes narrow another may make wide: narrow ones may stand before wide ones.
+      // A stack that is narrow in this mode may be wide in another: narrow ones may come before
+      // wide ones.
       if (wide >= LEAST_WIDTH) {
         rectangles.push({ place, row, x, width: wide, tone: paint(place), isAncestor: false });
         open.push({ place, x });
@@ -120,12 +121,12 @@ export function layout(graph, state, width) {
   return { rectangles, rows };
 }
 
-// The stack at a point of the picture; none where nothing is drawn.
+// The stack at a point of the picture; null where nothing is drawn.
 export function stackAt({ rectangles }, x, row) {
   return rectangles.find((it) => it.row === row && x >= it.x && x < it.x + it.width)?.place ?? null;
 }
 
-// The part of a text that fits; empty where too little would be left to be read.
+// The part of a text that fits; empty where too little would remain to be legible.
 export function fit(text, width, widthOf) {
   if (widthOf(text) <= width) return text;
   let [least, most] = [0, text.length];
@@ -137,8 +138,8 @@ export function fit(text, width, widthOf) {
   return least < 2 ? "" : `${text.slice(0, least)}…`;
 }
 
-// The stack that a key leads to: in to the greatest that is called, out to the caller, aside to
-// what the same caller calls.
+// The stack that a key leads to: in to the greatest callee, out to the caller, aside to other
+// callees of the same caller.
 export function neighbour(graph, state, place, key) {
   const siblings = () => shownChildren(graph, graph.stacks.parent[place], state);
   const step = (by) => {
@@ -156,8 +157,8 @@ export function neighbour(graph, state, place, key) {
   }
 }
 
-// Stacks whose function is found, and what part of the whole is in them: each time counts once,
-// however often the function is on a stack.
+// Stacks whose function is found, and their part of the whole: each time counts once, however often
+// the function is on a stack.
 export function found(graph, names, find, mode) {
   const isFound = Uint8Array.from(graph.stacks.function, (it, place) => (place > 0 && find(names[it]) ? 1 : 0));
   const isInside = new Uint8Array(graph.count);

@@ -10,7 +10,7 @@ const MODES = [["difference", "what moved"], ["before", "before"], ["after", "af
 const TONES = [-4, -3, -2, -1, 0, 1, 2, 3, 4];
 const INKS = [...TONES.map((it) => `tone${it}`), "paper", "ink", "dark-ink", "light-ink", "soft", "link"];
 
-// Fills the section. `choose` is called with a function whose callers are asked for.
+// Fills the section. `choose` is called with a function whose callers are requested.
 export function flameGraphView(section, { functions, stacks, paths: columns, unit }, choose) {
   const canvas = section.querySelector("canvas");
   const readout = section.querySelector(".readout");
@@ -29,7 +29,7 @@ export function flameGraphView(section, { functions, stacks, paths: columns, uni
       + `${signed(after - before, unit)}${percent ? ` (${percent})` : ""}${inAllRuns(place)}; by itself ${signed(own, unit)}`;
   };
 
-  // How sure the difference of a stack is, where there are enough runs to tell.
+  // The certainty of a stack's difference, where there are enough runs.
   const inAllRuns = (place) => {
     const path = paths.known(place);
     if (!path?.interval) return path?.isCertain ? ", certain" : "";
@@ -73,7 +73,7 @@ export function flameGraphView(section, { functions, stacks, paths: columns, uni
     context.strokeRect(it.x + line / 2, it.row * ROW + line / 2, Math.max(1, it.width - line - 1), ROW - 1 - line);
   }
 
-  // What is looked at has changed: the picture, the words and the table follow.
+  // Updates the picture, the words and the table after a new selection.
   function update() {
     draw();
     readout.textContent = describe(hovered ?? selected);
@@ -103,7 +103,7 @@ export function flameGraphView(section, { functions, stacks, paths: columns, uni
     return list;
   }
 
-  // The table: what is called from the stack that is zoomed into.
+  // The table: the callees of the stack that is zoomed into.
   function called() {
     const rows = shownChildren(graph, state.root, state).slice(0, 100).map((place) => [place, paths.known(place)]).map(([place, path]) => [
       button(foreign(name(place)), () => zoom(place), { className: "name" }),
@@ -168,7 +168,7 @@ export function flameGraphView(section, { functions, stacks, paths: columns, uni
   zoom(0);
 }
 
-// What the colours say, in words.
+// The meaning of the colors, in words.
 function legend() {
   const words = ["less than half", "", "", "", "as before", "", "", "", "more than twice"];
   const key = TONES.map((it, place) => [element("span", { className: "key", ariaHidden: true }), words[place], it]);

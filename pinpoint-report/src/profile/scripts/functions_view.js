@@ -3,11 +3,11 @@
 import { finder } from "./flame_graph.js";
 import { button, element, search, tick } from "./elements.js";
 
-// Rows that are shown unless more are asked for.
+// The default number of rows.
 const FEW = 50;
 
-// Makes the table of the page work. `choose` is called with the row of a function whose callers
-// and callees are asked for.
+// Activates the table of the page. `choose` is called with the row of a function whose callers and
+// callees are requested.
 export function functionsView(section, choose) {
   const table = section.querySelector("table");
   const body = table.tBodies[0];
@@ -54,7 +54,7 @@ export function functionsView(section, choose) {
   show();
 }
 
-// By the number of a column, or by name; what has no number stands last.
+// By the number of a column, or by name; rows without a number come last.
 export function ordering(column, isDown) {
   const value = (row) => {
     const cell = row.cells[column];

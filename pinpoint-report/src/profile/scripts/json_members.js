@@ -9,7 +9,7 @@ export const textOf = (bytes) => new TextDecoder("utf-8", { fatal: true }).decod
 
 const isSpace = (byte) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-// The first place from here on that is no space.
+// The first place from here on that is not a space.
 export function afterSpace(bytes, at) {
   let place = at;
   while (isSpace(bytes[place])) place += 1;
@@ -58,7 +58,7 @@ function afterValue(bytes, at) {
 }
 
 // The members of an object: a Map from names to the begin and the end of their values, and the
-// place of the brace that closes it. Of two of one name the last counts, as for JSON.parse.
+// place of the closing brace. Of two with one name the last counts, as for JSON.parse.
 export function membersOf(bytes) {
   const members = new Map();
   let at = afterSpace(bytes, 0);
@@ -80,8 +80,8 @@ export function membersOf(bytes) {
   return { members, close: at };
 }
 
-// An object with another value of a member, as pieces to be put one after the other. `change` gets
-// the bytes of the value, or undefined where there is none, and gives pieces, too.
+// An object with another value of a member, as pieces to be concatenated. `change` gets the bytes
+// of the value, or undefined where it is missing, and returns pieces, too.
 export function withMember(bytes, name, change) {
   const { members, close } = membersOf(bytes);
   const place = members.get(name);

@@ -1,5 +1,5 @@
-// How one left the tracks of a report, for the next report. The browser keeps it, by the names of
-// tracks: other traces have others.
+// The user's arrangement of a report's tracks, for the next report. The browser keeps it, by the
+// names of tracks: other traces have others.
 
 const KEY = "pinpoint.tracks";
 
@@ -9,8 +9,8 @@ const MOST = 500;
 const isTrack = (it) => typeof it?.trackName === "string" && Number.isFinite(it.visualIndex)
   && typeof it.hidden === "boolean" && typeof it.expanded === "boolean";
 
-// What is kept, in the order in which it was shown. `storage` gives the browser's; some keep nothing
-// for files, and throw.
+// The kept tracks, in the order in which they were shown. `storage` returns the browser's; some
+// keep nothing for files, and throw.
 export function kept(storage) {
   try {
     const all = JSON.parse(storage().getItem(KEY) ?? "[]");
@@ -20,8 +20,8 @@ export function kept(storage) {
   }
 }
 
-// Keeps the tracks of both sides, those of the side where something was done first, and after
-// them what is kept of others.
+// Keeps the tracks of both sides, those of the changed side first, and after them the kept ones of
+// others.
 export function keep(storage, [tracks, others]) {
   const byPlace = (all) => all.toSorted((a, b) => a.visualIndex - b.visualIndex);
   const names = new Set();
@@ -34,7 +34,7 @@ export function keep(storage, [tracks, others]) {
   try {
     storage().setItem(KEY, JSON.stringify(listed));
   } catch {
-    // Then this report alone has it.
+    // Then only this report has it.
   }
 }
 

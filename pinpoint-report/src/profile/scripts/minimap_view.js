@@ -1,4 +1,5 @@
-// How busy the selected track of each side is, over what the handles can reach, and what is seen of it.
+// The load of the selected track of each side, over the reach of the handles, and the visible part
+// of it.
 
 import { busy } from "./chart.js";
 import { prepare } from "./elements.js";
@@ -7,10 +8,10 @@ import { length } from "./windows.js";
 // The height of one side.
 const HEIGHT = 28;
 
-// Draws on the canvas, and chooses a window where one drags. `selected` gives the track of a side,
-// and its place. Gives a function that draws it in colours.
+// Draws on the canvas, and chooses a window by dragging. `selected` returns the track of a side,
+// and its place. Returns a function that draws it in colors.
 export function minimapView(canvas, charts, windows, selected) {
-  // The bars of a side, which are asked for in every picture and are seldom others.
+  // The bars of a side, which are needed in every picture and seldom change.
   const known = charts.map(() => ({ key: "", picture: null }));
 
   function bars(side, width, colour) {

@@ -1,9 +1,9 @@
-// Numbers as people read them, in the same way as the tables of the page (quantity.rs).
+// Numbers in a readable form, the same as in the tables of the page (quantity.rs).
 
 const TIMES = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
 const SIZES = [[2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
 
-// Four digits that count.
+// Four significant digits.
 export function digits(value) {
   const size = Math.abs(value);
   if (size !== 0 && !(size >= 1e-4 && size < 1e7)) return value.toExponential(3).replace("e+", "e");
@@ -11,7 +11,7 @@ export function digits(value) {
   return value.toFixed(Math.min(7, 3 - Math.floor(Math.log10(size))));
 }
 
-// A value with its unit, in the prefix that suits it.
+// A value with its unit, in a fitting prefix.
 export function amount(value, unit) {
   const scales = { nanoseconds: TIMES, bytes: SIZES }[unit];
   if (!scales) return `${digits(value)} ${unit}`;
@@ -24,7 +24,7 @@ export function signed(value, unit) {
   return (value >= 0 ? "+" : "") + amount(value, unit);
 }
 
-// A difference, with its interval where there is one.
+// A difference, with its interval if it has one.
 export function signedWithInterval({ difference, interval }, unit) {
   const ends = interval ? ` [${interval.map((end) => signed(end, unit)).join(", ")}]` : "";
   return signed(difference, unit) + ends;
@@ -36,7 +36,7 @@ export function relative(before, after) {
   return Number.isFinite(part) ? `${part >= 0 ? "+" : ""}${part.toFixed(1)} %` : "";
 }
 
-// A p-value: never 0, and no more digits than mean something.
+// A p-value: never 0, and only with meaningful digits.
 export function pValue(p) {
   return p >= 0.001 ? p.toFixed(3) : p.toExponential(1);
 }

@@ -1,12 +1,12 @@
-// What is drawn above the flame charts of both sides. An overlay is an object with a type:
+// Overlays above the flame charts of both sides. An overlay is an object with a type:
 //
 //   { type: "selected", side, entry }             only one
 //   { type: "ruler", time }                       only one; the time is one of the base
 //   { type: "difference", side, entry, text }     a function whose difference is certain
-//   { type: "scheduled", side, from, to }         only one: what scheduled the task of the selected entry
-//   { type: "label", side, entry, text }          what someone noted: of an entry,
-//   { type: "range", side, window, text }         of a range of time,
-//   { type: "link", side, from, to }              and that one entry leads to another
+//   { type: "scheduled", side, from, to }         only one: the scheduler of the selected task
+//   { type: "label", side, entry, text }          a note on an entry,
+//   { type: "range", side, window, text }         a note on a range of time,
+//   { type: "link", side, from, to }              a link from one entry to another
 //
 // An entry is { track, entry }.
 
@@ -15,7 +15,7 @@ const ONLY_ONE = new Set(["selected", "scheduled", "ruler"]);
 export class Overlays {
   #all = [];
 
-  // Adds an overlay, and gives it. One of which there is only one takes the place of the other.
+  // Adds an overlay, and returns it. One of a unique type replaces the other.
   add(overlay) {
     if (ONLY_ONE.has(overlay.type)) this.removeAll(overlay.type);
     this.#all.push(overlay);
@@ -31,9 +31,9 @@ export class Overlays {
   get all() { return [...this.#all]; }
 }
 
-// What is to be drawn of the overlays on one side: a pure function of them and of what is seen.
+// The drawing of the overlays on one side: a pure function of them and of the view.
 //
-// view: { window, offset: what to add to a time of the base, width, height,
+// view: { window, offset: added to a time of the base, width, height,
 //         box: ({ track, entry }) => { start, duration, top, height }, or null where it is hidden }
 export function shapes(overlays, side, view) {
   const { window, width, height, offset, box } = view;
@@ -45,7 +45,7 @@ export function shapes(overlays, side, view) {
     const x = Math.max(0, across(it.start));
     return { x, y: it.top, width: Math.max(2, Math.min(width, across(it.start + it.duration)) - x), height: it.height };
   };
-  // From the begin of one entry to that of another; what is not seen is at the edge.
+  // From the begin of one entry to that of another; invisible ends are at the edge.
   const arrow = ({ from, to }) => {
     const [begin, end] = [placeOf(from), placeOf(to)];
     if (!begin || !end) return [];

@@ -1,4 +1,4 @@
-// Unpacks what the page holds, and has each part drawn.
+// Unpacks the data in the page, and has each part drawn.
 
 import { callsView } from "./calls_view.js";
 import { unpack } from "./elements.js";

@@ -1,12 +1,12 @@
-// What is known of the paths of all runs' stacks: a stack's total, with all that it calls, is
-// compared over the runs. Paths are columns, callers before what they call:
+// The comparison of the paths of all runs' stacks: a stack's total, including callees, is compared
+// over the runs. Paths are columns, callers before callees:
 //
 //   { stack: [1, 3], difference: [9, 9], interval: [[7, 11], null], p: [0.01, null], certain: [1, 0] }
 //
 // Smaller stacks have none.
 
-// `known` gives what is known of a stack, `called` the stack in which a stack calls a function;
-// both give null where there is none.
+// `known` returns the comparison of a stack, `called` the stack in which a stack calls a function;
+// both return null where there is none.
 export function pathsOf(stacks, paths) {
   const rows = new Map(paths.stack.map((stack, row) => [stack, row]));
   const key = (caller, called) => `${caller} ${called}`;
@@ -22,7 +22,8 @@ export function pathsOf(stacks, paths) {
   };
 }
 
-// Of each stack whether its difference is certain: as a path, if it is one; else its function's.
+// For each stack whether its difference is certain: as a path, if it is one; otherwise its
+// function's.
 export function certainStacks(stacks, paths, certainFunctions) {
   return Uint8Array.from(stacks.function, (called, stack) => {
     if (stack === 0) return 0;

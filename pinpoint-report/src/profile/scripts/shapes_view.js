@@ -1,6 +1,6 @@
 // Shapes of overlays on a canvas.
 
-// Where the text of a band ends: below the ruler, since the end of the band may be out of sight.
+// The end of the text of a band: below the ruler, since the end of the band may be out of sight.
 const BAND_TEXT = 36;
 
 const PAINT = {
@@ -36,7 +36,7 @@ const PAINT = {
     context.fillStyle = ink.link;
     context.fillRect(x, 0, 1, height);
   },
-  // Above the entry, on a ground of its own, and within the canvas.
+  // Above the entry, on its own background, and within the canvas.
   note(context, { x: wanted, y, text }, ink) {
     const wide = context.measureText(text).width + 8;
     const x = Math.max(0, Math.min(wanted, context.canvas.clientWidth - wide));

@@ -1,19 +1,19 @@
 // A flame chart in tiles: pictures of equal width, side by side along the time, that are kept while
-// one moves along it. So a picture of the whole window costs what the tiles cost that come into
-// sight, however many entries are seen. Another scale has other tiles.
+// the window moves along it. So a picture of the whole window costs no more than the tiles that
+// come into sight, however many entries are visible. Another scale has other tiles.
 //
 // Lengths are pixels of the screen, so that tiles meet without a seam. Tile 0 begins at the time 0.
 
-// How wide a tile is.
+// The width of a tile.
 export const TILE = 256;
 
-// So many tiles are kept: those in sight on a large screen, and some around them.
+// The number of tiles to keep: those in sight on a large screen, and some around them.
 const MOST = 24;
 
-// Scales that differ by less are the same: a window that is moved is longer or shorter by a digit.
+// Scales that differ by less are the same: a moved window is longer or shorter by a digit.
 const SAME = 1e-9;
 
-// The tiles in a window of so many pixels that begins at a pixel: their numbers, and where they are.
+// The tiles in a window of so many pixels that begins at a pixel: their numbers, and their places.
 export function tilesIn(begin, width) {
   const first = Math.floor(begin / TILE);
   const last = Math.max(first, Math.ceil((begin + width) / TILE) - 1);
@@ -27,8 +27,9 @@ export class Tiles {
   #scale = 0;
   #content = [];
 
-  // Sets the scale, in pixels per µs, and what tiles show: values that are the same for as long as
-  // tiles look the same. Forgets all tiles where that is something else. Gives the scale to draw in.
+  // Sets the scale, in pixels per µs, and the content of tiles: values that are the same for as
+  // long as tiles look the same. Forgets all tiles where that changes. Returns the scale to draw
+  // in.
   show(scale, content) {
     const isSame = Math.abs(scale - this.#scale) <= SAME * scale
       && content.length === this.#content.length && content.every((it, place) => it === this.#content[place]);
@@ -40,11 +41,11 @@ export class Tiles {
     return this.#scale;
   }
 
-  // A tile; where it is not kept, what `paint` makes of its window of time.
+  // A tile; if it is not kept, the drawing of its window of time by `paint`.
   tile(number, paint) {
     const tile = this.#tiles.get(number)
       ?? paint({ min: number * TILE / this.#scale, max: (number + 1) * TILE / this.#scale });
-    // The last one that was asked for stands last.
+    // The most recently used one comes last.
     this.#tiles.delete(number);
     this.#tiles.set(number, tile);
     if (this.#tiles.size > MOST) this.#tiles.delete(this.#tiles.keys().next().value);

@@ -16,7 +16,7 @@ test("a tile is painted once, with its window of time", () => {
   const paint = (window) => painted.push(window);
   assert.equal(tiles.show(2, ["light"]), 2);
   tiles.tile(1, paint);
-  // A digit more or less, as of a window that was moved.
+  // A digit more or less, as of a moved window.
   assert.equal(tiles.show(2 + 1e-12, ["light"]), 2);
   tiles.tile(1, paint);
   assert.deepEqual(painted, [{ min: TILE / 2, max: TILE }]);

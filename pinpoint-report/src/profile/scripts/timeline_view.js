@@ -19,7 +19,7 @@ import { Windows, length, shifted, stretched } from "./windows.js";
 
 const RULER = 20;
 const INKS = ["tone-3", "tone0", "tone3", "many", "paper", "ink", "dark-ink", "light-ink", "soft", "line", "card", "link"];
-// Functions that are pointed out.
+// Highlighted functions.
 const MOST_FOUND = 5;
 const NO_TRACK = { name: "", starts: [], durations: [], kinds: [], depths: [], rows: [] };
 // Callers that are named.
@@ -27,7 +27,7 @@ const MOST_CALLERS = 30;
 
 const time = (us) => amount(us * 1000, "nanoseconds");
 
-// Fills the section. `choose` is called with a function whose callers are asked for.
+// Fills the section. `choose` is called with a function whose callers are requested.
 export function timelineView(section, data, choose) {
   const charts = data.charts.map(decode);
   const { functions, unit } = data;
@@ -42,7 +42,7 @@ export function timelineView(section, data, choose) {
   const places = [null, null];
   const state = { track: [0, counterpart(charts[0].tracks, 0, charts[1].tracks)], selected: null, hits: null, isDragged: false };
   const drawEntries = charts.map(entriesView);
-  // The selected track of a side; one without entries where it has none of that name.
+  // The selected track of a side; an empty one if it has no track of that name.
   const selectedTrack = (side) => ({ place: state.track[side], track: charts[side].tracks[state.track[side]] ?? NO_TRACK });
   const drawMinimap = minimapView(minimap, charts, windows, selectedTrack);
   section.hidden = false;
@@ -58,7 +58,7 @@ export function timelineView(section, data, choose) {
     return `${["Before", "After"][side]}: ${nameOf(side, entry)}${moved}`;
   };
 
-  // From where an entry was called, in words.
+  // The callers of an entry, in words.
   const callersInWords = (side, entry) => {
     const callers = callersOf(charts[side], entry);
     const named = callers.slice(0, MOST_CALLERS).map(({ task, call, ...caller }) => (
@@ -81,7 +81,7 @@ export function timelineView(section, data, choose) {
     return { window: windows.timeline(side), offset: side === 0 ? 0 : windows.offset, width, height: RULER + height, box };
   };
 
-  // How each kind looks, by its place in LOOKS.
+  // The look of each kind, by its place in LOOKS.
   const looksOf = (side) => Uint8Array.from(charts[side].kinds, ({ function: of }, kind) => {
     const tone = functions.certain[of] ? Math.sign(functions.difference[of]) * 3 : 0;
     const isDim = state.hits !== null && !state.hits[side][kind];
@@ -183,7 +183,7 @@ export function timelineView(section, data, choose) {
     return { moment, entry: entry === null ? null : { track: place.track, entry } };
   }
 
-  // Tracks of the same name stand in the same way on both sides.
+  // Tracks of the same name have the same arrangement on both sides.
   function arrange(side, change) {
     arranged[side] = change(arranged[side]);
     arranged[1 - side] = restored(arranged[1 - side], arranged[side]);
@@ -246,7 +246,7 @@ export function timelineView(section, data, choose) {
     canvas.addEventListener("keydown", (event) => key(side, event));
   });
 
-  // Whether what moves a side moves it along the other.
+  // Returns whether a movement of a side moves it along the other.
   const movesOffset = (side) => state.isDragged && side === 1 && windows.isLinked;
 
   function goTo(side, { track, entry }) {
@@ -363,7 +363,7 @@ export function timelineView(section, data, choose) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   addEventListener("beforeprint", draw);
 
-  // The window that counts is seen first, of both sides as long as the longer one.
+  // Shows the window that counts first, of both sides as long as the longer one.
   function showCounted() {
     const side = counted.findIndex((window) => window);
     if (side < 0) return;
@@ -375,7 +375,8 @@ export function timelineView(section, data, choose) {
     windows.show(side, { min, max: min + Math.max(...counted.filter((window) => window).map(length)) });
   }
 
-  // The longest call of each function whose difference is certain, where it takes more.
+  // Highlights the longest call of each function whose difference is certain, on the side where it
+  // takes more.
   function pointOut() {
     const certain = functions.certain.flatMap((is, place) => (is ? [place] : []));
     for (const place of certain.slice(0, MOST_FOUND)) {

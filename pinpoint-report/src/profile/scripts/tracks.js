@@ -1,11 +1,11 @@
-// Tracks in the order and shape in which they are shown. What one does to them is kept by name,
-// since another trace has other tracks at the same place:
+// Tracks in the order and shape in which they are shown. The user's changes are kept by name, since
+// another trace has other tracks at the same place:
 //
 //   { originalIndex, visualIndex, hidden, expanded, trackName }
 
-// What is kept of tracks in the order of the trace, as nothing has been done to them: the first
-// thread, what belongs to no thread (less than -1 for a node), then the others. Of these, in a
-// trace, those that have events alone (-1) are folded: there are dozens.
+// The default arrangement of tracks, in the order of the trace: the first thread, tracks of no
+// thread (less than -1 for a node), then the others. Of these, in a trace, those that have events
+// alone (-1) are folded: there are dozens.
 export function untouched(tracks) {
   const rank = (place) => (place === 0 ? 0 : tracks[place].nodes?.every((node) => node < -1) ? 1 : 2);
   const ranks = tracks.map((_, place) => rank(place));
@@ -16,8 +16,8 @@ export function untouched(tracks) {
   return ordered(all, all.map((_, place) => place).toSorted((a, b) => ranks[a] - ranks[b]));
 }
 
-// What was kept, for the tracks of this trace: by name; of several of one name, in their order.
-// Those that are not known stand as they did (`own`), after what was ordered.
+// The kept arrangement, for the tracks of this trace: by name; of several with one name, in their
+// order. Unknown ones stay in their own order (`own`), after the ordered ones.
 export function restored(own, kept) {
   const byName = new Map();
   for (const it of kept) byName.set(it.trackName, [...(byName.get(it.trackName) ?? []), it]);
@@ -30,8 +30,8 @@ export function restored(own, kept) {
   return found.map(({ old, ...it }) => ({ ...it, visualIndex: order.findIndex(({ originalIndex }) => originalIndex === it.originalIndex) }));
 }
 
-// The place of the track of another trace that is meant by one of these: that of the same name, of
-// several the same in their order; null where there is none.
+// The place of the track of another trace that corresponds to one of these: the one with the same
+// name, of several in the same order; null where there is none.
 export function counterpart(tracks, place, others) {
   const of = (all) => all.flatMap(({ name }, at) => (name === tracks[place].name ? [at] : []));
   return of(others)[of(tracks).indexOf(place)] ?? null;
@@ -61,8 +61,8 @@ export function changed(tracks, originalIndex, change) {
   return tracks.map((it) => (it.originalIndex === originalIndex ? { ...it, ...change } : it));
 }
 
-// Where each track that is shown is drawn, from the top: its head, and its rows below unless it
-// is folded. Folded, its outermost row alone is shown.
+// The place of each visible track, from the top: its head, and its rows below unless it is folded.
+// Folded, only its outermost row is shown.
 export function arrangement(tracks, rowCounts, { head, row, most }) {
   let top = 0;
   const shown = order(tracks).map((place) => tracks[place]).filter(({ hidden }) => !hidden);

@@ -3,12 +3,12 @@
 import { button, element, foreign, refill, table, tick } from "./elements.js";
 import { changed, moved, order } from "./tracks.js";
 
-// `arranged` gives how the tracks of each side stand; `arrange` changes those of one, and
-// `rearrange` has all stand as in any first report. `selected`
-// gives the place of the track of a side whose trees are shown; `select` shows those of another.
+// `arranged` returns the arrangement of the tracks of each side; `arrange` changes those of one,
+// and `rearrange` restores the default of any first report. `selected` returns the place of the
+// track of a side whose trees are shown; `select` shows those of another.
 export function tracksView(section, charts, { arranged, arrange, rearrange, selected, select }) {
   const place = section.querySelector(".tracks .wide");
-  // What a control does is said with its track: there are dozens.
+  // The label of a control includes its track: there are dozens.
   const named = (control, text, name, key) => {
     control.ariaLabel = `${text}: ${name}`;
     control.dataset.key = `${text} ${key}`;

@@ -1,4 +1,4 @@
-// The trees of the selected track, of both sides in the window that is seen.
+// The trees of the selected track, of both sides in the visible window.
 
 import { button, choice, element, foreign, refill, search, table, tick } from "./elements.js";
 import { joined } from "./chart.js";
@@ -9,7 +9,7 @@ import { bottomUp, callTree, callers, eventLog } from "../trees.js";
 const TREES = [["call tree", "call tree"], ["bottom-up", "bottom-up"], ["third party", "third party"], ["event log", "event log"]];
 const GROUPS = ["", "category", "domain", "url", "file", "module", "owner"];
 
-// As in trees, without the network: what has nothing to do with a thread's time.
+// As in trees, without the network: categories unrelated to a thread's time.
 const CATEGORIES = ["scripting", "rendering", "painting", "loading", "gc", "messaging", "idle", "other"];
 
 // Rows of one level.
@@ -18,11 +18,11 @@ const MOST = 200;
 const time = (us) => amount(us * 1000, "nanoseconds");
 const change = (us) => signed(us * 1000, "nanoseconds");
 
-// Fills the parts of the section. `look` gives what is looked at:
-// [{ track, place, kinds, window }, …] of both sides; the place of a track that is not there is null. Gives a function that shows it anew.
+// Fills the parts of the section. `look` returns the selection: [{ track, place, kinds, window },
+// …] of both sides; the place of a missing track is null. Returns a function that redraws it.
 export function treesView(section, data, look) {
   const allRuns = data.entries ? rowsOfEntries(data) : rowsOfSamples(data);
-  // What entries of timelines took is known as time, whatever the profiles count.
+  // The cost of entries of timelines is known as time, whatever the profiles count.
   const unit = data.entries ? "nanoseconds" : data.unit;
   const state = { tree: "call tree", text: "", group: "", least: 0, without: new Set(), open: new Set() };
   const place = section.querySelector(".tree");
@@ -41,8 +41,8 @@ export function treesView(section, data, look) {
     }
     const roots = sides.map(build);
     const known = allRuns(state.tree, groupingOf(), sides.map(({ place, track }) => (place === null ? undefined : track)));
-    // Without some entries, others take more by themselves than is known. Those that are too short
-    // for the page are missing, too: what others take altogether is the same without them.
+    // Without some entries, others have a larger self time than in the comparison. Those that are
+    // too short for the page are missing, too: the totals of others are the same without them.
     const isWhole = state.least === 0 && state.without.size === 0
       && (state.tree === "call tree" || data.charts.every(({ shortest }) => shortest === 0));
     const rows = [];
@@ -50,7 +50,7 @@ export function treesView(section, data, look) {
       for (const row of level.slice(0, MOST)) {
         const key = [...path, row.id].join("\n");
         const kind = kindOf(row, sides);
-        // From the function whose callers these are outwards: groups are no callers.
+        // From the function whose callers these are outwards: groups are not callers.
         const outer = kind ? [...ids, row.id] : ids;
         const within = kind ? known.placeOf(place, kind) : known.inGroup(row.id);
         const inAll = isWhole ? inAllRuns(known, kind, row, within) : null;
@@ -68,20 +68,20 @@ export function treesView(section, data, look) {
     refill(place, made);
   }
 
-  // What is known of a row. Of a group the filter may show a part.
+  // The comparison of a row. The filter may show only a part of a group.
   function inAllRuns(known, kind, row, place) {
     if (kind) return known.known(place);
     return state.text === "" ? known.group(row.id) : null;
   }
 
-  // The track that is looked at, which one side may not have.
+  // The selected track, which may be missing on one side.
   function tracksInWords(sides) {
     const [before, after] = sides.map(({ track }) => track.name || "thread");
     if (sides[0].place === null) return `${after}, which only the run after has`;
     return sides[1].place === null ? `${before}, which only the run before has` : before;
   }
 
-  // The kind of a row; none for a group.
+  // The kind of a row; null for a group.
   function kindOf(row, sides) {
     const side = row.sides[0] ? 0 : 1;
     return row.sides[side].kind < 0 ? null : sides[side].kinds[row.sides[side].kind];
@@ -90,10 +90,10 @@ export function treesView(section, data, look) {
   const groupingOf = () => (state.tree === "third party" ? "owner" : state.group);
   const isTree = (row) => state.tree === "call tree" || row.sides.find(Boolean).kind < 0;
 
-  // Whether a row can be opened. Callers are looked for only then: that takes a walk.
+  // Returns whether a row can be opened. Callers are looked for only then: that takes a walk.
   const mayHold = (row) => !isTree(row) || row.sides.some((side) => side?.children.size > 0);
 
-  // What a row holds: what is called; from the bottom up, the callers. `ids` begin with the
+  // The children of a row: its callees; from the bottom up, its callers. `ids` begin with the
   // function whose callers these are.
   function below(sides, row, ids) {
     if (isTree(row)) return joined(...row.sides.map((side) => side?.children ?? new Map()));

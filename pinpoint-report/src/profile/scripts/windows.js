@@ -1,10 +1,10 @@
-// Which time is looked at on each side, and what the two sides have to do with each other.
+// The visible time on each side, and the relation of the two sides.
 //
 // A window is { min, max } in µs. Each side has three, each within the one before:
 //
-//   entire     all that was recorded; fixed
-//   minimap    what the handles above the chart can reach
-//   timeline   what is seen
+//   entire     the whole recording; fixed
+//   minimap    the reach of the handles above the chart
+//   timeline   the visible part
 //
 // The experiment's time that belongs to a time of the base is that time and the offset. While
 // the sides are linked, one follows the other in the same length, beyond its own ends if need
@@ -27,7 +27,7 @@ export const stretched = ({ min, max }, factor, at) => ({ min: at - (at - min) *
 export function within({ min, max }, bounds) {
   const long = Math.min(Math.max(max - min, SHORTEST), Math.max(length(bounds), SHORTEST));
   const begin = Math.max(bounds.min, Math.min((min + max - long) / 2, bounds.max - long));
-  // Where nothing has to give way, not a digit changes.
+  // Where no shift is needed, not a digit changes.
   return long === max - min && min >= bounds.min && max <= bounds.max ? { min, max } : { min: begin, max: begin + long };
 }
 
@@ -40,7 +40,7 @@ export class Windows {
   #breadcrumbs = null;
   #listeners = new Set();
 
-  // Begins with what was recorded on each side, from begin to begin.
+  // Begins with the recordings of both sides, from begin to begin.
   load(bounds) {
     this.#sides = bounds.map((entire) => ({ entire, minimap: entire, timeline: entire }));
     this.#offset = bounds[1].min - bounds[0].min;
@@ -58,13 +58,13 @@ export class Windows {
   get isLinked() { return this.#isLinked; }
   get breadcrumbs() { return this.#breadcrumbs; }
 
-  // Calls a function with what has changed; gives one that ends that.
+  // Calls a function with each change; returns one that ends that.
   listen(listener) {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  // What is seen on a side: dragged, or zoomed.
+  // The visible part of a side: dragged, or zoomed.
   show(side, window) {
     const shown = within(window, this.#sides[side].minimap);
     if (isSame(shown, this.#sides[side].timeline)) return;
@@ -73,7 +73,7 @@ export class Windows {
     this.#tell("timeline");
   }
 
-  // As `show`, from the innermost breadcrumb that holds the window: those within it are left.
+  // Like `show`, from the innermost breadcrumb that holds the window: those within it are left.
   reveal(side, window) {
     const holds = (it) => {
       const { min, max } = shifted(it.window, side * this.#offset);
@@ -85,7 +85,7 @@ export class Windows {
     this.show(side, window);
   }
 
-  // Whether one side follows the other. Linked again, the experiment takes the base's place.
+  // Links or unlinks the sides. Linked again, the experiment takes the base's place.
   link(isLinked) {
     if (isLinked === this.#isLinked) return;
     this.#isLinked = isLinked;
@@ -95,20 +95,20 @@ export class Windows {
 
   alignBegins() { this.#align(this.#sides[1].entire.min - this.#sides[0].entire.min); }
 
-  // A moment of the base is that of the experiment.
+  // Aligns a moment of the base with one of the experiment.
   alignMarks(base, experiment) { this.#align(experiment - base); }
 
-  // The experiment is dragged along the base.
+  // Drags the experiment along the base.
   drag(by) { this.#align(this.#offset + by); }
 
-  // Looks at nothing but what is seen of the base.
+  // Narrows the view to the visible part of the base.
   addBreadcrumb() {
     this.#breadcrumbs = add(this.#breadcrumbs, this.#sides[0].timeline);
     this.#enter(last(this.#breadcrumbs).window);
     this.#tell("minimap");
   }
 
-  // Goes back to a breadcrumb; those below are gone.
+  // Goes back to a breadcrumb; those below are dropped.
   activateBreadcrumb(breadcrumb) {
     this.#breadcrumbs = activate(this.#breadcrumbs, breadcrumb);
     this.#enter(last(this.#breadcrumbs).window);

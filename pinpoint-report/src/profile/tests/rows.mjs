@@ -1,4 +1,5 @@
-// Compares the rows of the trees of two charts with what is known of all runs, which are these two.
+// Compares the rows of the trees of two charts with the comparison of all runs, which are these
+// two.
 
 import assert from "node:assert/strict";
 import { rowsOfEntries } from "./all_runs.js";
@@ -10,7 +11,7 @@ const charts = data.charts.map(decode);
 const allRuns = rowsOfEntries(data);
 let [compared, groups, parts] = [0, 0, 0];
 
-// Six digits are written, and less than 0.1 % is not.
+// Six digits are written, and less than 0.1 % is left out.
 function compare(known, [before, after], way) {
   if (known === null) return assert.ok(Math.max(before, after) < 60, `nothing is known of ${way}: ${before} ${after}`);
   compared += 1;
@@ -43,9 +44,10 @@ for (const track of charts[0].tracks) {
   });
   walkOut(build(bottomUp), outwards.first, []);
 
-  // A measure that is named like an event is none.
+  // A measure named like an event is not an event.
   if (track.name === "Timings") assert.deepEqual(build(bottomUp, { group: "category" }).map(({ id }) => id), ["other"]);
-  // Rows with less than nothing are in no group of the page: those around what ends after them.
+  // Rows with a negative cost are in no group of the page: those around an entry that ends after
+  // them.
   if (["Other", "Timings"].includes(track.name)) continue;
   for (const group of ["category", "domain", "url", "file", "owner"]) {
     const rows = allRuns("bottom-up", group, tracks);
