@@ -1,8 +1,7 @@
-//! Takes the docstrings out of the stub, so that they are written once.
+//! Extracts the docstrings of the stub, so that they are written once.
 //!
-//! For each function, class and method with a docstring, a file named like it
-//! (`wilcoxon`, `Bisection`, `Bisection.next`) with its text is left for the
-//! attribute `#[doc = include_str!(…)]`.
+//! For each function, class and method with a docstring, its text is written to a file with its
+//! name (`wilcoxon`, `Bisection`, `Bisection.next`) for the attribute `#[doc = include_str!(…)]`.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};

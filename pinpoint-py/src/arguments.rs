@@ -19,7 +19,7 @@ pub(crate) fn strategy(name: &str) -> PyResult<Strategy> {
     named("strategy", name, all)
 }
 
-/// Is a test of pairs to be the one that Pinpoint publishes?
+/// Returns whether a test of pairs is the one that Pinpoint publishes.
 pub(crate) fn is_published(method: &str) -> PyResult<bool> {
     named("method", method, [("auto", false), ("pinpoint", true)])
 }
@@ -126,7 +126,7 @@ pub(crate) fn milliseconds(argument: &str, seconds: f64) -> PyResult<u64> {
     )))
 }
 
-/// How many commits: told as a number, or by their names.
+/// The number of commits, given directly or by their names.
 pub(crate) fn commits(value: &Bound<'_, PyAny>) -> PyResult<u64> {
     if value.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err(
@@ -144,7 +144,7 @@ pub(crate) fn commits(value: &Bound<'_, PyAny>) -> PyResult<u64> {
     }
 }
 
-/// The commits strictly between the ends of so many.
+/// The number of commits strictly between the ends.
 pub(crate) fn between(commits: u64) -> PyResult<u64> {
     commits.checked_sub(2).ok_or_else(|| {
         PyValueError::new_err(format!(

@@ -8,13 +8,13 @@ use crate::arguments;
 use crate::results::make;
 use crate::samples::Sample;
 
-/// From so many values on, other threads may run meanwhile: letting them costs
-/// about as much as comparing a few dozen.
+/// From this many values on, other threads may run during the test: letting them costs about as
+/// much as comparing a few dozen.
 const LARGE: usize = 1_000;
 
 type Found<'py> = PyResult<Bound<'py, PyAny>>;
 
-/// Two samples, and the names that their caller knows them by.
+/// Two samples, and their caller's names for them.
 pub(crate) struct Two<'a, 'py> {
     samples: [Sample<'py>; 2],
     names: [&'a str; 2],
@@ -31,7 +31,7 @@ impl<'a, 'py> Two<'a, 'py> {
         })
     }
 
-    /// What a test says of the two.
+    /// The result of a test of the two.
     fn ask<T: Send>(
         &self,
         py: Python<'py>,
@@ -102,7 +102,7 @@ pub(crate) fn wilcoxon<'py>(
 ) -> Found<'py> {
     let published = arguments::is_published(method)?;
     let alternative = arguments::alternative(alternative)?;
-    // Without a second sample, the first one stands in its place, unread.
+    // Without a second sample, the first one takes its place, unread.
     let paired = y.is_some();
     let found = Two::read(["x", "y"], [x, y.unwrap_or(x)])?.ask(py, |first, second| {
         let second = paired.then_some(second);

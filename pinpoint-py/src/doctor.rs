@@ -1,5 +1,5 @@
-//! What makes measurements on this machine noisy; as JSON, which
-//! `python/pinpoint/_doctor.py` makes classes of.
+//! The causes of noise in measurements on this machine; as JSON, from which
+//! `python/pinpoint/_doctor.py` makes classes.
 
 use std::panic::resume_unwind;
 use std::thread;
@@ -13,15 +13,15 @@ use pyo3::prelude::*;
 use crate::drive::Failure;
 use crate::model::written;
 
-/// The time between two looks for Ctrl-C.
-const SIGNAL_POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// The interval between checks for Ctrl-C.
+const LOOK: Duration = Duration::from_millis(20);
 
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/doctor"))]
 #[pyfunction]
 pub(crate) fn doctor(py: Python<'_>, cpu: Option<&str>) -> PyResult<String> {
     let cpus: Option<CpuList> = (cpu.map(str::parse).transpose())
         .map_err(|error| PyValueError::new_err(format!("`cpu`: {error}")))?;
-    // On a thread of its own: an exception need not wait for its end.
+    // On its own thread: an exception need not wait for its end.
     let examined = thread::Builder::new()
         .name("pinpoint-doctor".into())
         .spawn(move || examine(THOROUGHLY, cpus.as_ref(), &default_machine_dir()))?;

@@ -1,9 +1,8 @@
 //! The extension module behind the Python package `pinpoint`.
 //!
-//! Nothing is decided here: the modules translate between Python's objects and
-//! the crates that do the work. What users see is chosen in
-//! `python/pinpoint/__init__.py` and typed, with its documentation, in
-//! `_pinpoint.pyi`.
+//! No decisions are made here: the modules translate between Python's objects and the crates that
+//! do the work. The public names are chosen in `python/pinpoint/__init__.py` and typed, with their
+//! documentation, in `_pinpoint.pyi`.
 
 #![expect(
     clippy::doc_lazy_continuation,

@@ -39,11 +39,11 @@ pub(crate) fn compare_many(
         read.push(two.map_err(|error| of_pair(py, index, error))?);
     }
     let slices: Vec<_> = read.iter().map(Two::slices).collect();
-    // None asked for: as many as there are cores. More than pairs have nothing to do.
+    // By default as many as there are cores. More threads than pairs would be idle.
     let most = slices.len().clamp(1, MOST_THREADS) as u64;
     let threads = threads.map_or(0, |count| count.min(most) as usize);
     let found = py.detach(|| {
-        // A pool of its own: threads that live on would be missing after a fork.
+        // A separate pool: threads that live on would be missing after a fork.
         let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
         Ok(pool.install(|| statistics::compare_many(&slices, magnitude, direction)))
     });
@@ -60,7 +60,7 @@ pub(crate) fn compare_many(
     Ok(Comparisons { all })
 }
 
-/// The same error, saying which pair is to blame.
+/// The same error, with the pair that caused it.
 fn of_pair(py: Python<'_>, index: usize, error: PyErr) -> PyErr {
     let message = format!("`pairs[{index}]`: {}", error.value(py));
     PyErr::from_type(error.get_type(py), message)
@@ -114,8 +114,7 @@ fn together((verdict, numbers, flags, sizes): Parts) -> PyResult<PerformanceComp
     })
 }
 
-// A sequence that makes its items when they are asked for: what a batch costs is
-// the comparing.
+// A sequence that makes its items on demand: the cost of a batch is in the comparing.
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/Comparisons"))]
 #[pyclass(frozen, sequence, eq, module = "pinpoint")]
 #[derive(PartialEq)]
@@ -208,7 +207,7 @@ impl Comparisons {
 }
 
 impl Comparisons {
-    /// NaN where there is nothing.
+    /// A column with NaN for absent values.
     fn column<'py>(
         &self,
         py: Python<'py>,

@@ -1,5 +1,5 @@
-//! What is built, where, and which jobs there are; as JSON, which
-//! `python/pinpoint/_model.py` and `_bots.py` make classes of.
+//! The builds, machines and jobs; as JSON, from which `python/pinpoint/_model.py` and `_bots.py`
+//! make classes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -43,7 +43,7 @@ pub(crate) fn stored_jobs(
             .map_err(|error: pinpoint_core::UnknownJobState| {
                 PyValueError::new_err(error.to_string())
             })?;
-    // Looking is no reason to make a directory.
+    // Reading must not make a directory.
     if !state_dir.join("pinpoint.db").exists() {
         return Ok("[]".into());
     }
@@ -141,7 +141,7 @@ pub(crate) fn midpoint(
     })
 }
 
-/// Waits for something short on a runtime of its own, other threads running on.
+/// Waits for something short on its own runtime, while other threads run.
 fn wait(
     py: Python<'_>,
     work: impl AsyncFnOnce() -> Result<Value, Failure> + Send,

@@ -1,4 +1,4 @@
-//! Profiles, as columns, and what moved between those of two builds.
+//! Profiles, as columns, and the differences between those of two builds.
 
 use numpy::{Element, IntoPyArray};
 use pinpoint_core::profile::{self as engine, ExplainOptions, Frame, NameId, Window, WindowError};
@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 
 type Columns<'py> = PyResult<Bound<'py, PyDict>>;
 
-/// In a column of numbers, where there is none: outside of every table.
+/// In a column of numbers, an absent one: outside of every table.
 const NONE: i64 = -1;
 
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/Profile"))]
@@ -32,7 +32,7 @@ pub(crate) fn explain_profiles(
     paired: bool,
     same: Vec<(String, String)>,
 ) -> PyResult<String> {
-    // Clones are cheap beside the comparison, and hold no reference into Python.
+    // Clones are cheap compared with the comparison, and hold no reference into Python.
     let clones = |side: &[PyRef<'_, Profile>]| -> Vec<engine::Profile> {
         side.iter().map(|profile| profile.0.clone()).collect()
     };
@@ -52,7 +52,7 @@ fn bad_value(error: impl std::fmt::Display) -> PyErr {
 }
 
 impl Profile {
-    /// The name of each row, by what it has of it.
+    /// The name of each row.
     fn names<T>(&self, rows: &[T], of: impl Fn(&T) -> NameId) -> Vec<&str> {
         rows.iter().map(|row| self.0.names.get(of(row))).collect()
     }

@@ -1,7 +1,7 @@
 //! Results: named tuples, defined in `python/pinpoint/_results.py`.
 //!
-//! A named tuple is made in a fraction of a microsecond, and has what a result
-//! needs: it is frozen, compares, hashes, pickles and prints itself.
+//! A named tuple is made in a fraction of a microsecond, and has everything that a result needs: it
+//! is frozen, compares, hashes, pickles and prints itself.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

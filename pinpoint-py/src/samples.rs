@@ -1,4 +1,4 @@
-//! Samples, from whatever Python holds numbers in.
+//! Samples, from any container of numbers in Python.
 
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
@@ -8,7 +8,7 @@ use pyo3::types::{PyList, PyTuple};
 
 /// The values of a sample.
 pub(crate) enum Sample<'py> {
-    /// Read where they are: a contiguous and aligned NumPy array of float64.
+    /// Read in place: a contiguous and aligned NumPy array of float64.
     Borrowed(Bound<'py, PyArray1<f64>>),
     Copied(Vec<f64>),
 }
@@ -35,7 +35,7 @@ impl<'py> Sample<'py> {
         Some(Self::Borrowed(array.clone()))
     }
 
-    /// What NumPy makes of it, as float64.
+    /// Converts the argument with NumPy, to float64.
     fn converted(argument: &str, value: &Bound<'py, PyAny>) -> PyResult<Self> {
         let py = value.py();
         let numpy = numpy(py)?;
@@ -92,7 +92,7 @@ fn numpy(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
     module.map(|module| module.bind(py))
 }
 
-/// Python's own numbers, or whatever can be made one.
+/// Python's own numbers, or objects that convert to one.
 fn numbers(argument: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
     let mut numbers = Vec::with_capacity(values.len()?);
     for value in values.try_iter()? {

@@ -23,7 +23,7 @@ def repo(tmp_path_factory: Any) -> Any:
 
 @pytest.fixture(scope="session", autouse=True)
 def machine(tmp_path_factory: Any) -> Iterator[None]:
-    """Locks of their own, so that no other job on this machine holds up the tests."""
+    """Separate locks, so that no other job on this machine delays the tests."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
         yield

@@ -1,4 +1,4 @@
-"""Bisections that run by themselves: real repositories, processes and functions."""
+"""Bisections that run on their own: real repositories, processes and functions."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ from world import COMMAND, CULPRIT, Numbers, OwnError, found, git, measured, rai
 
 @pytest.fixture
 def bisect(repo: Any, tmp_path: Any) -> Any:
-    """A bisection of the whole range, with a state directory of its own."""
+    """A bisection of the whole range, with its own state directory."""
 
     def bisect(**options: Any) -> Any:
         ends: dict[str, Any] = {} if "resume" in options else {"good": "HEAD~9", "bad": "HEAD", "repo": repo}
@@ -71,7 +71,7 @@ def test_commits_that_touch_only_documents_are_suspected_less(bisect: Any, repo:
 
 
 def test_a_measure_decides_instead_of_the_output(bisect: Any) -> None:
-    # What `tail` keeps is one line: 100 or 120 MB, more than this process has.
+    # `tail` keeps one line: 100 or 120 MB, more than this process has.
     run = 'head -c $(cat time)0000000 /dev/zero | tail -n 1 >/dev/null; echo v: 1 s'
     outcome = bisect(run=run, measure="memory", magnitude="10%")
     assert found(outcome) == ["Change 6"]
@@ -106,7 +106,7 @@ def test_a_run_that_waits_for_a_quiet_machine_says_so(bisect: Any, tmp_path: Any
         if step.event == "waiting":
             raise OwnError
 
-    # One for each processor, so that each is busy whoever else works here.
+    # One for each processor, so that all are busy regardless of other work.
     busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in os.sched_getaffinity(0)]
     try:
         with pytest.raises(OwnError):
@@ -292,7 +292,7 @@ def test_a_job_goes_on_where_it_stopped(bisect: Any, tmp_path: Any) -> None:
     assert found(outcome) == ["Change 6"]
     assert len(again) == outcome.runs - 4
     assert (told[0].event, told[0].runs, told[0].job_id) == ("resumed", 4, job.id)
-    # What is finished is not done again.
+    # Finished work is not repeated.
     assert bisect(resume=job.id, run=raises) == outcome
     assert pinpoint.job_outcome(job.id, state_dir=tmp_path / "state") == outcome
     assert pinpoint.JobRecord.from_json(job.to_json()) == job
@@ -329,7 +329,7 @@ def test_a_run_that_never_returns_has_failed(bisect: Any, run: Any) -> None:
         outcome = bisect(run=run, timeout=2.0, good="HEAD~4", bad="HEAD~3")
     assert found(outcome) == ["Change 6"]
     assert outcome.culprits[0].effect.of == "failures"
-    # Only a plain function goes on, and may disturb what runs later.
+    # Only a plain function continues, and may disturb later runs.
     messages = {str(it.message) for it in warned if issubclass(it.category, RuntimeWarning)}
     left = {"the run function took longer than 2 s: it can't be ended, and may disturb later runs"}
     assert messages == (left if run is hangs else set())
@@ -499,7 +499,7 @@ def test_an_executor_goes_on_with_its_job(tmp_path: Any) -> None:
 
 
 class Waiting(Numbers):
-    """After the run that is not counted, one waits for ever and the next one fails."""
+    """After the run that is not counted, one waits forever and the next one fails."""
 
     concurrency = 2
     runs = 0

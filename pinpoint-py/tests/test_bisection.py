@@ -19,7 +19,7 @@ def bench(level: Any, run: Any) -> Any:
 
 
 class World:
-    """Commits of which some are slower, some do not build, some fail."""
+    """Commits: some are slower, some do not build, some fail."""
 
     def __init__(self, commits: Any, slower_from: Any = None, broken: Any = (), fails_from: Any = None) -> None:
         self.commits = commits
@@ -201,7 +201,7 @@ def test_a_build_that_nothing_is_run_of_next_does_not_stop_the_search(seed: Any)
     """Several large changes among many small ones, and noise in two modes.
 
     With the first two seeds the search builds a commit and then runs others: the
-    answers were dropped, and the same runs asked for without end.
+    answers were dropped, and the same runs requested without end.
     """
     chance = random.Random(seed)
     level, levels = 20.0, []
@@ -335,7 +335,7 @@ def test_the_magnitude_may_be_a_percentage() -> None:
 
 
 def test_failing_culprits_say_why() -> None:
-    """A caller's failures have no reasons but that the runs gave no value."""
+    """A caller's failures have only one reason: the runs gave no value."""
     search = pinpoint.Bisection(8)
     while batch := search.next():
         for index, runs in batch:

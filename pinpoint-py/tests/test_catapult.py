@@ -24,8 +24,8 @@ def shifted(by: Any) -> Any:
         (BEFORE, shifted(7), "performance", 1, catapult.DIFFERENT),
         (BEFORE, shifted(3), "performance", 1, catapult.UNKNOWN),
         (BEFORE, BEFORE, "performance", 1, catapult.SAME),
-        # The same difference the other way round, and one that is tiny beside
-        # the magnitude, if that were in the unit of the values.
+        # The same difference in the other direction, and one that is tiny compared
+        # with the magnitude, if that were in the unit of the values.
         (shifted(7), BEFORE, "performance", 1, catapult.DIFFERENT),
         (BEFORE, shifted(7), "performance", 1e9, catapult.DIFFERENT),
     ],
@@ -78,7 +78,7 @@ def test_with_benchmark_arguments_the_milder_thresholds_win_where_they_differ() 
     milder: Any = catapult.Compare(BEFORE, b, 10, "performance", 1.0, {"benchmark": "speed"}, "1234")
     assert (milder.result, milder.low_threshold) == ("different", 0.05)
     assert milder.high_threshold == strict.high_threshold
-    # Nothing differs: the thresholds are those of everybody else.
+    # Nothing differs: the thresholds are the usual ones.
     same = catapult.Compare(BEFORE, BEFORE, 10, "performance", 1.0, {"benchmark": "speed"})
     assert same == catapult.Compare(BEFORE, BEFORE, 10, "performance", 1.0)
 

@@ -1,4 +1,4 @@
-"""The comparisons: their verdicts, their evidence, and what they refuse."""
+"""The comparisons: their verdicts, their evidence, and their errors."""
 
 import doctest
 import importlib

@@ -31,7 +31,7 @@ def sample(case: Any, name: Any) -> Any:
 
 
 def agrees(case: Any, field: Any, got: Any) -> None:
-    """What does not exist is None here, NaN or 0 there."""
+    """Missing values are None here, NaN or 0 there."""
     expected = number(case["expected"][field])
     expected = math.nan if expected is None else expected
     if got is None:

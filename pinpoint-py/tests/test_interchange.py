@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(COMMAND_LINE is None, reason="PINPOINT_COMMAND n
 
 
 class World:
-    """A state directory, and a benchmark that waits in its fifth run until it may go on."""
+    """A state directory, and a benchmark that waits in its fifth run until it may continue."""
 
     def __init__(self, repo: Any, directory: pathlib.Path) -> None:
         self.repo, self.state = repo, directory / "state"
@@ -257,7 +257,7 @@ def test_jobs_of_earlier_versions_are_read_and_go_on(world: World) -> None:
     with closing(sqlite3.connect(world.state / "pinpoint.db")) as database, database:
         (text,) = database.execute("SELECT config FROM jobs").fetchone()
         old = {"local": json.loads(text)["local"], "builds": False, "runs": False, "skip": []}
-        # It had begun: the direction stands in its spec.
+        # It had begun: the direction is in its spec.
         spec = json.loads(database.execute("SELECT spec FROM jobs").fetchone()[0])
         spec.update(chart="time", direction="down")
         database.execute("DELETE FROM records")

@@ -1,4 +1,4 @@
-"""Comparisons and culprit finders that run by themselves, as `bisect` does."""
+"""Comparisons and culprit finders that run on their own, like `bisect`."""
 
 import asyncio
 from typing import Any
@@ -11,7 +11,7 @@ from world import COMMAND, Numbers, OwnError, found, measured, raises
 
 @pytest.fixture
 def culprit(repo: Any, tmp_path: Any) -> Any:
-    """A culprit finder over the whole range, with a state directory of its own."""
+    """A culprit finder over the whole range, with its own state directory."""
 
     def culprit(**options: Any) -> Any:
         ends = {} if "resume" in options else {"repo": repo, "good": "HEAD~9", "bad": "HEAD"}

@@ -17,7 +17,7 @@ def measure(slower_from: Any, index: Any, run: Any, noise: Any = 0.2) -> Any:
 
 
 class World:
-    """Commits of which those from one on are slower."""
+    """Commits, slower from one on."""
 
     def __init__(self, commits: Any, slower_from: Any) -> None:
         self.commits, self.slower_from = commits, slower_from
@@ -169,7 +169,7 @@ MACHINES = [
 @pytest.mark.parametrize(("make", "kind"), MACHINES)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_search_goes_on_from_its_text_at_any_moment(make: Any, kind: Any, seed: Any) -> None:
-    """Saved and read again at random moments, it goes the way of one that never was."""
+    """Saved and read again at random moments, it takes the same steps as one that never was."""
     chance = random.Random(seed)
     straight, broken = make(), make()
     worlds = World(20, 1 if kind is pinpoint.Pairwise else 13), World(20, 1 if kind is pinpoint.Pairwise else 13)

@@ -1,4 +1,4 @@
-"""Commits, bots, jobs, and what lies between two commits."""
+"""Commits, bots, jobs, and the commits between two others."""
 
 import json
 import pickle

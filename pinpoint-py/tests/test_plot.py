@@ -1,4 +1,4 @@
-"""Pictures: drawn where they are asked for, and only with matplotlib."""
+"""Pictures: drawn into the given axes, and only with matplotlib."""
 
 import sys
 from typing import Any

@@ -33,7 +33,7 @@ def test_several_threads_compare_at_once() -> None:
 
 
 def test_a_search_may_be_answered_from_several_threads() -> None:
-    """Each thread answers what it finds; an answer that came second is refused."""
+    """Each thread answers the requests it finds; a second answer is refused."""
     search: Any = pinpoint.Bisection(32, magnitude=1.0)
 
     def work() -> None:

@@ -1,4 +1,4 @@
-"""Profiles as columns, and what moved between those of two builds."""
+"""Profiles as columns, and the differences between those of two builds."""
 
 import math
 import pathlib
@@ -105,7 +105,7 @@ def test_what_moved_is_said_with_its_certainty(runs: Any) -> None:
     assert parse.adjusted_p_value is not None and parse.adjusted_p_value <= 0.05
     name, difference = found.path[-1]
     assert (name, round(difference, 9)) == ("parse", 20)
-    # What is the same in all runs could not have been certain, and does not count.
+    # A difference that is the same in all runs could not have been certain, and does not count.
     assert found.detectable is not None and found.detectable.functions == 1
     assert pickle.loads(pickle.dumps(found)) == found and hash(found)
     assert "parse" in found._repr_html_()

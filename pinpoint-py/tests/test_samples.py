@@ -1,4 +1,4 @@
-"""What counts as a sample, and what is refused."""
+"""Accepted and refused samples."""
 
 import array
 import copy
@@ -197,7 +197,7 @@ def test_bad_arguments_are_refused(call: Any, message: Any) -> None:
 
 def test_a_result_is_a_frozen_tuple() -> None:
     found = EXPECTED
-    # As SciPy's, with the method as an attribute.
+    # Like SciPy's, with the method as an attribute.
     statistic, pvalue = found
     method = found.method
     assert found == (statistic, pvalue) and method == "asymptotic"

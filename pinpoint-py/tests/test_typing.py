@@ -1,4 +1,4 @@
-"""The stub says what the module has, no more and no less; and what it means.
+"""The stub declares exactly the names of the module, and documents them.
 
 `test.py` has mypy's stubtest compare the signatures.
 """

@@ -1,4 +1,4 @@
-"""What several tests share: commits whose truth is known, and benchmarks of them.
+"""Shared test code: commits whose truth is known, and benchmarks of them.
 
 No value depends on the machine, so that no answer does.
 """
@@ -25,7 +25,7 @@ RUNS: collections.defaultdict[Any, "itertools.count[int]"] = collections.default
 
 
 def spread(place: Any) -> float:
-    """A little noise, the same in every test: by how often it was asked for here."""
+    """A little noise, the same in every test: it depends on the number of calls here."""
     return 0.01 * float(next(RUNS[place]) * 7 % 10)
 
 

@@ -8,10 +8,10 @@ so for many pairs at once; :func:`mann_whitney_u`, :func:`ks_2samp` and
 :func:`bisect` finds the commit in a git repository, running commands or functions;
 :func:`pairwise` compares two commits in pairs of runs, :func:`culprit` does both.
 :func:`bisect_async`, :func:`pairwise_async` and :func:`culprit_async` do so on your
-event loop, :class:`Executor` in a world of your own. :func:`jobs` lists what was begun, here and on
-the command line; :func:`job_outcome` and :func:`cancel_job` take its names.
-:func:`doctor` finds what makes measurements on this machine noisy. :func:`explain` says
-which functions moved between the profiles of two builds, :func:`read_profile` reads one.
+event loop, :class:`Executor` with your own builds and runs. :func:`jobs` lists the jobs begun
+here and on the command line; :func:`job_outcome` and :func:`cancel_job` take their ids.
+:func:`doctor` finds the causes of noise in measurements on this machine. :func:`explain` finds
+the functions that moved between the profiles of two builds, :func:`read_profile` reads one.
 
 Searches: :class:`Bisection` finds the commits that changed a benchmark,
 :class:`Pairwise` compares two commits, :class:`CulpritFinder` does both. They run
@@ -191,7 +191,7 @@ __all__ = [
     "wilcoxon",
 ]
 
-# Names that not every user needs and that take long to import (asyncio, json).
+# Names that few users need and that take long to import (asyncio, json).
 _LATER = {
     "Bot": "_bots",
     "Bots": "_bots",

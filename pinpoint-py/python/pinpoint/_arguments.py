@@ -1,5 +1,5 @@
-"""What :func:`bisect`, :func:`pairwise` and :func:`culprit` are asked, found to be of the
-right types: the Rust side takes it from there."""
+"""Checks the types of the arguments of :func:`bisect`, :func:`pairwise` and
+:func:`culprit`; the Rust side does the rest."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from ._executor import Executor
 
 T = TypeVar("T")
 
-# Arguments are refused where they would be ignored: what an executor has a say in
-# itself, and, when a job is resumed, all but what that needs.
+# Arguments are refused where they would be ignored: those that an executor decides
+# itself, and, when a job is resumed, all except those that it needs.
 _NOT_WITH_EXECUTOR = {
     "run", "build", "format", "measure", "results", "aggregate", "paths", "warmup", "env",
     "cpu", "settle", "trace_reads", "allow_outside_reads", "build_jobs", "repositories",
     "cache_size",
 }
-# What says how a command is run and read, and what commands are given: a function has
-# none of it.
+# Arguments about running and reading a command, and its variables: a function has
+# none of them.
 _OF_RUN_COMMAND = {
     "format", "measure", "results", "aggregate", "warmup", "cpu", "trace_reads",
     "allow_outside_reads",
 }
 WITH_RESUME = {"run", "build", "executor", "resume", "timeout", "state_dir", "progress", "bar"}
-# What not every function of this module asks.
+# Arguments that not every function of this module takes.
 UNASKED: dict[str, Any] = {
     "magnitude": None, "strategy": "adaptive", "confidence": 0.95, "max_runs": None,
     "max_builds": None, "build_cost": 1.0, "priors": None, "skip": (), "paths": (),
@@ -40,7 +40,7 @@ KINDS = {"bisect": "bisection", "pairwise": "pairwise", "culprit": "culprit_find
 
 
 def search_of(name: str, given: set[str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a new job is to do, found to be of the right types."""
+    """The arguments of a new job, with their types checked."""
     ends = ("base", "experiment") if name == "pairwise" else ("good", "bad")
     good, bad = (options[end] for end in ends)
     repo, run, build, executor = (options[it] for it in ("repo", "run", "build", "executor"))
@@ -66,7 +66,7 @@ def search_of(name: str, given: set[str], options: Mapping[str, Any]) -> dict[st
         raise ValueError("`measure` names what decides: leave out `chart`")
     read = {name: reader(name, options[name]) for name, reader in _READ.items()}
     if callable(build):
-        # What a function builds is this job's alone.
+        # Builds of a function belong to this job alone.
         read["env"]["PINPOINT_BUILT_FOR"] = uuid.uuid4().hex
     return {
         **read,
@@ -84,7 +84,7 @@ def search_of(name: str, given: set[str], options: Mapping[str, Any]) -> dict[st
 
 
 def _benchmark(run: Any, executor: Executor | None) -> str:
-    """What lists of jobs call a benchmark: the program, the function or the executor."""
+    """The name of a benchmark in lists of jobs: the program, the function or the executor."""
     if executor is not None:
         return type(executor).__name__
     if callable(run):
@@ -221,7 +221,7 @@ def _directories(name: str, values: Any) -> dict[str, str]:
 
 
 _count_32 = functools.partial(_count, bits=32)
-# How the arguments are read that are passed on as they are.
+# Readers of the arguments that are passed on unchanged.
 _READ: dict[str, Callable[[str, Any], Any]] = {
     "format": text,
     "measure": _optional(_one_of("wall", "user", "instructions", "memory", "auto")),

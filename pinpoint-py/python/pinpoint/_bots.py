@@ -1,4 +1,4 @@
-"""Bot configurations: where a benchmark is built and run, by name."""
+"""Bot configurations: the machines that build and run benchmarks, by name."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Swarming(NamedTuple):
     Attributes
     ----------
     browser, bucket, builder, swarming_server : str
-        What the benchmark is told to run; the Buildbucket bucket and builder; a URL.
+        The browser for the benchmark; the Buildbucket bucket and builder; a URL.
     dimensions : tuple of (str, str)
-        What a machine must have.
+        The required properties of a machine.
     """
 
     browser: str
@@ -38,11 +38,11 @@ class Bot(NamedTuple):
     name, configured_as : str
         The name asked for, and the one under which it is configured.
     set : str
-        Who may know of it: ``"external"`` (everybody) or ``"internal"``.
+        Its visibility: ``"external"`` (everyone) or ``"internal"``.
     out_of_resources : bool
         It takes no jobs for now.
     repository : str or None
-        What is built; None where each job names its own.
+        The repository to build; None where each job names its own.
     workers : str, tuple of str, or Swarming
         ``"local"`` (this machine), the names of a pool's machines, or Swarming.
     """
@@ -86,7 +86,7 @@ class Bots(Mapping[str, Bot]):
 
     @classmethod
     def builtin(cls) -> Bots:
-        """Bots of Chromium's laboratory, as they were published, and ``local``."""
+        """The published bots of Chromium's laboratory, and ``local``."""
         return cls(_pinpoint.BotConfigs())
 
     @classmethod
@@ -96,18 +96,18 @@ class Bots(Mapping[str, Bot]):
         Raises
         ------
         ValueError
-            All that is wrong in the files, with its places.
+            All errors in the files, with their places.
         OSError
             A file that cannot be read.
         """
         return cls(_pinpoint.BotConfigs([(str(file), Path(file).read_text()) for file in files]))
 
     def external(self) -> Bots:
-        """The external bots alone, with what is said of them."""
+        """Only the external bots, with their descriptions."""
         return Bots(self._configs.external())
 
     def target(self, bot: str, benchmark: str) -> str:
-        """What is built for a benchmark on a bot; KeyError for an unknown bot."""
+        """The build target of a benchmark on a bot; KeyError for an unknown bot."""
         return self._configs.target(bot, benchmark)
 
     def benchmarks(self) -> dict[str, dict[str, list[str]]]:
@@ -122,7 +122,7 @@ class Bots(Mapping[str, Bot]):
     def __getitem__(self, name: str) -> Bot:
         if name in self._bots:
             return self._bots[name]
-        # Its error knows names that are nearly the same.
+        # Its error suggests similar names.
         return Bot._of(json.loads(self._configs.bot(name)))
 
     def __iter__(self) -> Iterator[str]:

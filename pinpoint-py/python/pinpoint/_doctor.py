@@ -1,4 +1,4 @@
-"""What makes measurements on this machine noisy."""
+"""The causes of noise in measurements on this machine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ADVICE = {
 
 
 class Finding(NamedTuple):
-    """Something that disturbs measurements.
+    """A cause of noise in measurements.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Finding(NamedTuple):
         ``"high"``: results may be wrong now; ``"medium"``: changes of some percent may be
         lost; ``"low"``: it matters for changes of about a percent.
     seen, remedy : str
-        What was seen, and what to do about it.
+        The observation, and its remedy.
     """
 
     cause: str
@@ -41,12 +41,12 @@ class Finding(NamedTuple):
 
 
 class LoopTimes(NamedTuple):
-    """The times of the same work, done again and again.
+    """The times of the same work, repeated many times.
 
     Attributes
     ----------
     pieces : int
-        How often it was done.
+        The number of repetitions.
     median : float
         The median of its times, in seconds.
     scatter, processor_scatter : float
@@ -77,16 +77,16 @@ class LoopTimes(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """What :func:`doctor` found.
+    """The findings of :func:`doctor`.
 
     Attributes
     ----------
     findings : tuple of Finding
-        What disturbs measurements, the worst first.
+        The causes of noise, the worst first.
     times : LoopTimes or None
         The times of the same work; None where a clock stands still.
     readings : tuple of (str, object)
-        What the kernel reports, by name; None where it does not.
+        The kernel's readings, by name; None where they are missing.
     """
 
     findings: tuple[Finding, ...]
@@ -125,7 +125,7 @@ class Diagnosis(NamedTuple):
 
 
 def _frozen(value: Any) -> Any:
-    """The same, of tuples."""
+    """The same value with tuples in place of lists."""
     if isinstance(value, dict):
         return tuple((name, _frozen(part)) for name, part in value.items())
     if isinstance(value, list):
@@ -134,21 +134,21 @@ def _frozen(value: Any) -> Any:
 
 
 def doctor(cpu: str | None = None) -> Diagnosis:
-    """Find what makes measurements on this machine noisy.
+    """Find the causes of noise in measurements on this machine.
 
-    The same work is repeated for some seconds, while the kernel is asked what else happens
-    here: load, steal, clock rates, hyper-threads, heat, swap, the battery, limits, other
+    The same work is repeated for some seconds, while the kernel is asked about other
+    activity: load, steal, clock rates, hyper-threads, heat, swap, the battery, limits, other
     jobs. Ctrl-C ends the wait for it.
 
     Parameters
     ----------
     cpu : str, optional
-        The processors to look at, those that runs are to be pinned to, as in ``"0-1,4"``; all
-        when not told.
+        The processors to examine, to which runs will be pinned, as in ``"0-1,4"``; by
+        default all.
 
     Raises
     ------
     ValueError
-        A processor that does not exist, or a text that names none.
+        A processor that does not exist, or an invalid list.
     """
     return Diagnosis._of(json.loads(_pinpoint.doctor(None if cpu is None else text("cpu", cpu))))

@@ -1,9 +1,9 @@
-"""Bisections and comparisons that run by themselves.
+"""Bisections and comparisons that run on their own.
 
 The machine, its journal and the work on this machine are Rust's (``drive``), on a
-thread of its own. What is Python's to do, its functions, is asked for over a
-bridge, and done on an event loop: functions that are no coroutines run on daemon
-threads, so that one that never returns keeps nobody from leaving.
+separate thread. Python's part, its functions, is requested over a bridge, and runs on
+an event loop: functions that are not coroutines run on daemon threads, so that one
+that never returns does not block the exit.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from ._model import CombinedCommit, Commit, JobOutcome, PairwiseJobOutcome, Prog
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# True while a function of a job is being called that has the machine to itself.
+# True during a call to a function of a job, which has the machine to itself.
 _has_machine: contextvars.ContextVar[bool] = contextvars.ContextVar("has_machine", default=False)
 
 
 class Checkout(NamedTuple):
-    """A commit in a work tree of its own, for ``build`` and ``run`` functions.
+    """A commit in its own work tree, for ``build`` and ``run`` functions.
 
     Attributes
     ----------
     path : Path
-        The work tree. What is built there stays for the runs.
+        The work tree. Files built there stay for the runs.
     commit : CombinedCommit
-        What is checked out.
+        The commit.
     """
 
     path: Path
@@ -114,35 +114,35 @@ async def bisect_async(
         number, several, a dict of them by chart, or None for a failed run).
         Commands and functions have the whole machine to themselves. Before the search
         it is run once at the good end, without being counted, to find its charts; up to
-        three times when it gives no value there.
+        three times if it gives no value there.
     build : str or function, optional
-        What is done once for each commit before its first run: a shell command,
+        The build, done once for each commit before its first run: a shell command,
         or a function of a :class:`Checkout`. When a job is resumed, it may be
         called again for a commit.
     executor : Executor, optional
         Lists, builds and runs in place of all these. ``skip`` are names of its
-        commits then, and what only commands and repositories need is refused.
+        commits then, and arguments for commands and repositories are refused.
     resume : str, optional
-        The job to go on with, with the functions that it was begun with: of this
+        The job to continue, with the functions that it was begun with: of this
         module, or of the command line. Its other arguments are kept with it; only
-        ``timeout`` is told again.
+        ``timeout`` is given again.
     chart : str, optional
-        The metric that decides, where there are several; the only one that the good end
-        gives when it is not told.
+        The metric that decides, where there are several; by default the only one that
+        the good end gives.
     format, results, aggregate : str, optional
-        Only with a command: how its values are read, as for ``pinpoint bisect``: ``"auto"``,
+        Only with a command: the format of its values, as for ``pinpoint bisect``: ``"auto"``,
         ``"time"``, ``"lines"``, ``"json:POINTER"``, ``"regex:PATTERN"``, …; the
-        file that it writes them to; how several become one (``"median"``).
+        file with its results; the aggregate of several values (``"median"``).
     measure : {"wall", "user", "instructions", "memory", "auto"}, optional
         Only with a command: its output is not read, and this decides, in place of a
         ``chart``: the time from start to end, the processor time without the kernel's,
         the instructions in that time, or the peak memory of the largest process, where
         that has more than this one.
-        Instructions are counted by the processor or, where it can't, by valgrind's
+        Instructions are counted by the processor or, where it cannot, by valgrind's
         callgrind, which takes 20 to 200 times as long. ``"auto"`` tries five runs of each
         end, and takes the measure in which the bad one is worse most clearly.
     direction : {"up", "down", "unknown"}, optional
-        Where better lies. Not told: a command's format decides, or its unit; with
+        The better direction. By default a command's format decides, or its unit; with
         a function, every change counts.
     magnitude : float or str, optional
         The smallest change worth finding, in the unit of the values; ``"5%"`` of
@@ -150,12 +150,12 @@ async def bisect_async(
     strategy, confidence, max_runs, max_builds, build_cost, seed
         As for :class:`Bisection`.
     priors : "changes" or sequence of float, optional
-        How suspicious each commit is before the first run: by what it changes, so that
+        The suspicion of each commit before the first run: by its changes, so that
         commits that touch only documents, tests or CI are suspected less than code, or
         with the weights of :class:`Bisection`. With None all are alike, and so they are
         with an ``executor`` when no weights are given.
     max_time : float, optional
-        The most seconds to spend.
+        The time limit in seconds.
     skip, paths : sequence of str
         Revisions not to try; only commits that touch one of these paths are tried.
     warmup : int
@@ -169,26 +169,26 @@ async def bisect_async(
         Before each run or pair, wait until other processes leave the machine alone, but no
         longer than this many seconds. Each takes at least a quarter of a second more.
     trace_reads : bool
-        Only with commands: trace with ``strace`` what they read. Commits that change nothing
-        of that are not built, and commits between two equal builds are excluded.
+        Only with commands: trace their reads with ``strace``. Commits that change none of
+        these files are not built, and commits between two equal builds are excluded.
     allow_outside_reads : bool
         Only with commands: let them use files of your own checkout, which are the same for
         all commits. Without this, a benchmark that reads tracked files there is refused.
     timeout : float, optional
-        The most seconds for one build or run; one that takes longer has failed. A
-        command is ended with all its processes, a coroutine is cancelled. A plain
-        function can't be ended: it goes on in its thread, where it may disturb later
-        runs, and a RuntimeWarning says so. Use a command or a coroutine for what may
-        hang. Without a ``timeout``, a function that never returns holds up the job
-        until Ctrl-C.
+        The time limit for one build or run, in seconds; one that takes longer has failed.
+        A command is ended with all its processes, a coroutine is canceled. A plain
+        function cannot be ended: it continues in its thread, where it may disturb later
+        runs, and a RuntimeWarning says so. Use a command or a coroutine for work that may
+        hang. Without a ``timeout``, a function that never returns blocks the job until
+        Ctrl-C.
     build_jobs : int
         Builds at one time.
     repositories : mapping, optional
         Local clones of dependencies, by their URLs.
     cache_size : int
-        Bytes that builds may occupy once nobody uses them.
+        Bytes that unused builds may occupy.
     state_dir : path, optional
-        Where jobs and builds are kept; as for the command line when not told.
+        The directory of jobs and builds; by default that of the command line.
     progress : function, optional
         Called with a :class:`Progress` after every build and run.
     bar : bool
@@ -197,26 +197,26 @@ async def bisect_async(
     Returns
     -------
     JobOutcome
-        The culprits, or what is known of where they are.
+        The culprits, or their probable places.
 
     Raises
     ------
     ValueError, TypeError
-        Arguments that do not make a search, or that a function would ignore.
+        Arguments that make no valid search, or that a function would ignore.
     PinpointError
         :class:`RepositoryError`, :class:`ExecutionError` or :class:`JobError`.
     Interrupted
         A KeyboardInterrupt: Ctrl-C. Commands are ended; ``job_id`` is the job to
-        resume. Cancelling the task of :func:`bisect_async` does the same.
+        resume. Canceling the task of :func:`bisect_async` does the same.
     Exception
-        Whatever a function raises, as it is; the job can be resumed. But
+        Any exception of a function, unchanged; the job can be resumed. However,
         :class:`BuildFailed`, :class:`RunFailed` and :class:`Unavailable` are
         answers, and do not end it.
 
     Notes
     -----
-    :func:`bisect` may be called anywhere, in a notebook as well: it has an event
-    loop of its own, on a thread of its own.
+    :func:`bisect` may be called anywhere, including a notebook: it has its own event
+    loop, on its own thread.
 
     Examples
     --------
@@ -234,7 +234,7 @@ async def bisect_async(
     >>> pinpoint.bisect("path/to/repo", "v1.2", "main", run=run).status  # doctest: +SKIP
     'culprit_found'
 
-    On an event loop of your own it is ``await pinpoint.bisect_async(...)``.
+    On your own event loop it is ``await pinpoint.bisect_async(...)``.
     """
     return JobOutcome._of(await _job(bisect_async, locals()))
 
@@ -283,7 +283,7 @@ async def culprit_async(
     """Verify a regression, find its culprits and verify each, on the caller's event loop.
 
     The two ends are compared in pairs of runs; if they differ, the range is bisected,
-    and each culprit is compared with its parent in runs of its own. Those that do not
+    and each culprit is compared with its parent in further runs. Those that do not
     differ from it are ``unconfirmed``.
 
     Parameters
@@ -291,16 +291,16 @@ async def culprit_async(
     pairs : int
         Pairs of runs of each comparison: an even number, 6 or more.
     magnitude : float or str, optional
-        As for :func:`bisect`; the difference just verified when not told.
+        As for :func:`bisect`; by default the difference just verified.
     max_runs : int, optional
-        The most runs of everything; a pair is two.
+        The most runs in total; a pair is two.
     repo, good, bad, run, build, executor, resume and all others
-        As for :func:`bisect`, errors as well.
+        As for :func:`bisect`, including errors.
 
     Returns
     -------
     JobOutcome
-        As of :func:`bisect`, with its ``verification`` and a ``confirmation`` of each
+        Like that of :func:`bisect`, with its ``verification`` and a ``confirmation`` of each
         culprit.
     """
     return JobOutcome._of(await _job(culprit_async, locals()))
@@ -346,27 +346,27 @@ async def pairwise_async(
     Parameters
     ----------
     base, experiment : str
-        Revisions: what is known, and what is compared with it. They may be the same,
-        to see how much the benchmark scatters by itself.
+        Revisions: the reference, and the one compared with it. They may be the same,
+        to see the benchmark's own scatter.
     pairs : int
         Pairs of runs: an even number, 6 or more. To find a change of one among several
         charts takes more: 8 among two to six, 12 among a hundred.
     early_stopping : bool
         End as soon as a difference is certain.
     chart : str, optional
-        The only metric to compare; all that there are when it is not told.
+        The only metric to compare; by default all of them.
     measure : {"wall", "user", "instructions", "memory", "auto"}, optional
-        As for :func:`bisect`; ``"auto"`` takes the one that tells the two apart best,
+        As for :func:`bisect`; ``"auto"`` takes the one that separates the two best,
         whichever is better.
     trace_reads : bool
         Only with commands: nothing is run where the two builds are found to be the same.
     repo, run, build, executor, resume and all others
-        As for :func:`bisect`, errors as well. The benchmark must work at the base.
+        As for :func:`bisect`, including errors. The benchmark must work at the base.
 
     Returns
     -------
     PairwiseJobOutcome
-        Whether the two differ, chart by chart.
+        The comparison of the two, chart by chart.
 
     Examples
     --------
@@ -376,7 +376,7 @@ async def pairwise_async(
     ...     print(chart.chart, chart.moved, chart.comparison.estimate)
     time True 4.2
 
-    On an event loop of your own it is ``await pinpoint.pairwise_async(...)``.
+    On your own event loop it is ``await pinpoint.pairwise_async(...)``.
     """
     return PairwiseJobOutcome._of(await _job(pairwise_async, locals()))
 
@@ -432,14 +432,14 @@ async def _job(
 def _blocking(
     function: Callable[P, Coroutine[Any, Any, T]], name: str, summary: str
 ) -> Callable[P, T]:
-    """The same for callers without an event loop, or with one that they can't wait on."""
+    """The same for callers without an event loop, or with one that they cannot wait on."""
 
     @functools.wraps(function)
     def call(*arguments: P.args, **options: P.kwargs) -> T:
         try:
             work = function(*arguments, **options)
         except TypeError as error:
-            # Nothing of it has run yet: the arguments do not fit.
+            # Nothing has run yet: the arguments do not fit.
             raise TypeError(str(error).replace(function.__name__, name)) from None
         return _finished(work)
 
@@ -458,7 +458,7 @@ pairwise = _blocking(pairwise_async, "pairwise", "Compare two commits in pairs o
 
 
 def _finished(work: Awaitable[T]) -> T:
-    """What a coroutine returns, run on a loop and a thread of its own."""
+    """The result of a coroutine, run on its own loop and thread."""
     state: dict[str, Any] = {}
     # Not Thread.join: interrupted, it takes the thread for ended.
     ready, ended = threading.Event(), threading.Event()
@@ -497,7 +497,7 @@ def _finished(work: Awaitable[T]) -> T:
             except RuntimeError:
                 pass  # It has just ended.
     if interrupted and isinstance(state.get("error"), asyncio.CancelledError):
-        # Its text is how the job is resumed, by name.
+        # Its text tells how to resume the job, by name.
         raise _interruption(*str(state["error"]).split()) from None
     if "error" in state:
         raise state["error"]
@@ -584,13 +584,13 @@ class _Bridge:
             task.add_done_callback(lambda done: self._forget(action, done))
 
     def _forget(self, action: int, task: asyncio.Task[None]) -> None:
-        # An action may have asked for something else by now.
+        # An action may have requested something else by now.
         if self.tasks.get(action) is task:
             del self.tasks[action]
 
     def _watch(self, progress: Progress) -> None:
         if self.executor is None:
-            # In this callback of the loop alone.
+            # Only in this callback of the loop.
             _has_machine.set(True)
         try:
             for watch in self.watchers:
@@ -630,7 +630,7 @@ class _Bridge:
         return self.ranges[ends]
 
     def _checked(self, ends: tuple[str, str], names: Any) -> Sequence[str]:
-        """What ``Executor.list`` gave, when it is what it must be."""
+        """The result of ``Executor.list``, after a check."""
         is_sequence = isinstance(names, Sequence) and not isinstance(names, (str, bytes))
         if not is_sequence or not all(isinstance(name, str) for name in names):
             raise TypeError(f"Executor.list must return a sequence of names (str), not {names!r:.99}")
@@ -683,7 +683,7 @@ class _Bridge:
         return {"charts": charts, "failure": None if charts else "the run gave no value"}
 
     async def _timed(self, there: Any, method: str) -> Any:
-        """What the function says of a commit, in its time."""
+        """The function's answer about a commit, within its time."""
         commit = CombinedCommit._of(there["commit"])
         function: Callable[..., Any] | None
         argument: str | Checkout
@@ -717,7 +717,7 @@ class _Bridge:
         try:
             result, error = task.result()
         except asyncio.CancelledError as own:
-            # No one else has canceled this task. Before Python 3.11, it raises
+            # Nothing else has canceled this task. Before Python 3.11, it raises
             # another one in place of the function's.
             cause = own.__context__ if sys.version_info < (3, 11) else own
             raise _Cancelled("the function raised CancelledError") from cause or own
@@ -727,7 +727,7 @@ class _Bridge:
 
     async def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         if self.executor is None:
-            # In the task of this call alone.
+            # Only in the task of this call.
             _has_machine.set(True)
         if inspect.iscoroutinefunction(function):
             return await function(*arguments)
@@ -744,7 +744,7 @@ class _TooLong(Exception):
 
 
 async def _settled(work: Awaitable[T]) -> tuple[T | None, BaseException | None]:
-    """The result, or what was raised: a task that raises SystemExit ends the loop."""
+    """The result, or the exception: a task that raises SystemExit ends the loop."""
     try:
         return await work, None
     except asyncio.CancelledError:
@@ -754,7 +754,7 @@ async def _settled(work: Awaitable[T]) -> tuple[T | None, BaseException | None]:
 
 
 async def _on_thread(function: Callable[[], T]) -> T:
-    """The function's result, from a daemon thread: nobody waits for it at exit."""
+    """The function's result, from a daemon thread, which is not waited for at exit."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
@@ -778,7 +778,7 @@ async def _on_thread(function: Callable[[], T]) -> T:
         try:
             loop.call_soon_threadsafe(settle, result, error)
         except RuntimeError:
-            pass  # The loop has ended, and nobody waits.
+            pass  # The loop has ended, and nothing waits.
 
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(main,), name="pinpoint-function", daemon=True).start()
@@ -786,7 +786,7 @@ async def _on_thread(function: Callable[[], T]) -> T:
 
 
 def _charts(value: Any) -> dict[str, list[float]]:
-    """What a run gave, by chart."""
+    """The values of a run, by chart."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -804,13 +804,13 @@ def _charts(value: Any) -> dict[str, list[float]]:
 
 
 class _Bar:
-    """A bar of runs: tqdm's, or a line that is written over."""
+    """A progress bar of runs: tqdm's, or a line that is overwritten."""
 
     def __init__(self) -> None:
         self.bar: Any = None
         try:
             with warnings.catch_warnings():
-                # Without widgets it is drawn as text, which will do.
+                # Without widgets it is drawn as text, which is enough.
                 warnings.simplefilter("ignore")
                 from tqdm.auto import tqdm  # type: ignore[import-untyped, unused-ignore]
 

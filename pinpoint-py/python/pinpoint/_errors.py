@@ -1,10 +1,10 @@
-"""What goes wrong besides bad values, for which there is ValueError."""
+"""Errors other than bad values, which are ValueErrors."""
 
 from __future__ import annotations
 
 
 class PinpointError(Exception):
-    """What all errors of this package have in common."""
+    """The base of all errors of this package."""
 
 
 class RepositoryError(PinpointError):
@@ -14,12 +14,12 @@ class RepositoryError(PinpointError):
 class ExecutionError(PinpointError):
     """A command that cannot be run, or a good end that does not work.
 
-    The job can be resumed once that is mended.
+    The job can be resumed once that is fixed.
     """
 
 
 class JobError(PinpointError):
-    """A job that is not there, is worked on by somebody else, or cannot be stored."""
+    """A job that does not exist, is held by another process, or cannot be stored."""
 
 
 class BuildFailed(PinpointError):
@@ -37,14 +37,14 @@ class RunFailed(PinpointError):
 
 
 class Unavailable(PinpointError):
-    """Raised by any function: trouble that may pass, and says nothing of the commit.
+    """Raised by any function: trouble that may pass, and says nothing about the commit.
 
-    It is tried again, a few times and ever later.
+    It is tried again, a few times and at growing intervals.
     """
 
 
 class Stopped(PinpointError):
-    """What the driver raises when it was told to stop; no user sees it."""
+    """Raised by the driver when it was told to stop; no user sees it."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -53,7 +53,7 @@ class Interrupted(KeyboardInterrupt):
     Attributes
     ----------
     job_id : str
-        The job; ``resume=job_id`` goes on with it.
+        The job; ``resume=job_id`` continues it.
     """
 
     job_id: str = ""

@@ -1,4 +1,4 @@
-"""What lists, builds and runs commits in place of git and this machine."""
+"""Executors: they list, build and run commits in place of git and this machine."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ Values = Union[Number, Sequence[Number], Mapping[str, Union[Number, Sequence[Num
 
 
 class Executor:
-    """A world of your own for :func:`bisect` and its like: subclass it.
+    """Your own builds and runs for :func:`bisect` and its like: subclass it.
 
     Every method may be a coroutine. The good end is run once before the search, without
-    being counted. What they raise ends the job, but
+    being counted. Exceptions end the job, but
     :class:`BuildFailed`, :class:`RunFailed` and :class:`Unavailable` are answers.
 
     Attributes
     ----------
     concurrency : int
-        How many builds, runs and pairs of runs may be under way at once: 1 unless
-        told. Runs on one machine disturb each other.
+        The most builds, runs and pairs of runs under way at once: 1 by default. Runs
+        on one machine disturb each other.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class Executor:
     def list(self, lower: str, higher: str, /) -> Sequence[str] | Awaitable[Sequence[str]]:
         """The names of the commits strictly between two, oldest first, each once.
 
-        Always the same for the same two. Between neighbours there are none.
+        Always the same for the same two. Between neighbors there are none.
         """
         raise NotImplementedError("an Executor lists commits")
 

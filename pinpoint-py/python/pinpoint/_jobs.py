@@ -1,4 +1,4 @@
-"""Jobs that were kept, and what lies between two commits."""
+"""Stored jobs, and the commits between two others."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from . import _pinpoint
 from ._errors import JobError
 from ._model import CombinedCommit, JobOutcome, JobRecord, PairwiseJobOutcome
 
-# How long cancel_job waits for the process that works on the job: longer than the lease
-# of a process that has died.
+# The time that cancel_job waits for the process that works on the job: longer than the
+# lease of a process that has died.
 _PATIENCE = 75.0
 
 
 def default_state_dir() -> str:
-    """Where jobs and builds are kept: ``$XDG_STATE_HOME/pinpoint``."""
+    """The directory of jobs and builds: ``$XDG_STATE_HOME/pinpoint``."""
     base = os.environ.get("XDG_STATE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.join(os.path.expanduser("~"), ".local", "state")
@@ -30,24 +30,24 @@ def jobs(
     limit: int = 100,
     state_dir: str | os.PathLike[str] | None = None,
 ) -> list[JobRecord]:
-    """The jobs of this machine, newest first, those of the command line as well.
+    """The jobs of this machine, newest first, including those of the command line.
 
     Parameters
     ----------
     state : str, optional
-        Only those in it: ``"pending"``, ``"running"``, ``"completed"``,
+        Only jobs in this state: ``"pending"``, ``"running"``, ``"completed"``,
         ``"failed"`` or ``"canceled"``.
     limit : int
         The most to list.
     state_dir : path, optional
-        Where they are kept.
+        The directory of jobs and builds.
 
     Raises
     ------
     ValueError
-        A state that there is not.
+        An unknown state.
     JobError
-        What is there cannot be read.
+        The directory cannot be read.
     """
     text = _pinpoint.stored_jobs(state_dir or default_state_dir(), state, limit)
     return [JobRecord._of(job) for job in json.loads(text)]
@@ -56,12 +56,12 @@ def jobs(
 def job_outcome(
     job_id: str, state_dir: str | os.PathLike[str] | None = None
 ) -> JobOutcome | PairwiseJobOutcome | None:
-    """What a job found, of this module or of the command line; None when it has not ended.
+    """The outcome of a job of this module or of the command line; None when it has not ended.
 
     Raises
     ------
     JobError
-        There is no such job.
+        The job does not exist.
     """
     text = _pinpoint.stored_outcome(state_dir or default_state_dir(), job_id)
     stored: dict[str, Any] = json.loads(text)
@@ -73,14 +73,14 @@ def job_outcome(
 
 
 def cancel_job(job_id: str, state_dir: str | os.PathLike[str] | None = None) -> None:
-    """Cancel a job. Where another process works on it, that is asked to end, and waited for.
+    """Cancel a job. If another process works on it, ask that process to end it, and wait.
 
-    :func:`job_outcome` gives what was known until then. The job can be resumed.
+    :func:`job_outcome` returns the findings until then. The job can be resumed.
 
     Raises
     ------
     JobError
-        There is no such job, it is finished, or its process does not end it.
+        The job does not exist, it is finished, or its process does not end it.
     """
     directory = os.path.abspath(state_dir or default_state_dir())
     asked = time.monotonic()
@@ -95,7 +95,7 @@ def cancel_job(job_id: str, state_dir: str | os.PathLike[str] | None = None) -> 
 
 
 class Midpoint(NamedTuple):
-    """What lies between two commits.
+    """The commits between two others.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Midpoint(NamedTuple):
     midpoint : CombinedCommit or None
         The one in the middle; None when nothing lies between.
     between : tuple of CombinedCommit or None
-        All of them, oldest first, when they were asked for.
+        All of them, oldest first, if requested.
     """
 
     states: int
@@ -120,7 +120,7 @@ def midpoint(
     repositories: Mapping[str, str | os.PathLike[str]] | None = None,
     state_dir: str | os.PathLike[str] | None = None,
 ) -> Midpoint:
-    """What lies between two revisions: commits, merged branches, dependency rolls.
+    """Find the commits between two revisions, including merged branches and dependency rolls.
 
     Parameters
     ----------
@@ -129,16 +129,16 @@ def midpoint(
     lower, higher : str
         Revisions, the older first.
     all : bool
-        Give all of them, not only the one in the middle.
+        Return all of them, not only the one in the middle.
     repositories : mapping, optional
         Local clones of dependencies, by their URLs.
     state_dir : path, optional
-        Where merges that no branch holds are kept.
+        The directory of merges that no branch holds.
 
     Raises
     ------
     RepositoryError
-        There is no such repository or revision.
+        The repository or revision does not exist.
     """
     named = {url: os.path.abspath(path) for url, path in (repositories or {}).items()}
     text = _pinpoint.midpoint(

@@ -1,4 +1,4 @@
-"""What is built and found: commits, jobs and their outcomes. JSON in and out."""
+"""Commits, jobs and their outcomes. JSON in and out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Commit(NamedTuple):
     merged : tuple of str
         Hashes that are merged into it: states that no branch holds.
     author, created, subject : str or None
-        For people; they do not tell commits apart in a search.
+        For people; they do not distinguish commits in a search.
     """
 
     repository: str
@@ -93,14 +93,14 @@ class Patch(NamedTuple):
 
 
 class CombinedCommit(NamedTuple):
-    """Everything that decides what is built.
+    """Everything that determines a build.
 
     Attributes
     ----------
     main : Commit
         The commit of the main repository.
     modified_deps : tuple of ModifiedDependency
-        Dependencies held elsewhere, in the order in which they were dived into.
+        Dependencies held elsewhere, in the order in which they were entered.
     patch : Patch or None
         A change on top of it all.
     """
@@ -111,12 +111,12 @@ class CombinedCommit(NamedTuple):
 
     @classmethod
     def from_json(cls, text: str) -> CombinedCommit:
-        """The commit that :meth:`to_json` wrote, or the command line's JSON has.
+        """The commit from the JSON of :meth:`to_json` or of the command line.
 
         Raises
         ------
         ValueError
-            Text of something else.
+            Any other text.
         """
         return cls._of(json.loads(_pinpoint.combined_commit(text)[0]))
 
@@ -144,7 +144,7 @@ class CombinedCommit(NamedTuple):
         return _pinpoint.combined_commit(json.dumps(document))[0]
 
     def key(self) -> int:
-        """A 64-bit name: FNV-1a over every field that changes what is built."""
+        """A 64-bit name: FNV-1a over every field that changes the build."""
         return _pinpoint.combined_commit(self.to_json())[1]
 
     def __str__(self) -> str:
@@ -161,19 +161,19 @@ class Culprit(NamedTuple):
     Attributes
     ----------
     commit, prior : CombinedCommit
-        It, and the nearest older state.
+        The commit, and the nearest older state.
     blamed : Commit
         The commit to blame: of the main repository, of a merged branch, or of a
         dependency.
     probability : float or None
-        How probable it is; None where the strategy states none.
+        Its probability; None where the strategy states none.
     effect : Effect
-        By how much it changed the benchmark.
+        Its effect on the benchmark.
     undone : bool
         The culprit lacks the commit to blame: a dependency was set back, or only the
         good end has it.
     confirmation : PairwiseOutcome or None
-        How it compares with ``prior`` in runs of its own; only :func:`culprit` makes
+        The comparison with ``prior`` in further runs; only :func:`culprit` makes
         them, and not when the search or its budget has ended.
     alternatives : tuple of Commit
         The other commits that may be to blame, oldest first: they conflict with one
@@ -194,16 +194,16 @@ class Culprit(NamedTuple):
 
 
 class Measurement(NamedTuple):
-    """What was measured of a commit.
+    """The measurements of a commit.
 
     Attributes
     ----------
     commit : CombinedCommit
-        It.
+        The commit.
     values : tuple of float
         The values of its runs, in their order.
     failures : int
-        Runs that gave none.
+        Runs without a value.
     """
 
     commit: CombinedCommit
@@ -212,7 +212,7 @@ class Measurement(NamedTuple):
 
 
 class MeasuredMetric(NamedTuple):
-    """What a job measured, and where it was read.
+    """The metric that a job measured, and its source.
 
     Attributes
     ----------
@@ -221,20 +221,20 @@ class MeasuredMetric(NamedTuple):
     unit : str or None
         Its unit, where it is known.
     format : str or None
-        How its values were read, as ``"lines"`` or ``"time"``.
+        The format of its values, such as ``"lines"`` or ``"time"``.
     source : str or None
-        Where they were read: ``"standard_output"``, ``"standard_error"``,
+        The source of the values: ``"standard_output"``, ``"standard_error"``,
         ``"results_file"``, ``"measured"`` (by the operating system), ``"function"``
         (returned by ``run``) or ``"task"``.
     file : str or None
         The results file.
     direction : str or None
-        Where better is: ``"up"``, ``"down"`` or ``"unknown"``; None when all metrics
+        The better direction: ``"up"``, ``"down"`` or ``"unknown"``; None when all metrics
         were compared.
     direction_source : str or None
-        What says so: ``"told"``, ``"format"``, ``"unit"`` or ``"unknown"``.
+        The source of the direction: ``"told"``, ``"format"``, ``"unit"`` or ``"unknown"``.
     aggregate : str or None
-        How the values of one run became one; None when all of them count.
+        The aggregate of the values of one run; None when all of them count.
     """
 
     chart: str | None
@@ -269,7 +269,7 @@ class MeasuredMetric(NamedTuple):
 
 
 class JobOutcome(NamedTuple):
-    """What :func:`bisect` or :func:`culprit` found.
+    """The outcome of :func:`bisect` or :func:`culprit`.
 
     Attributes
     ----------
@@ -279,7 +279,7 @@ class JobOutcome(NamedTuple):
         ``"culprit_found"``, ``"no_regression"``, ``"inconclusive"``, ``"failed"``
         or ``"canceled"``.
     reason : str or None
-        Why the search ended before all was decided; None when it did not.
+        The reason that the search ended before everything was decided, if it did.
     good, bad : CombinedCommit
         The ends.
     chart, unit : str or None
@@ -291,29 +291,29 @@ class JobOutcome(NamedTuple):
     no_change : float or None
         The probability that there is no (further) change.
     runs, builds : int
-        What it took.
+        The runs and builds that it took.
     skipped : tuple of (CombinedCommit, str)
-        Commits that could not be used, and why.
+        Commits that could not be used, with the reasons.
     measurements : tuple of Measurement
-        What was measured, in the order of the commits; the journal of the job says
-        so, and :meth:`from_json` knows of none.
+        The measurements, in the order of the commits. They come from the journal of
+        the job: :meth:`from_json` has none.
     verification : PairwiseOutcome or None
         The comparison of the two ends; only :func:`culprit` makes one.
     unconfirmed : tuple of Culprit
         Of :func:`culprit`, those that were found and then did not differ from their
-        parents in runs of their own, or were not compared.
+        parents in further runs, or were not compared.
     largest_change : LargestChange or None
-        The largest change that may be there although none was found.
+        The largest change that may exist although none was found.
     metric : MeasuredMetric or None
         The metric in full; None in outcomes of earlier versions.
     warnings : tuple of str
-        What is to be known of the metric and the runs, a sentence each.
+        Remarks on the metric and the runs, a sentence each.
     merge_base : CombinedCommit or None
-        Where the good end is not part of the bad end's history: what both come from. The
+        The common ancestor, where the good end is not part of the bad end's history. The
         search went back to it from the good end, and from there to the bad end.
     posterior : Posterior or None
-        Where the next change is, as far as the runs tell; commits are numbered from 0, the
-        good end. Only for ``"adaptive"``.
+        The probable places of the next change; commits are numbered from 0, the good
+        end. Only for ``"adaptive"``.
     """
 
     job_id: str
@@ -340,12 +340,12 @@ class JobOutcome(NamedTuple):
 
     @classmethod
     def from_json(cls, text: str) -> JobOutcome:
-        """The outcome that a job keeps, as ``pinpoint jobs show --output json`` shows it.
+        """The stored outcome of a job, as ``pinpoint jobs show --output json`` shows it.
 
         Raises
         ------
         ValueError
-            Text of something else.
+            Any other text.
         """
         return _read(cls._of, text)
 
@@ -371,7 +371,7 @@ class JobOutcome(NamedTuple):
                     _reason(effect.get("before_failure")),
                     _reason(effect.get("after_failure")),
                 ),
-                # Older jobs have none of these.
+                # Older jobs lack these.
                 found.get("undone", False),
                 _pairs(found.get("confirmation")),
                 tuple(Commit._of(commit) for commit in found.get("alternatives", ())),
@@ -424,7 +424,7 @@ T = TypeVar("T")
 
 
 def _read(of: Callable[[dict[str, Any]], T], text: str) -> T:
-    """What is made of the outcome that a job keeps."""
+    """The arguments made of a stored outcome."""
     try:
         return of(json.loads(_pinpoint.outcome_document(text)))
     except (KeyError, TypeError, AttributeError) as error:
@@ -448,7 +448,7 @@ def _posterior(document: dict[str, Any] | None) -> Posterior | None:
 
 
 def _side(document: dict[str, Any]) -> CombinedCommit:
-    """A commit that was compared, without the arguments that it was given."""
+    """A compared commit, without its arguments."""
     return CombinedCommit._of(document.get("commit", document))
 
 
@@ -459,7 +459,7 @@ def _pairs(document: dict[str, Any] | None) -> PairwiseOutcome | None:
 
 
 class PairwiseJobOutcome(NamedTuple):
-    """What :func:`pairwise` found.
+    """The outcome of :func:`pairwise`.
 
     Attributes
     ----------
@@ -469,13 +469,13 @@ class PairwiseJobOutcome(NamedTuple):
         ``"different"``, ``"same"``, ``"unknown"`` (too little to compare),
         ``"failed"`` or ``"canceled"``.
     reason : str or None
-        Why it ended before its last pair; None when it did not.
+        The reason that it ended before its last pair, if it did.
     base, experiment : CombinedCommit
-        What was compared.
+        The compared commits.
     charts : tuple of ChartComparison
         Every chart that both sides have, by name.
     functional : FunctionalComparison or None
-        Whether runs fail alike; None when there were none.
+        The comparison of failure rates; None without runs.
     only_base, only_experiment : tuple of str
         Charts that only one side has.
     pairs : int
@@ -483,16 +483,16 @@ class PairwiseJobOutcome(NamedTuple):
     stopped_early : bool
         It ended before the last pair because a difference was certain.
     runs, builds : int
-        What it took.
+        The runs and builds that it took.
     metric : MeasuredMetric or None
-        The metric, or how all of them are read; None in outcomes of earlier versions.
+        The metric, or the format of all of them; None in outcomes of earlier versions.
     warnings : tuple of str
-        What is to be known of the metrics and the runs, a sentence each.
+        Remarks on the metrics and the runs, a sentence each.
     pairs_needed : int or None
         The fewest pairs in which a change of one of so many charts could have been
         found; None where there were enough.
     base_failure, experiment_failure : str or None
-        The commonest reason of failing runs on each side.
+        The most common reason of failing runs on each side.
     """
 
     job_id: str
@@ -516,12 +516,12 @@ class PairwiseJobOutcome(NamedTuple):
 
     @classmethod
     def from_json(cls, text: str) -> PairwiseJobOutcome:
-        """The outcome that a job keeps.
+        """The stored outcome of a job.
 
         Raises
         ------
         ValueError
-            Text of something else.
+            Any other text.
         """
         return _read(cls._of, text)
 
@@ -563,23 +563,23 @@ class PairwiseJobOutcome(NamedTuple):
 
 
 class JobRecord(NamedTuple):
-    """A job as it is kept.
+    """A stored job.
 
     Attributes
     ----------
     id : str
-        Its name.
+        Its id.
     kind : str
-        ``"bisection"``, ``"pairwise"`` or ``"culprit_finder"``; with ``"python_"``
-        before it when an earlier version of this module began it.
+        ``"bisection"``, ``"pairwise"`` or ``"culprit_finder"``; with the prefix
+        ``"python_"`` when an earlier version of this module began it.
     state : str
         ``"pending"``, ``"running"``, ``"completed"``, ``"failed"`` or ``"canceled"``.
     created, updated : float
         Seconds since 1970.
     repository, title : str
-        What it searches, and what people call it.
+        The searched repository, and a title for people.
     error : str or None
-        Why it failed.
+        The reason for its failure.
     runs, builds : int
         So far.
     """
@@ -603,7 +603,7 @@ class JobRecord(NamedTuple):
 
     @classmethod
     def from_json(cls, text: str) -> JobRecord:
-        """The job that :meth:`to_json` wrote; else ValueError."""
+        """The job from the JSON of :meth:`to_json`; otherwise ValueError."""
         try:
             document = json.loads(text)
             return cls(*(document[name] for name in cls._fields))
@@ -619,7 +619,7 @@ class JobRecord(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a job has come, told after every build and every run.
+    """The progress of a job, reported after every build and every run.
 
     Attributes
     ----------
@@ -628,17 +628,17 @@ class Progress(NamedTuple):
     event : str
         ``"built"``, ``"build_failed"``, ``"ran"`` (a run, or both of a pair),
         ``"run_failed"``, ``"gave_up"`` (infrastructure), ``"waiting"`` (a run waits for a
-        quiet machine, see ``settle``); ``"resumed"`` before the first one when a job goes on,
+        quiet machine, see ``settle``); ``"resumed"`` before the first one when a job continues,
         and ``"finished"`` after the last.
     runs, builds : int
         So far.
     runs_to_come : int
-        Runs that are still expected, at the least.
+        The least number of runs still expected.
     candidates : int
-        Commits among which a culprit is still looked for; 0 when none is, and in a
+        Commits that may still be a culprit; 0 when none is looked for, and in a
         comparison of two.
     no_change : float or None
-        The probability that there is no change, where the strategy says so.
+        The probability that there is no change, where the strategy states it.
     """
 
     job_id: str

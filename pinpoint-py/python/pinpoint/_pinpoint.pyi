@@ -71,13 +71,13 @@ def mann_whitney_u(
     ----------
     a, b : array_like, shape (n,) and (m,)
         Independent values, in one unit. A contiguous NumPy array of float64 is
-        read without copying; no other thread may write to it meanwhile.
+        read without copying; no other thread may write to it during the call.
     alternative : {"two-sided", "less", "greater"}
-        What to look for: a is shifted to either side, to smaller or to larger
+        The alternative: a is shifted to either side, to smaller or to larger
         values.
     method : {"auto", "exact", "asymptotic", "pinpoint"}
-        ``"auto"`` as SciPy: exact when a sample has at most 8 values and there
-        are no ties. ``"pinpoint"``: two-sided, as Chromium's Pinpoint decides.
+        ``"auto"``, like SciPy: exact when a sample has at most 8 values and there
+        are no ties. ``"pinpoint"``: two-sided, with the decisions of Chromium's Pinpoint.
 
     Returns
     -------
@@ -87,10 +87,10 @@ def mann_whitney_u(
     Raises
     ------
     ValueError
-        An empty sample, values that are not finite, a method that is out of
-        reach or does not go with the alternative.
+        An empty sample, values that are not finite, a method that is not
+        applicable or does not fit the alternative.
     TypeError
-        What is no sequence of numbers.
+        Not a sequence of numbers.
 
     References
     ----------
@@ -116,7 +116,7 @@ def ks_2samp(a: _Sample, b: _Sample, method: _Method = "auto") -> KolmogorovSmir
     a, b : array_like, shape (n,) and (m,)
         Independent values, in one unit.
     method : {"auto", "exact", "asymptotic", "pinpoint"}
-        ``"auto"`` as SciPy: exact up to 10,000 values a sample.
+        ``"auto"``, like SciPy: exact up to 10,000 values a sample.
         ``"pinpoint"``: the limit distribution with Stephens' correction.
 
     Returns
@@ -129,7 +129,7 @@ def ks_2samp(a: _Sample, b: _Sample, method: _Method = "auto") -> KolmogorovSmir
     ValueError
         An empty sample, values that are not finite, samples too large to count.
     TypeError
-        What is no sequence of numbers.
+        Not a sequence of numbers.
 
     References
     ----------
@@ -152,14 +152,14 @@ def wilcoxon(
     y : array_like, shape (n,), optional
         The second of each pair; the differences are x - y.
     alternative : {"two-sided", "less", "greater"}
-        Where the differences lie: anywhere but around 0, below, or above it.
+        The location of the differences: anywhere except around 0, below, or above it.
     confidence : float
-        The level of the interval, between 0 and 1. Few differences reach less: three
-        0.75, five 0.9375.
+        The level of the interval, between 0 and 1. Few differences reach a lower one:
+        three 0.75, five 0.9375.
     method : {"auto", "pinpoint"}
         ``"auto"``: exact for fewer than 50 differences, ties or not; zeros drop out of the
-        p-value, and stay in the estimate. ``"pinpoint"``: as R's ``wilcox.test`` and the
-        decisions that Pinpoint publishes, with a normal approximation where values tie.
+        p-value, and stay in the estimate. ``"pinpoint"``: like R's ``wilcox.test`` and the
+        published decisions of Pinpoint, with a normal approximation where values tie.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def wilcoxon(
         Samples of different lengths, an empty one, values that are not finite,
         a confidence outside of (0, 1).
     TypeError
-        What is no sequence of numbers.
+        Not a sequence of numbers.
 
     References
     ----------
@@ -195,7 +195,7 @@ def compare_performance(
 
     The smaller p-value of Mann-Whitney's and Kolmogorov-Smirnov's tests decides:
     at most 0.05 is different, above the high threshold is same, in between it
-    takes more values.
+    needs more values.
 
     Parameters
     ----------
@@ -203,26 +203,26 @@ def compare_performance(
         Independent values, in one unit.
     magnitude : float, optional
         The smallest change worth finding, in the unit of the values: its absolute
-        value counts. One interquartile range when it is not told.
+        value counts. The default is one interquartile range.
     direction : {"up", "down", "unknown"}
-        Where better lies. A change for the better is ``"same"``.
+        The better direction. A change for the better is ``"same"``.
 
     Returns
     -------
     PerformanceComparison
-        The ``verdict`` and what it rests on. ``"nil"`` when a sample is empty.
+        The ``verdict`` and its basis. ``"nil"`` when a sample is empty.
 
     Raises
     ------
     ValueError
         Values, or a magnitude, that are not finite.
     TypeError
-        What is no sequence of numbers.
+        Not a sequence of numbers.
 
     Notes
     -----
-    Meant for one look: testing again and again as values come in finds
-    differences that are not there.
+    Meant for a single test: testing again and again as values come in finds
+    differences that do not exist.
     """
 
 def compare_functional(
@@ -240,14 +240,14 @@ def compare_functional(
     Returns
     -------
     FunctionalComparison
-        The ``verdict`` and what it rests on.
+        The ``verdict`` and its basis.
 
     Raises
     ------
     ValueError
         Other values, an empty sample, a rate that is negative or not finite.
     TypeError
-        What is no sequence of numbers.
+        Not a sequence of numbers.
     """
 
 def compare_pairwise(
@@ -259,15 +259,15 @@ def compare_pairwise(
     """Compare paired values: each of control with the same place in treatment.
 
     Wilcoxon's signed-rank test on the logarithms; where a value is 1e-6 or less,
-    on the differences in percent of the control's median; where that means nothing, on
-    the plain differences.
+    on the differences in percent of the control's median; where that is meaningless,
+    on the plain differences.
 
     Parameters
     ----------
     control, treatment : array_like, shape (n,)
         Paired values, in one unit.
     direction : {"up", "down", "unknown"}
-        Where better lies. A change for the better is ``"same"``.
+        The better direction. A change for the better is ``"same"``.
     method : {"auto", "pinpoint"}
         As for :func:`wilcoxon`. ``"pinpoint"`` refuses negative values.
 
@@ -281,7 +281,7 @@ def compare_pairwise(
     ValueError
         Samples of different lengths, an empty one, values that are not finite.
     TypeError
-        What is no sequence of numbers.
+        Not a sequence of numbers.
     """
 
 def compare_many(
@@ -290,7 +290,7 @@ def compare_many(
     direction: _Direction = "unknown",
     threads: int | None = None,
 ) -> Comparisons:
-    """Compare many pairs of samples at once, on all cores, other threads running on.
+    """Compare many pairs of samples at once, on all cores, while other threads run.
 
     Parameters
     ----------
@@ -299,13 +299,13 @@ def compare_many(
     magnitude, direction
         As for :func:`compare_performance`, for all pairs.
     threads : int, optional
-        How many threads to use; one for each core when it is not told.
+        The number of threads; one for each core by default.
 
     Returns
     -------
     Comparisons
-        The comparisons, in the order of the pairs: what
-        :func:`compare_performance` says of each.
+        The comparisons, in the order of the pairs, as
+        :func:`compare_performance` returns them.
 
     Raises
     ------
@@ -322,8 +322,8 @@ def high_threshold(
 class Comparisons:
     """The comparisons of :func:`compare_many`, a sequence.
 
-    Columns are there at once: ``p_value``, ``mean_diff`` and ``effect_size`` as
-    arrays of shape (n,) with NaN where a comparison has none, ``verdict`` as a list.
+    Columns are available at once: ``p_value``, ``mean_diff`` and ``effect_size`` as
+    arrays of shape (n,) with NaN where a comparison lacks the value, ``verdict`` as a list.
     """
 
     @overload
@@ -336,7 +336,7 @@ class Comparisons:
     def __reduce__(self) -> tuple[Any, ...]: ...
     @staticmethod
     def _of(parts: Any) -> Comparisons:
-        """Put together what :mod:`pickle` and :mod:`copy` took apart."""
+        """Restore comparisons from :mod:`pickle` and :mod:`copy`."""
     @property
     def verdict(self) -> list[Literal["same", "different", "unknown", "nil"]]:
         """The verdicts."""
@@ -345,13 +345,13 @@ class Comparisons:
         """The p-values; NaN where no test was run."""
     @property
     def mean_diff(self) -> npt.NDArray[np.float64]:
-        """Mean of b less that of a, in the unit of the values."""
+        """Mean of b minus that of a, in the unit of the values."""
     @property
     def effect_size(self) -> npt.NDArray[np.float64]:
         """Rank-biserial correlations, from -1 to 1; NaN where no test was run."""
 
 def parse_profile(content: bytes) -> Profile:
-    """The profile that a file holds, as :func:`pinpoint.read_profile`."""
+    """The profile in a file, like :func:`pinpoint.read_profile`."""
 
 def explain_profiles(
     base: Sequence[Profile],
@@ -359,7 +359,7 @@ def explain_profiles(
     paired: bool,
     same: Sequence[tuple[str, str]],
 ) -> str:
-    """What moved, as JSON, of which :func:`pinpoint.explain` makes named tuples."""
+    """The differences as JSON, of which :func:`pinpoint.explain` makes named tuples."""
 
 @final
 class Profile:
@@ -367,7 +367,7 @@ class Profile:
 
     Each table is a dict of columns of one length: NumPy arrays, and lists of text.
     ``pandas.DataFrame(profile.frames)`` makes a data frame of it, and so does
-    ``polars.DataFrame``. A table is made when it is asked for: keep it.
+    ``polars.DataFrame``. Each access makes a new table: keep it.
 
     Examples
     --------
@@ -378,19 +378,19 @@ class Profile:
     """
 
     def window(self, window: str) -> Profile:
-        """What happened in a part of the time alone.
+        """The part of the profile in a window of time.
 
         Parameters
         ----------
         window : str
             The name of a mark, or ``"FROM..TO"`` in milliseconds since the profile
-            began, either of which may be left out.
+            began; either may be left out.
 
         Raises
         ------
         ValueError
-            No such mark, nothing sampled in that time, or a profile that does not
-            say when its samples were taken.
+            No such mark, no samples in that time, or a profile without the times
+            of its samples.
         """
     @property
     def format(self) -> str:
@@ -398,7 +398,7 @@ class Profile:
         ``"pprof"``, ``"firefox"``, ``"speedscope"`` or ``"callgrind"``."""
     @property
     def unit(self) -> str:
-        """What weights and costs count: ``"nanoseconds"`` for all times, ``"bytes"``,
+        """The unit of weights and costs: ``"nanoseconds"`` for all times, ``"bytes"``,
         ``"instructions"``, ``"samples"``, or the name of an event."""
     @property
     def total(self) -> float:
@@ -408,14 +408,14 @@ class Profile:
         """The names of the threads."""
     @property
     def warnings(self) -> list[str]:
-        """What could not be taken from the file, which is sound without it."""
+        """The parts of the file that could not be read; the rest is sound."""
     @property
     def frames(self) -> _Columns:
         """The functions: columns of shape (functions,).
 
-        ``name``, ``module`` and ``file`` as the profile has them, empty where unknown;
+        ``name``, ``module`` and ``file`` from the profile, empty where unknown;
         ``line`` and ``column`` counted from 1, 0 where unknown; ``own``, the cost of the
-        function itself, and ``total``, with all that it called, counted at the
+        function itself, and ``total``, including callees, counted at the
         outermost frame of a recursion, in ``unit``; ``calls`` where calls are counted.
         """
     @property
@@ -431,19 +431,19 @@ class Profile:
         """The samples: columns of shape (samples,).
 
         ``stack`` and ``thread``, as rows of ``stacks`` and places in ``threads``;
-        ``weight``, what was spent, in ``unit``; and ``time``, in nanoseconds since the
+        ``weight``, the cost, in ``unit``; and ``time``, in nanoseconds since the
         profile began, where that is known.
         """
     @property
     def calls(self) -> _Columns:
-        """Who called whom, where that is counted: columns of shape (edges,).
+        """Callers and callees, where calls are counted: columns of shape (edges,).
 
-        ``caller`` and ``callee``, as rows of ``frames``; ``count``, how often; ``weight``,
-        what was spent in the callee and below it, in ``unit``.
+        ``caller`` and ``callee``, as rows of ``frames``; ``count``, the number of calls;
+        ``weight``, the cost of the callee including its callees, in ``unit``.
         """
     @property
     def marks(self) -> _Columns:
-        """Spans of time with a name, as ``performance.measure`` makes them: columns of
+        """Named spans of time, as ``performance.measure`` makes them: columns of
         shape (spans,).
 
         ``name``; ``begin`` and ``end`` in nanoseconds since the profile began.
@@ -453,41 +453,41 @@ class Profile:
 class Bisection:
     """Search for the commits that changed a benchmark, without running anything.
 
-    :meth:`next` says which commits to run and how often, :meth:`record` and
-    :meth:`skip` tell what came of it, until :meth:`next` returns an empty list;
-    then ``outcome`` is there. The same answers always lead to the same outcome.
+    :meth:`next` returns the commits to run and the number of runs, :meth:`record` and
+    :meth:`skip` take the results, until :meth:`next` returns an empty list;
+    then ``outcome`` is available. The same answers always lead to the same outcome.
 
     Parameters
     ----------
     commits : int or sequence
-        How many commits there are, or a list of them; the first is good, the
-        last is bad.
+        The number of commits, or a list of them; the first is good, the last
+        is bad.
     strategy : {"adaptive", "pinpoint"}
-        ``"adaptive"`` keeps a probability for every commit and runs what tells
-        most; ``"pinpoint"`` searches as Chromium's Pinpoint.
+        ``"adaptive"`` keeps a probability for every commit and runs the most
+        informative one; ``"pinpoint"`` searches like Chromium's Pinpoint.
     magnitude : float or str, optional
         The smallest change worth finding, in the unit of the values, or ``"5%"`` of the
         good end's median: its absolute value counts.
     direction : {"up", "down", "unknown"}
-        Where better lies. A change for the better is not pursued.
+        The better direction. A change for the better is not pursued.
     confidence : float
-        How certain the answer is to be, between 0 and 1.
+        The required certainty of the answer, between 0 and 1.
     max_runs, max_builds : int, optional
-        The most runs, and the most commits, to ask for.
+        The most runs, and the most commits, to request.
     max_time : float, optional
-        The most seconds to spend; see :meth:`time_passed`.
+        The time limit in seconds; see :meth:`time_passed`.
     build_cost : float
-        What running another commit costs, in runs. Only for ``"adaptive"``.
+        The cost of another commit, in runs. Only for ``"adaptive"``.
     priors : array_like, shape (commits - 1,), optional
-        How suspicious each commit after the good one is: relative weights, the
+        The suspicion of each commit after the good one: relative weights, the
         bad end last. Only for ``"adaptive"``.
     seed : int
-        Decides the order of runs.
+        The seed of the order of runs.
 
     Raises
     ------
     ValueError
-        A search that cannot be made.
+        An invalid search.
 
     Examples
     --------
@@ -516,11 +516,11 @@ class Bisection:
         seed: int = 0,
     ) -> Bisection: ...
     def next(self) -> list[tuple[int, int]]:
-        """What is to be run and not answered yet: (index, runs), in the order to run.
+        """The unanswered requests: (index, runs), in the order to run.
 
-        A commit can stand in the list more than once, so that a drift of the
-        machine falls on all commits alike. New commits and runs are asked for
-        once everything asked before is answered. An empty list: the search is
+        A commit can be in the list more than once, so that a drift of the
+        machine affects all commits alike. New commits and runs are requested
+        once all earlier requests are answered. An empty list: the search is
         over.
         """
     def record(
@@ -531,30 +531,30 @@ class Bisection:
         bots: str | Sequence[str] | None = None,
         started: _Sample | None = None,
     ) -> None:
-        """Tell what came of running a commit: all or part of what was asked.
+        """Record the results of running a commit: all or part of the requested runs.
 
         Parameters
         ----------
         index : int
             The commit.
         values : array_like, shape (n,)
-            One value for each run that gave one.
+            One value for each successful run.
         failures : int
-            The runs that gave none.
+            The number of failed runs.
         bots : str or sequence of str, optional
-            Where the runs were made: one name for all, or one for each, those
-            that failed last. Runs on one bot are compared with each other.
+            The machines of the runs: one name for all, or one for each, failed
+            runs last. Runs on one bot are compared with each other.
         started : array_like, shape (n + failures,), optional
-            When each began, in seconds since the search began.
+            The start of each, in seconds since the search began.
 
         Raises
         ------
         ValueError
-            More runs than were asked for, or values that are not finite.
-            Nothing is taken in then.
+            More runs than requested, or values that are not finite. Nothing is
+            recorded then.
         """
     def skip(self, index: int) -> None:
-        """Tell that a commit does not build: a neighbour is tried instead.
+        """Skip a commit that does not build: a neighbor is tried instead.
 
         At an end of the range, the search fails. Does nothing when the commit
         was skipped before.
@@ -562,34 +562,34 @@ class Bisection:
         Raises
         ------
         ValueError
-            A commit that was not asked for, or of which a run was recorded: that
-            one did build, and runs that went wrong are failures.
+            A commit that was not requested, or of which a run was recorded: it
+            did build, and bad runs are failures.
         """
     def time_passed(self, elapsed: float) -> None:
-        """Tell the search's clock: the seconds since it began.
+        """Set the search's clock: the seconds since it began.
 
-        Once they reach ``max_time``, the search ends with what it knows. It reads
-        no clock itself.
+        Once they reach ``max_time``, the search ends with its current knowledge. It
+        reads no clock itself.
         """
     @property
     def posterior(self) -> Posterior | None:
-        """Where the culprit is, as far as the runs tell.
+        """The probable places of the culprit, from the runs so far.
 
         None before the ends are measured, and with the strategy ``"pinpoint"``.
         """
     @property
     def outcome(self) -> Outcome | None:
-        """What was found; None until the search is over."""
+        """The outcome; None until the search is over."""
     def to_json(self) -> str:
-        """The search as text, to go on with later and elsewhere."""
+        """The search as text, to continue later and elsewhere."""
     @classmethod
     def from_json(cls, text: str) -> Bisection:
-        """The search that :meth:`to_json` wrote, with every answer it had.
+        """The search from the text of :meth:`to_json`, with all of its answers.
 
         Raises
         ------
         ValueError
-            Text of something else, or of a version that is not known.
+            Any other text, or text of an unknown version.
         """
     def __reduce__(self) -> tuple[Any, ...]: ...
 
@@ -603,22 +603,22 @@ class Pairwise:
     Parameters
     ----------
     pairs : int
-        How many: an even number, 6 or more.
+        The number of pairs: even, 6 or more.
     chart : str, optional
-        The only chart that is compared; all when it is not told.
+        The only chart that is compared; all of them by default.
     direction : {"up", "down", "unknown"}
-        Where better lies.
+        The better direction.
     early_stopping : bool
         End as soon as a difference is certain.
     max_time : float, optional
-        The most seconds to spend; see :meth:`time_passed`.
+        The time limit in seconds; see :meth:`time_passed`.
     seed : int
-        Decides which pairs begin with the base.
+        The seed that decides which pairs begin with the base.
 
     Raises
     ------
     ValueError
-        A comparison that cannot be made.
+        An invalid comparison.
 
     Examples
     --------
@@ -642,7 +642,7 @@ class Pairwise:
         seed: int = 0,
     ) -> Pairwise: ...
     def next(self) -> list[Pair]:
-        """The pairs to run and not answered yet, in the order to run."""
+        """The unanswered pairs, in the order to run."""
     def record(
         self,
         pair: tuple[int, int],
@@ -651,36 +651,36 @@ class Pairwise:
         bot: str | None = None,
         started: float | None = None,
     ) -> None:
-        """Tell what came of a pair.
+        """Record the results of a pair.
 
         Parameters
         ----------
         pair : Pair
-            As :meth:`next` gave it.
+            A pair from :meth:`next`.
         first, second : float, mapping or None
             The value of each run, or its values by chart; None when it failed.
         bot : str, optional
-            Where they were made.
+            The machine of both runs.
         started : float, optional
-            When the pair began, in seconds since the comparison began.
+            The start of the pair, in seconds since the comparison began.
 
         Raises
         ------
         ValueError
-            A pair that was not asked for, or values that are not finite.
+            A pair that was not requested, or values that are not finite.
         """
     def skip(self, index: int) -> None:
-        """Tell that a commit does not build: the comparison fails."""
+        """Skip a commit that does not build: the comparison fails."""
     def time_passed(self, elapsed: float) -> None:
-        """Tell the comparison's clock: the seconds since it began."""
+        """Set the comparison's clock: the seconds since it began."""
     @property
     def outcome(self) -> PairwiseOutcome | None:
-        """What was found; None until the comparison is over."""
+        """The outcome; None until the comparison is over."""
     def to_json(self) -> str:
-        """The comparison as text, to go on with later and elsewhere."""
+        """The comparison as text, to continue later and elsewhere."""
     @classmethod
     def from_json(cls, text: str) -> Pairwise:
-        """The comparison that :meth:`to_json` wrote; else ValueError."""
+        """The comparison from the text of :meth:`to_json`; otherwise ValueError."""
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
@@ -688,28 +688,28 @@ class CulpritFinder:
     """Verify a regression, bisect it, verify each culprit, without running anything.
 
     The two ends are compared in pairs of runs; if they differ, the commits between
-    them are searched; each culprit is compared with its parent in pairs of its own.
+    them are searched; each culprit is compared with its parent in further pairs.
 
     Parameters
     ----------
     commits : int or sequence
-        How many commits there are, or a list of them; the first is good, the
-        last is bad.
+        The number of commits, or a list of them; the first is good, the last
+        is bad.
     pairs : int
         Pairs of each comparison: an even number, 6 or more.
     strategy, direction, confidence, max_builds, build_cost, seed
         As for :class:`Bisection`.
     magnitude : float or str, optional
-        As for :class:`Bisection`; the difference just verified when not told.
+        As for :class:`Bisection`; by default the difference just verified.
     max_runs : int, optional
-        The most runs of everything; a pair is two.
+        The most runs in total; a pair is two.
     max_time : float, optional
-        The most seconds to spend; see :meth:`time_passed`.
+        The time limit in seconds; see :meth:`time_passed`.
 
     Raises
     ------
     ValueError
-        A search that cannot be made.
+        An invalid search.
     """
 
     def __new__(
@@ -727,7 +727,7 @@ class CulpritFinder:
         seed: int = 0,
     ) -> CulpritFinder: ...
     def next(self) -> list[Pair | tuple[int, int]]:
-        """What is to be run and not answered yet, in the order to run.
+        """The unanswered requests, in the order to run.
 
         A :class:`Pair` is answered with :meth:`record_pair`, (index, runs) with
         :meth:`record`.
@@ -740,7 +740,7 @@ class CulpritFinder:
         bots: str | Sequence[str] | None = None,
         started: _Sample | None = None,
     ) -> None:
-        """Tell what came of running a commit, as :meth:`Bisection.record`."""
+        """Record the results of running a commit, like :meth:`Bisection.record`."""
     def record_pair(
         self,
         pair: tuple[int, int],
@@ -749,60 +749,60 @@ class CulpritFinder:
         bot: str | None = None,
         started: float | None = None,
     ) -> None:
-        """Tell what came of a pair, as :meth:`Pairwise.record`."""
+        """Record the results of a pair, like :meth:`Pairwise.record`."""
     def skip(self, index: int) -> None:
-        """Tell that a commit does not build, as :meth:`Bisection.skip`."""
+        """Skip a commit that does not build, like :meth:`Bisection.skip`."""
     def time_passed(self, elapsed: float) -> None:
-        """Tell the search's clock: the seconds since it began."""
+        """Set the search's clock: the seconds since it began."""
     @property
     def outcome(self) -> CulpritFinderOutcome | None:
-        """What was found; None until the search is over."""
+        """The outcome; None until the search is over."""
     def to_json(self) -> str:
-        """The search as text, to go on with later and elsewhere."""
+        """The search as text, to continue later and elsewhere."""
     @classmethod
     def from_json(cls, text: str) -> CulpritFinder:
-        """The search that :meth:`to_json` wrote; else ValueError."""
+        """The search from the text of :meth:`to_json`; otherwise ValueError."""
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
 class Stop:
-    """Interrupts a job that :func:`drive` works on."""
+    """Interrupts a job that :func:`drive` runs."""
 
     def __new__(cls) -> Stop: ...
     def interrupt(self) -> None:
-        """Have the job stop, to be resumed later. May be called from any thread."""
+        """Stop the job, to be resumed later. May be called from any thread."""
 
 def drive(
     request: str, bridge: Callable[[str, int, str, Any], object], stop: Stop
 ) -> str:
     """Drive a job to its outcome, both in JSON; :func:`pinpoint.bisect` wraps it.
 
-    Blocks, and asks for what Python is to do by calling ``bridge``.
+    Blocks, and requests Python's part of the work by calling ``bridge``.
     """
 
 def doctor(cpu: str | None) -> str:
-    """What makes measurements on this machine noisy, as JSON."""
+    """The causes of noise in measurements on this machine, as JSON."""
 
 def combined_commit(text: str) -> tuple[str, int]:
-    """A commit's JSON as it is written everywhere, and its key."""
+    """A commit's canonical JSON, and its key."""
 
 def stored_jobs(state_dir: _StrPath, state: str | None, limit: int) -> str:
     """The jobs of a state directory as JSON, newest first."""
 
 def stored_outcome(state_dir: _StrPath, job: str) -> str:
-    """A job's kind and outcome as JSON, with what was measured."""
+    """A job's kind and outcome as JSON, with its measurements."""
 
 def outcome_document(text: str) -> str:
-    """The outcome that a job keeps, with why it says less than its status; else ValueError."""
+    """A stored outcome, with the reason that it says less than its status; otherwise ValueError."""
 
 def try_to_cancel(state_dir: _StrPath, job: str) -> str:
-    """End a job, and give its state as JSON.
+    """End a job, and return its state as JSON.
 
-    Where another process works on the job, that is asked to end it, and the state is null.
+    If another process works on the job, that process is asked to end it, and the state is null.
     """
 
 def pairwise_outcome(text: str) -> PairwiseOutcome:
-    """The comparison that a job keeps as JSON; else ValueError."""
+    """The comparison from a stored outcome; otherwise ValueError."""
 
 def midpoint(
     repo: _StrPath,
@@ -812,7 +812,7 @@ def midpoint(
     repositories: Mapping[str, _StrPath],
     state_dir: _StrPath,
 ) -> str:
-    """What lies between two revisions, as JSON."""
+    """The commits between two revisions, as JSON."""
 
 @final
 class BotConfigs:
@@ -820,12 +820,12 @@ class BotConfigs:
 
     def __new__(cls, files: Sequence[tuple[str, str]] | None = None) -> BotConfigs: ...
     def external(self) -> BotConfigs:
-        """The external bots alone."""
+        """Only the external bots."""
     def bots(self) -> str:
         """All bots and aliases, by name."""
     def bot(self, name: str) -> str:
-        """The bot of this name; else KeyError."""
+        """The bot of this name; otherwise KeyError."""
     def benchmarks(self) -> str:
         """The benchmarks, by name."""
     def target(self, bot: str, benchmark: str) -> str:
-        """What is built for a benchmark on a bot; else KeyError."""
+        """The build target of a benchmark on a bot; otherwise KeyError."""

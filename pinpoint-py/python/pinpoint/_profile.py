@@ -1,4 +1,4 @@
-"""Reading profiles, and what moved between those of two builds."""
+"""Reads profiles, and finds the differences between those of two builds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FunctionVerdict = Literal[
 
 
 class CostChange(NamedTuple):
-    """A cost before and after, in the unit of the profiles; of calls, how many.
+    """A cost before and after, in the unit of the profiles; for calls, their number.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class CostChange(NamedTuple):
 
 
 class FunctionChange(NamedTuple):
-    """What moved in a function; see :func:`explain`.
+    """The change of a function; see :func:`explain`.
 
     Attributes
     ----------
@@ -71,20 +71,20 @@ class FunctionChange(NamedTuple):
         The base name of its program or library, its source, and the package that its
         path shows, if known.
     line : int or None
-        Where it begins, counted from 1.
+        Its first line, counted from 1.
     owner : str or None
-        Whose code it is: the registrable domain of a site, the id of an extension, a package
+        The owner of its code: the registrable domain of a site, the id of an extension, a package
         without its version, ``"kernel"`` or ``"runtime"``. None for the program's own.
     verdict : str
         ``"slower"``, ``"faster"``, ``"called_more_often"``, ``"called_less_often"``,
-        ``"new"``, ``"gone"``; ``"moved"``: others have gained what it lost, or the other
-        way round; ``"uncertain"``: the difference may be chance.
+        ``"new"``, ``"gone"``; ``"moved"``: others have gained its loss, or the
+        reverse; ``"uncertain"``: the difference may be chance.
     moved_with : int or None
         The place of the other function, or of the one with which all others exchange.
     own, total : CostChange
-        The cost of the function itself, and with all that it called.
+        The cost of the function itself, and including its callees.
     calls : CostChange or None
-        How often it was called, where that is counted.
+        The number of calls, where that is counted.
     share : float or None
         Its own difference as a part of the whole one.
     p_value, adjusted_p_value : float or None
@@ -112,7 +112,7 @@ class FunctionChange(NamedTuple):
 
     @property
     def is_certain(self) -> bool:
-        """Its difference is no chance, and has not only moved."""
+        """True if its difference is not chance, and has not only moved."""
         return self.verdict not in ("uncertain", "moved")
 
     @classmethod
@@ -137,7 +137,7 @@ class FunctionChange(NamedTuple):
 
 
 class PartChange(NamedTuple):
-    """What moved in a thread, or in what time went into; see :class:`Explanation`.
+    """The change of a thread or a category; see :class:`Explanation`.
 
     Attributes
     ----------
@@ -145,12 +145,12 @@ class PartChange(NamedTuple):
         Of the thread, without the numbers in which those of a pool differ; or of the
         category.
     own : CostChange
-        What the functions cost by themselves there.
+        The own cost of the functions there.
     adjusted_p_value : float or None
         Adjusted for all threads or categories that are in enough runs to be tested. None with
         too few runs, and where costs are counted.
     is_certain : bool
-        The difference is no chance.
+        The difference is not chance.
     """
 
     name: str
@@ -168,13 +168,13 @@ class PartChange(NamedTuple):
 
 
 class Detectable(NamedTuple):
-    """What could have been seen.
+    """The smallest detectable difference.
 
     Attributes
     ----------
     smallest : float or None
         The smallest difference, in the unit of the profiles, that would have been seen in
-        any function, four times of five; None with too few runs to see one of any size.
+        any function, four times out of five; None with too few runs to see any.
     runs_needed : int
         The runs of each side, or pairs, that would see half of it, or any at all.
     functions : int
@@ -187,12 +187,12 @@ class Detectable(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What moved between two builds; see :func:`explain`.
+    """The differences between two builds; see :func:`explain`.
 
     Attributes
     ----------
     unit : str
-        What all costs count: ``"nanoseconds"``, ``"instructions"``, ``"samples"``, …
+        The unit of all costs: ``"nanoseconds"``, ``"instructions"``, ``"samples"``, …
     design : str
         ``"pairs"`` or ``"groups"``.
     base_runs, experiment_runs : int
@@ -202,28 +202,28 @@ class Explanation(NamedTuple):
     tested : bool
         There are enough runs for p-values.
     whole : CostChange
-        The whole cost, without what was idle.
+        The whole cost, without idle time.
     functions : tuple of FunctionChange
         All functions with at least 0.1 % of a side: certain ones first, then by the size
-        of the difference, without what a new function took over from its callers and
-        callees, or one that is gone left to them.
+        of the difference, without the cost that a new function took over from its
+        callers and callees, or that a removed one left to them.
     rest : float
         The difference of all others together.
     threads : tuple of PartChange
         All threads, whose differences add up to the whole; empty where the profiles do not
         name them.
     categories : tuple of PartChange
-        What time went into: ``"script"``, ``"native"``, ``"rendering"``, ``"loading"``,
-        ``"gc"``, ``"kernel"``, ``"third party"``, ``"idle"``. All but the last add up to the
-        whole.
+        The categories: ``"script"``, ``"native"``, ``"rendering"``, ``"loading"``,
+        ``"gc"``, ``"kernel"``, ``"third party"``, ``"idle"``. All except the last add up to
+        the whole.
     path : tuple of (str, float)
         From the outermost function into the one with most of the whole difference, as
         long as one has 60 % of it, and that difference. Empty if no function is certain.
     renamed : tuple of (str, str, float)
-        Functions of the base that may be others of the experiment, and how alike their
-        callers and callees are, from 0 to 1.
+        Functions of the base that may be others of the experiment, and the similarity of
+        their callers and callees, from 0 to 1.
     detectable : Detectable or None
-        What could have been seen; None where costs are counted.
+        The smallest detectable difference; None where costs are counted.
     """
 
     unit: str
@@ -243,7 +243,7 @@ class Explanation(NamedTuple):
 
     @property
     def certain(self) -> tuple[FunctionChange, ...]:
-        """The functions whose difference is no chance."""
+        """The functions whose difference is not chance."""
         return tuple(function for function in self.functions if function.is_certain)
 
     @property
@@ -251,7 +251,7 @@ class Explanation(NamedTuple):
         """``functions`` as columns of shape (functions,), for a data frame.
 
         ``name``, ``module``, ``file``, ``line``, ``package``, ``owner``, ``verdict`` and
-        ``called_by`` as lists; as arrays of float64, NaN where there is nothing, ``share``,
+        ``called_by`` as lists; as arrays of float64, NaN for missing values, ``share``,
         ``p_value``, ``adjusted_p_value``, the fields of ``own`` by their names, and those of
         ``total`` and ``calls`` with ``total_`` and ``calls_`` before them.
         """
@@ -271,8 +271,8 @@ class Explanation(NamedTuple):
     def thread_columns(self) -> Columns:
         """``threads`` as columns of shape (threads,), for a data frame.
 
-        ``name`` as a list, ``is_certain`` as an array of bool; as arrays of float64, NaN where
-        there is nothing, ``adjusted_p_value`` and the fields of ``own`` by their names.
+        ``name`` as a list, ``is_certain`` as an array of bool; as arrays of float64, NaN for
+        missing values, ``adjusted_p_value`` and the fields of ``own`` by their names.
         """
         return _part_columns(self.threads)
 
@@ -346,8 +346,8 @@ def read_profile(path: str | os.PathLike[str], window: str | None = None) -> Pro
     OSError
         The file cannot be read.
     ValueError
-        It is no profile, or one that is cut short, without samples or symbols, of two
-        units, or without such a window; with the place in it, and what to do.
+        It is not a profile, or one that is cut short, without samples or symbols, of two
+        units, or without such a window; with the place in it, and a remedy.
     """
     with open(path, "rb") as file:
         content = file.read()
@@ -366,7 +366,7 @@ def explain(
     same: Mapping[str, str] | None = None,
     window: str | None = None,
 ) -> Explanation:
-    """Say which functions' time moved between two builds, as ``pinpoint explain`` does.
+    """Find the functions whose cost changed between two builds, like ``pinpoint explain``.
 
     Functions are matched by module, name and file, without addresses, hashes and versions.
     One is certain when its p-value, adjusted for all functions, is at most 0.05, which
@@ -377,7 +377,7 @@ def explain(
     base, experiment : path, Profile, or iterable of them
         The profiles of the build before the change and after it, one of each run.
     paired : bool
-        Whether the first profile of the base was recorded together with the first of the
+        True if the first profile of the base was recorded together with the first of the
         experiment, and so on.
     same : mapping, optional
         Functions of the base that have another name in the experiment.
@@ -395,7 +395,7 @@ def explain(
     OSError
         A file cannot be read.
     ValueError
-        A profile that cannot be read, a side without one, sides of different length in
+        A profile that cannot be read, a side without profiles, sides of different length in
         pairs, profiles in different units, a name in ``same`` that does not exist.
 
     Examples

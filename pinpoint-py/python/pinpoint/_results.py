@@ -1,8 +1,8 @@
-"""What the functions and searches of this package answer: frozen named tuples.
+"""The results of the functions and searches of this package: frozen named tuples.
 
 Each compares, hashes and pickles as the tuple of its fields, unpacks into them,
 and has ``_asdict()``. In a notebook it is shown as a table. Results of single tests are
-pairs, as SciPy's are, and have the rest as attributes. A comparison is true if its
+pairs, like SciPy's, and have the rest as attributes. A comparison is true if its
 sides are different.
 """
 
@@ -44,7 +44,7 @@ class _Test(NamedTuple):
 
 
 class _TestResult(_Test):
-    """What a test found: a pair, ``statistic, pvalue``, with further attributes."""
+    """The result of a test: a pair, ``statistic, pvalue``, with further attributes."""
 
     _title: ClassVar[str]
     _further: ClassVar[tuple[str, ...]]
@@ -79,9 +79,9 @@ class _TestResult(_Test):
 
 
 class MannWhitneyResult(_TestResult):
-    """What :func:`mann_whitney_u` found.
+    """The result of :func:`mann_whitney_u`.
 
-    It unpacks as SciPy's: ``statistic, pvalue = mann_whitney_u(a, b)``.
+    It unpacks like SciPy's: ``statistic, pvalue = mann_whitney_u(a, b)``.
 
     Attributes
     ----------
@@ -99,9 +99,9 @@ class MannWhitneyResult(_TestResult):
 
 
 class KolmogorovSmirnovResult(_TestResult):
-    """What :func:`ks_2samp` found.
+    """The result of :func:`ks_2samp`.
 
-    It unpacks as SciPy's: ``statistic, pvalue = ks_2samp(a, b)``.
+    It unpacks like SciPy's: ``statistic, pvalue = ks_2samp(a, b)``.
 
     Attributes
     ----------
@@ -119,9 +119,9 @@ class KolmogorovSmirnovResult(_TestResult):
 
 
 class WilcoxonResult(_TestResult):
-    """What :func:`wilcoxon` found.
+    """The result of :func:`wilcoxon`.
 
-    It unpacks as SciPy's: ``statistic, pvalue = wilcoxon(x, y)``.
+    It unpacks like SciPy's: ``statistic, pvalue = wilcoxon(x, y)``.
 
     Attributes
     ----------
@@ -137,8 +137,8 @@ class WilcoxonResult(_TestResult):
         Its confidence interval; infinite where an alternative leaves an end
         open, None where the sample is too small for one.
     confidence : float or None
-        The level that the interval reaches: lower than the one asked for where so few
-        differences can't reach that, 0.75 for three. None without an interval.
+        The level that the interval reaches: lower than requested where so few differences
+        cannot reach that, 0.75 for three. None without an interval.
     method : str
         The method taken: ``"exact"`` or ``"asymptotic"``.
     """
@@ -153,7 +153,7 @@ class WilcoxonResult(_TestResult):
 
 
 class PerformanceComparison(NamedTuple):
-    """What :func:`compare_performance` decided, and why.
+    """The decision of :func:`compare_performance`, and its basis.
 
     Attributes
     ----------
@@ -167,12 +167,12 @@ class PerformanceComparison(NamedTuple):
     low_threshold, high_threshold : float or None
         p at most the low one: different; above the high one: same.
     mean_diff, median_diff : float or None
-        Mean (median) of b less that of a, in the unit of the values; None when
+        Mean (median) of b minus that of a, in the unit of the values; None when
         a side is empty.
     is_too_small : bool
         The means differ by less than a tenth of the magnitude: no test was run.
     is_improvement : bool
-        The means differ towards the better: no test was run.
+        The means differ toward the better: no test was run.
     effect_size : float or None
         Rank-biserial correlation: from -1 (every b below every a) to 1 (every
         one above); None when no test was run.
@@ -199,7 +199,7 @@ class PerformanceComparison(NamedTuple):
 
 
 class FunctionalComparison(NamedTuple):
-    """What :func:`compare_functional` decided, and why.
+    """The decision of :func:`compare_functional`, and its basis.
 
     Attributes
     ----------
@@ -212,7 +212,7 @@ class FunctionalComparison(NamedTuple):
     low_threshold, high_threshold : float or None
         p at most the low one: different; above the high one: same.
     mean_diff : float
-        Share of failures in b less that in a.
+        Share of failures in b minus that in a.
     is_improvement : bool
         Fewer failures in b: no test was run.
     """
@@ -235,20 +235,20 @@ class FunctionalComparison(NamedTuple):
 
 
 class PairwiseComparison(NamedTuple):
-    """What :func:`compare_pairwise` decided, and why.
+    """The decision of :func:`compare_pairwise`, and its basis.
 
     Attributes
     ----------
     verdict : str
         ``"same"``, ``"different"``, or ``"unknown"``: pairs differ, and fewer than six
-        can't show whether that is chance.
+        cannot show whether that is chance.
     p_value : float
         p of the Wilcoxon signed-rank test; 1 when no pair differs.
     estimate : float or None
         The change in percent of control; None when the control's median is 0, or values
         have both signs.
     ci_low, ci_high : float or None
-        Its 95 % interval; None where there is none, as for fewer than six pairs.
+        Its 95 % interval; None without one, as for fewer than six pairs.
     control_median, treatment_median : float
         In the unit of the values.
     is_improvement : bool
@@ -276,21 +276,21 @@ class PairwiseComparison(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """By how much a culprit changed the benchmark.
+    """The effect of a culprit on the benchmark.
 
     Attributes
     ----------
     of : str
         ``"values"``, or ``"failures"`` when it is the rate of failing runs.
     estimate : float or None
-        Newer less older: of values the step that ``adaptive`` measures, or the
+        Newer minus older: of values the step that ``adaptive`` measures, or the
         Hodges-Lehmann shift, in their unit. None when no float is that large.
     ci_low, ci_high : float or None
-        Where it lies with the search's confidence; None for too few runs.
+        Its interval with the search's confidence; None for too few runs.
     before, after : float
         Median (rate of failures) of the older and of the newer commit.
     before_failure, after_failure : str or None
-        The commonest reason of failing runs on each side, where they fail.
+        The most common reason of failing runs on each side, where they fail.
     """
 
     of: Literal["values", "failures"]
@@ -307,14 +307,14 @@ class Effect(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Neighbouring commits that no run tells apart.
+    """Neighboring commits that no run distinguishes.
 
     Attributes
     ----------
     first, last : int
         The oldest and the newest of them.
     probability : float
-        That one of them is the culprit.
+        The probability that one of them is the culprit.
     """
 
     first: int
@@ -323,10 +323,10 @@ class Span(NamedTuple):
 
 
 class LargestChange(NamedTuple):
-    """The largest change for the worse that may be there although none was found.
+    """The largest change for the worse that may exist although none was found.
 
-    Where the direction is not known, every change is one for the worse. It is one that
-    lasts: a change that another undoes before the bad end is not limited.
+    Where the direction is unknown, every change is one for the worse. It is a lasting
+    one: a change that another undoes before the bad end is not limited.
 
     Attributes
     ----------
@@ -347,7 +347,7 @@ class LargestChange(NamedTuple):
 
 
 class Posterior(NamedTuple):
-    """Where the next change is, as far as the runs tell.
+    """The probable places of the next change, from the runs so far.
 
     Attributes
     ----------
@@ -357,8 +357,8 @@ class Posterior(NamedTuple):
         Every commit after the good end, oldest first. With ``no_change``, the
         probabilities add up to 1.
     largest_change : LargestChange or None
-        The largest change that may be there all the same, once a search has ended
-        that found none.
+        The largest change that may still exist, once a search has ended that found
+        none.
     """
 
     no_change: float
@@ -374,27 +374,27 @@ class Posterior(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a :class:`Bisection` found. Commits are numbered from 0, the good end.
+    """The outcome of a :class:`Bisection`. Commits are numbered from 0, the good end.
 
     Attributes
     ----------
     status : str
         ``"culprit_found"``, ``"no_regression"``, ``"inconclusive"`` or ``"failed"``.
     reason : str or None
-        Why the search ended before all was decided; None when it did not.
+        The reason that the search ended before everything was decided, if it did.
     culprits : tuple of (int, float or None)
         The commits that changed the benchmark, oldest first, each with its
         probability (None where the strategy states none).
     candidates : tuple of int
-        Commits that may hold a culprit that could not be told apart, oldest first.
+        Indistinguishable commits that may hold a culprit, oldest first.
     runs : int
-        Runs that were recorded, failed ones included.
+        Recorded runs, including failed ones.
     builds : int
         Commits of which a run was recorded.
     effects : tuple of Effect
-        By how much each culprit changed the benchmark.
+        The effect of each culprit on the benchmark.
     skipped : tuple of (int, str)
-        Commits that could not be used, and why.
+        Commits that could not be used, with the reasons.
     """
 
     status: Status
@@ -425,17 +425,17 @@ class ChartComparison(NamedTuple):
     chart : str
         Its name.
     comparison : PairwiseComparison or None
-        The comparison; None when there was none.
+        The comparison, if any.
     adjusted_p_value : float or None
         The p-value, adjusted for the number of charts (Benjamini-Hochberg).
     moved, improved : bool
-        Whether the chart moved by the adjusted p-value, for the worse or the better.
+        The chart moved by the adjusted p-value, for the worse or the better.
     failed_pairs, surplus_pairs : int
         Pairs left out: a run gave no value; each side was to be first in half.
     error : str or None
-        Why there is no comparison.
+        The reason for a missing comparison.
     unit : str or None
-        What its values count, where a command said so.
+        The unit of its values, if a command gave it.
     """
 
     chart: str
@@ -453,18 +453,18 @@ class ChartComparison(NamedTuple):
 
 
 class PairwiseOutcome(NamedTuple):
-    """What a :class:`Pairwise` found.
+    """The outcome of a :class:`Pairwise`.
 
     Attributes
     ----------
     status : str
         ``"different"``, ``"same"``, ``"unknown"`` (too little to compare) or ``"failed"``.
     reason : str or None
-        Why it ended before its last pair; None when it did not.
+        The reason that it ended before its last pair, if it did.
     charts : tuple of ChartComparison
         Every chart that both sides have, by name.
     functional : FunctionalComparison or None
-        Whether runs fail alike; None when there were none.
+        The comparison of failure rates; None without runs.
     pairs : int
         Pairs that were run.
     stopped_early : bool
@@ -473,7 +473,7 @@ class PairwiseOutcome(NamedTuple):
         The fewest pairs in which a change of one of so many charts could have been
         found; None where there were enough.
     base_failure, experiment_failure : str or None
-        The commonest reason of failing runs on each side.
+        The most common reason of failing runs on each side.
     """
 
     status: PairwiseStatus
@@ -491,7 +491,7 @@ class PairwiseOutcome(NamedTuple):
 
 
 class CheckedCulprit(NamedTuple):
-    """A culprit, and how it compares with its parent.
+    """A culprit, and its comparison with its parent.
 
     Attributes
     ----------
@@ -500,11 +500,11 @@ class CheckedCulprit(NamedTuple):
     prior : int
         Its nearest older commit.
     probability : float or None
-        As the search states it.
+        Its probability, from the search.
     effect : Effect
-        As the search found it.
+        Its effect, from the search.
     comparison : PairwiseOutcome or None
-        Of the two commits, in runs of their own; None when there were none left.
+        The comparison of the two commits in further runs; None when none were left.
     """
 
     commit: int
@@ -518,16 +518,16 @@ class CheckedCulprit(NamedTuple):
 
 
 class CulpritFinderOutcome(NamedTuple):
-    """What a :class:`CulpritFinder` found.
+    """The outcome of a :class:`CulpritFinder`.
 
     Attributes
     ----------
     status : str
-        As of :class:`Outcome`; a culprit was found only if it was confirmed.
+        As for :class:`Outcome`; a culprit was found only if it was confirmed.
     reason : str or None
-        Why the search ended before all was decided; None when it did not.
+        The reason that the search ended before everything was decided, if it did.
     culprits, unconfirmed : tuple of CheckedCulprit
-        Those that differ from their parents in runs of their own, and the others.
+        Those that differ from their parents in further runs, and the others.
     verification : PairwiseOutcome
         The comparison of the two ends.
     runs, builds : int

@@ -1,4 +1,4 @@
-"""What counts as a sample, for type checkers. At run time, the extension module decides."""
+"""The types of samples, for type checkers. At run time, the extension module decides."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 
 class HasArray(Protocol):
-    """What makes an array of itself: a series of pandas or Polars."""
+    """An object that converts itself to an array: a series of pandas or Polars."""
 
     def __array__(self) -> npt.NDArray[Any]: ...
 
 
-# Not npt.ArrayLike, which takes a str for a sample.
+# Not npt.ArrayLike, which accepts a str as a sample.
 Sample = Union[Sequence[SupportsFloat], "npt.NDArray[np.number[Any] | np.bool_]", HasArray]

@@ -1,4 +1,4 @@
-"""The comparisons of Catapult's dashboard, under the names that it uses.
+"""The comparisons of Catapult's dashboard, under its names.
 
 In ``dashboard/pinpoint/models`` the modules ``compare.compare``,
 ``compare.thresholds``, ``compare.mann_whitney_u`` and
@@ -8,10 +8,10 @@ In ``dashboard/pinpoint/models`` the modules ``compare.compare``,
 >>> compare.Compare([0] * 10, [1] * 10, 10, 'functional', 0.5).result == compare.DIFFERENT
 True
 
-What differs from :func:`pinpoint.compare_performance` is as Catapult has it: the
-low threshold is 0.01; the magnitude is already normalised, in interquartile ranges
-or as a rate of failures; there is no direction, and no difference too small to be
-tested. The high thresholds are those of Pinpoint, simulated anew.
+The differences from :func:`pinpoint.compare_performance` are Catapult's: the low
+threshold is 0.01; the magnitude is already normalized, in interquartile ranges or as
+a rate of failures; there is no direction, and no difference too small to be tested.
+The high thresholds are those of Pinpoint, simulated again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LEAST_HIGH = 0.10
 
 
 class ComparisonResults(NamedTuple):
-    """What :func:`Compare` decided.
+    """The decision of :func:`Compare`.
 
     Attributes
     ----------
@@ -71,21 +71,21 @@ def Compare(
     benchmark_arguments: Any = None,
     job_id: str | None = None,
 ) -> ComparisonResults:
-    """Decide whether two samples are the same, different, or whether it takes more.
+    """Decide whether two samples are the same, different, or need more values.
 
     Parameters
     ----------
     values_a, values_b : array_like, shape (n,) and (m,)
         Numbers.
     attempt_count : int
-        The attempts made of each, by which the high threshold is looked up; not
-        the number of values.
+        The attempts of each, which determine the high threshold; not the number
+        of values.
     mode : {"functional", "performance"}
-        Whether the values are failures (1) and successes (0), or measurements.
+        The kind of values: failures (1) and successes (0), or measurements.
     magnitude : float
         The rate of failures, or the number of interquartile ranges, to look for.
     benchmark_arguments : optional
-        What the job's benchmark is told. When it is given, the verdict under
+        The arguments of the job's benchmark. When given, the verdict under
         thresholds of at least 0.05 and 0.10 wins where it differs.
     job_id : str, optional
         Accepted, and not used.
@@ -100,7 +100,7 @@ def Compare(
     NotImplementedError
         Another mode.
     ValueError, TypeError
-        Values that are no finite numbers.
+        Values that are not finite numbers.
     """
     del job_id
     low = LowThreshold()

@@ -31,25 +31,25 @@ def samples(
     unit: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Every value of two samples, their medians, and what a comparison says.
+    """Every value of two samples, their medians, and the result of a comparison.
 
     Parameters
     ----------
     a, b : array_like, shape (n,) and (m,)
         The values.
     labels : sequence of two str
-        What the samples are called.
+        The names of the samples.
     unit : str, optional
-        Of the values.
+        The unit of the values.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        The axes to draw into.
 
     Raises
     ------
     PinpointError
         matplotlib is not installed.
     ValueError
-        As :func:`pinpoint.compare_performance`.
+        As for :func:`pinpoint.compare_performance`.
     """
     ax = _axes(ax)
     for place, values in enumerate((a, b)):
@@ -64,9 +64,9 @@ def samples(
 
 
 def bisection(outcome: JobOutcome, ax: Axes | None = None) -> Axes:
-    """The values of every commit that was measured, in the order of the commits.
+    """The values of every measured commit, in the order of the commits.
 
-    Culprits are in another colour. Parameters and errors as for :func:`samples`.
+    Culprits are in another color. Parameters and errors as for :func:`samples`.
     """
     ax = _axes(ax)
     culprits = {found.commit for found in outcome.culprits}
@@ -86,9 +86,9 @@ def posterior(posterior: Posterior | JobOutcome, ax: Axes | None = None) -> Axes
     Parameters
     ----------
     posterior : Posterior or JobOutcome
-        The posterior of a search, or what :func:`pinpoint.bisect` found.
+        The posterior of a search, or the outcome of :func:`pinpoint.bisect`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        The axes to draw into.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-//! What is asked of Python, from the threads of a driver.
+//! Calls to Python, from the threads of a driver.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,11 +8,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
 
-/// A callable of Python's: `bridge(method, action, json, reply)`. It returns at
-/// once, and `reply` hears of the answer later, from any thread.
+/// A callable of Python's: `bridge(method, action, json, reply)`. It returns at once, and `reply`
+/// gets the answer later, from any thread.
 pub(super) struct Bridge {
     callable: Py<PyAny>,
-    /// The first exception that a function of Python's raised.
+    /// The first exception that a Python function raised.
     raised: Mutex<Option<PyErr>>,
 }
 
@@ -44,7 +44,7 @@ impl Reply {
 impl Reply {
     fn send(&self, answer: Answer) {
         if let Some(sender) = locked(&self.0).take() {
-            // Nobody may be waiting any more.
+            // The receiver may be gone.
             drop(sender.send(answer));
         }
     }
@@ -74,13 +74,13 @@ impl Bridge {
         locked(&self.raised).take()
     }
 
-    /// Tells Python something that needs no answer.
+    /// Sends Python a message that needs no answer.
     pub(super) fn tell(&self, method: &str, action: u64, payload: &impl Serialize) {
-        // A loop that has ended hears nothing, and need not.
+        // A loop that has ended receives nothing, and need not.
         drop(self.call(method, action, payload, None));
     }
 
-    /// Asks Python. Dropping the future ends what was begun for it.
+    /// Asks Python. Dropping the future ends the work begun for it.
     pub(super) async fn ask<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -126,7 +126,7 @@ impl Bridge {
         })
     }
 
-    /// Keeps it to be raised again; the answer is what the job's record says of it.
+    /// Keeps it to be raised again; returns the error for the job's record.
     fn remember(&self, error: PyErr) -> PythonError {
         // Its type and its message.
         let said = PythonError::Raised(error.to_string());
@@ -148,7 +148,7 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// Nothing panics while it holds one of these locks.
+/// Locks a mutex; no holder panics.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

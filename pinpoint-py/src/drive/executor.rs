@@ -21,24 +21,24 @@ use tokio::sync::watch;
 use super::bridge::Bridge;
 use super::good_end::{ATTEMPTS, GoodEndError, Seen, Wanted};
 
-/// Left beside a work tree when Python's function has built there.
+/// Left next to a work tree when Python's function has built there.
 const BUILT: &str = "built-by-python";
 
 pub(super) struct PythonExecutor {
     bridge: Arc<Bridge>,
-    /// Absent when everything is Python's to do.
+    /// Absent when everything is left to Python.
     pub(super) local: Option<LocalExecutor>,
-    /// Whether Python builds, in a work tree or wherever it likes.
+    /// True if Python builds, in a work tree or elsewhere.
     builds: bool,
-    /// Whether Python runs.
+    /// True if Python runs the benchmark.
     runs: bool,
-    /// Commits not to try, when there is no `local` to know them.
+    /// Commits not to try, when no `local` knows them.
     skip: Vec<String>,
-    /// The charts that Python's runs are to give.
+    /// The charts that Python's runs are expected to give.
     wanted: Wanted,
     /// Commits that Python has built in this process.
     built: Mutex<BTreeSet<CombinedCommit>>,
-    /// Whether something was refused, upon which the job pauses.
+    /// Set when something was refused, which pauses the job.
     refused: watch::Sender<bool>,
 }
 
@@ -60,21 +60,21 @@ struct Ran {
     waited: u64,
 }
 
-/// Where Python's function is to work.
+/// The place where Python's function is to work.
 #[derive(Serialize)]
 struct There<'a> {
     commit: &'a CombinedCommit,
     tree: Option<&'a Path>,
 }
 
-/// A run that Python is to make, unless it has failed already.
+/// A run for Python to make, unless it has failed already.
 struct Run<'a> {
     there: There<'a>,
     report: RunReport,
 }
 
 impl<'a> Run<'a> {
-    /// It begins now, if its commit can be run.
+    /// Begins it now, if its commit can be run.
     fn new(
         commit: &'a CombinedCommit,
         tree: Option<&'a Path>,
@@ -111,8 +111,8 @@ impl PythonExecutor {
         }
     }
 
-    /// Does some work, and ends it when other work is refused: an exception is raised at
-    /// once, and not after all that waits for its turn.
+    /// Does some work, and ends it when other work is refused: an exception is raised at once, and
+    /// not after everything that waits for its turn.
     async fn unless_refused<T>(
         &self,
         work: impl Future<Output = Result<T, ExecutorError>> + Send,
@@ -140,7 +140,7 @@ impl PythonExecutor {
         }
     }
 
-    /// Has Python build in the work tree; the answer is why that failed.
+    /// Has Python build in the work tree; returns the reason if that failed.
     async fn build_there(
         &self,
         local: &LocalExecutor,
@@ -166,7 +166,7 @@ impl PythonExecutor {
         Ok(None)
     }
 
-    /// After a job was resumed, a build may have been removed and made anew.
+    /// After a job was resumed, a build may have been removed and made again.
     async fn rebuild(&self, key: &Key, commit: &CombinedCommit) -> Result<(), ExecutorError> {
         if let Some(local) = &self.local
             && self.builds
@@ -177,8 +177,8 @@ impl PythonExecutor {
         Ok(())
     }
 
-    /// Has Python run the benchmark, in one commit or in two right after each other.
-    /// Runs that failed before they began are not asked for.
+    /// Has Python run the benchmark, in one commit or in two right after each other. Runs that
+    /// failed before they began are left out.
     async fn run_there(&self, key: &Key, runs: &mut [Run<'_>]) -> Result<(), ExecutorError> {
         let mut wanted: Vec<_> = (runs.iter_mut())
             .filter(|run| run.report.failure.is_none())

@@ -1,4 +1,4 @@
-//! Why a job did not end with an outcome.
+//! The failures of jobs.
 
 use std::error::Error;
 use std::fmt::Display;
@@ -14,15 +14,15 @@ use pyo3::prelude::*;
 
 use super::good_end::GoodEndError;
 
-/// Each kind is an exception in `python/pinpoint/_errors.py`.
+/// A failure of a job. Each kind is an exception in `python/pinpoint/_errors.py`.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// What was asked for can't be done.
+    /// The request is invalid.
     Value(String),
     Repository(String),
-    /// The commands can't be run, or Python's part has failed.
+    /// The commands cannot be run, or Python's part has failed.
     Execution(String),
-    /// The job's records can't be used.
+    /// The job's records cannot be used.
     Job(String),
     Interrupted,
 }
@@ -32,7 +32,7 @@ impl Failure {
         Self::Job(error.to_string())
     }
 
-    /// What the store keeps of it.
+    /// The message that the store keeps.
     pub(super) fn message(&self) -> &str {
         match self {
             Self::Value(message)
@@ -58,8 +58,7 @@ impl Failure {
     }
 }
 
-/// What is wrong, with the argument or the function of the module that helps: libraries
-/// know none.
+/// The error, with the argument or the function of the module that helps: libraries know none.
 fn advised(error: &impl Display, advice: Option<impl Display>) -> String {
     match advice {
         Some(advice) => format!("{error} ({advice})"),

@@ -1,4 +1,4 @@
-//! What a function of Python's gives at the good end.
+//! The values that a Python function gives at the good end.
 //!
 //! A benchmark that fails there and at the bad end alike would be found unchanged. So
 //! the function is called there first, without counting the runs, until it gives a
@@ -34,7 +34,7 @@ impl Wanted {
     }
 }
 
-/// Why there is no metric.
+/// The metric cannot be found.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GoodEndError {
     #[error(
@@ -61,7 +61,7 @@ pub(crate) enum GoodEndError {
     NoMetric(NoMetric),
 }
 
-/// What the runs at the good end have given so far.
+/// The results of the runs at the good end so far.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     reason: String,
@@ -102,7 +102,7 @@ impl Seen {
         }
     }
 
-    /// Why there was no metric in any run.
+    /// The reason that no run gave a metric.
     pub(super) fn error(self, wanted: &Wanted, commit: &CombinedCommit) -> GoodEndError {
         let commit = commit.main.git_hash.clone();
         match wanted {

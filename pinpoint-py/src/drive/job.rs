@@ -27,16 +27,16 @@ use super::search::{Search, host};
 struct Request {
     state_dir: PathBuf,
     kind: JobKind,
-    /// The job to go on with; else `search` says what to begin.
+    /// The job to continue; otherwise `search` describes a new one.
     resume: Option<String>,
     search: Option<Search>,
-    /// What Python's caller has functions for.
+    /// The steps that Python's caller has functions for.
     builds: bool,
     runs: bool,
     executor: bool,
 }
 
-/// Drives a job to its outcome, which is answered as JSON.
+/// Drives a job to its outcome, which is returned as JSON.
 pub(super) async fn run(
     request: &str,
     bridge: &Arc<Bridge>,
@@ -151,7 +151,7 @@ fn function_of(kind: JobKind) -> &'static str {
     }
 }
 
-/// What Python did before, it must do again.
+/// Checks that Python has the functions that it had before.
 fn check_functions(config: &JobConfig, request: &Request) -> Result<(), Failure> {
     if config.luci.is_some() {
         return Err(Failure::Value(
@@ -208,8 +208,8 @@ fn open(
     ))
 }
 
-/// Ends a job on which nothing is under way, and answers its state. Where another process
-/// works on it, that is asked to end it, and there is no answer yet.
+/// Ends an idle job, and returns its state. If another process works on the job, asks that process
+/// to end it, and returns no state yet.
 pub(crate) async fn try_to_cancel(
     state_dir: &Path,
     store: &JobStore,

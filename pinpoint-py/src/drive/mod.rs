@@ -1,10 +1,8 @@
-//! Jobs that run by themselves: commands on this machine, Python's
-//! functions, or both.
+//! Jobs that run on their own: commands on this machine, Python's functions, or both.
 //!
-//! `drive` blocks, on a thread of its own in Python; `python/pinpoint/_drive.py`
-//! starts it. The life of a job is that of `pinpoint_backends::job`, as on the command
-//! line, and so are its records; what is Python's to do is asked of it over a
-//! [`Bridge`](bridge::Bridge).
+//! `drive` blocks, on its own thread in Python; `python/pinpoint/_drive.py` starts it. The life of
+//! a job is that of `pinpoint_backends::job`, as on the command line, and so are its records;
+//! Python's share of the work is requested over a [`Bridge`](bridge::Bridge).
 
 mod bridge;
 mod executor;
@@ -59,14 +57,14 @@ pub(crate) fn drive(
         runtime.shutdown_background();
         driven
     });
-    // What a function of Python's raised, is raised again as it was.
+    // An exception of a Python function is raised again unchanged.
     if let Some(raised) = bridge.raised() {
         return Err(raised);
     }
     driven.map_err(|failure| failure.into_exception(py))
 }
 
-/// One for each job: it does not outlive it, and a forked process makes its own.
+/// One for each job: it does not outlive it, and a forked process makes a new one.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -1,5 +1,5 @@
-//! What a job found, as Python's results are made of it: the result that the store
-//! keeps, with what follows from it and from the journal.
+//! The outcome of a job, as Python's results are made of it: the result that the store keeps, with
+//! facts derived from it and from the journal.
 
 use pinpoint_backends::job::{JobError, kind_of, machine_of};
 use pinpoint_backends::store::{Job, JobStore};
@@ -20,7 +20,7 @@ struct Measurement {
     failures: u64,
 }
 
-/// A result of a job, with why it says less than its status and with what was measured.
+/// A result of a job, with the reason that it says less than its status and with its measurements.
 pub(crate) async fn document(store: &JobStore, job: &Job, result: Value) -> Result<Value, Failure> {
     let mut document = explained(result)?;
     if document.get("measurements").is_none() && kind_of(job)? != JobKind::Pairwise {
@@ -29,7 +29,7 @@ pub(crate) async fn document(store: &JobStore, job: &Job, result: Value) -> Resu
     Ok(document)
 }
 
-/// A result, with why it says less than its status.
+/// A result, with the reason that it says less than its status.
 pub(crate) fn explained(mut result: Value) -> Result<Value, serde_json::Error> {
     #[derive(Deserialize)]
     struct Ended {
@@ -38,7 +38,7 @@ pub(crate) fn explained(mut result: Value) -> Result<Value, serde_json::Error> {
         #[serde(default)]
         unmeasured: Vec<Unmeasured<CombinedCommit>>,
     }
-    // Early versions of this module kept results that say so themselves.
+    // Early versions of this module kept results with the reason.
     if result.get("reason").is_none() {
         let ended = Ended::deserialize(&result)?;
         let reasons = ended.unmeasured.iter().map(|end| end.reason.as_deref());
@@ -47,11 +47,11 @@ pub(crate) fn explained(mut result: Value) -> Result<Value, serde_json::Error> {
     Ok(result)
 }
 
-/// What was measured, in the order of the commits.
+/// The measurements, in the order of the commits.
 async fn measurements(store: &JobStore, job: &Job) -> Result<Vec<Measurement>, Failure> {
     let mut journal = store.journal(&job.id).await?;
     let records = journal.records().await?;
-    // As it is now: the configuration of an early version is renewed when a job begins.
+    // Its current form: the configuration of an early version is renewed when a job begins.
     let job = store.get(job.id.as_str()).await?;
     let machine = machine_of(&job, records.is_empty())?;
     let mut engine = Engine::new(journal.job(), machine);

@@ -1,4 +1,4 @@
-//! How far a job has come, as Python's caller is told.
+//! Reports the progress of a job to Python's caller.
 
 use pinpoint_core::{
     Bisection, CulpritFinder, DriveEvent, Event, JobMachine, Machine, Pairwise, Search,
@@ -12,12 +12,12 @@ pub(super) struct Progress {
     runs: u64,
     builds: u64,
     runs_to_come: u64,
-    /// Commits among which a culprit is still looked for.
+    /// Commits that may still be a culprit.
     candidates: u64,
     no_change: Option<f64>,
 }
 
-/// What is told of a step.
+/// The report of a step.
 #[derive(Serialize)]
 struct Step<'a> {
     event: &'static str,
@@ -31,7 +31,7 @@ pub(super) fn tell_wait(bridge: &Bridge, progress: &Progress) {
     bridge.tell("progress", 0, &Step { event, progress });
 }
 
-/// Tells Python what a step did, and keeps how far the job has come.
+/// Tells Python about a step, and keeps the progress of the job.
 pub(super) fn tell(
     bridge: &Bridge,
     event: &DriveEvent<'_>,

@@ -1,4 +1,4 @@
-//! A new job: from what Python's caller asks for to a spec and a configuration.
+//! A new job: from the request of Python's caller to a spec and a configuration.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -24,21 +24,20 @@ use super::failure::Failure;
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Measure {
-    /// The one that tells the ends apart best.
+    /// The one that separates the ends best.
     Auto,
     #[serde(untagged)]
     Named(RunMeasure),
 }
 
-/// What `bisect`, `pairwise` and `culprit` are asked. What one of them does not ask
-/// has its default.
+/// The arguments of `bisect`, `pairwise` and `culprit`. Missing ones have their defaults.
 #[derive(Debug, Deserialize)]
 pub(super) struct Search {
     kind: JobKind,
     title: String,
-    /// What is measured, in a word.
+    /// The measured benchmark, in a word.
     benchmark: String,
-    /// Absent when everything is Python's to do.
+    /// Absent when everything is left to Python.
     repo: Option<PathBuf>,
     /// Of a comparison, the base and the experiment.
     good: String,
@@ -82,7 +81,7 @@ pub(super) struct Search {
     runs: bool,
 }
 
-/// Where the suspicion of commits comes from.
+/// The source of the suspicion of commits.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Priors {
@@ -91,7 +90,7 @@ enum Priors {
 }
 
 impl Search {
-    /// A job, found to be one that can be searched.
+    /// Checks the search, and turns it into a job.
     pub(super) fn into_job(mut self) -> Result<NewJob, Failure> {
         if let Some(Measure::Named(measure)) = self.measure {
             self.chart = Some(measure.chart().into());
@@ -135,7 +134,7 @@ impl Search {
         })
     }
 
-    /// The suspicion of each commit after the good end, where they are not alike.
+    /// The suspicion of each commit after the good end, where it differs.
     fn weights(
         &self,
         repository: Option<&Repository>,
@@ -147,7 +146,7 @@ impl Search {
             (Some(Priors::Changes), Some(repository)) if self.strategy == Strategy::Adaptive => {
                 let (good, bad) = (&good.git_hash, &bad.git_hash);
                 let paths = repository.paths_between(good, bad, &self.paths)?;
-                // All commits are alike where it can't be seen.
+                // All commits are alike where their files are unknown.
                 let touched = repository.touched_between(good, bad, &paths).ok().flatten();
                 Ok(touched.and_then(|touched| suspicion::priors(&touched)))
             }
@@ -181,7 +180,7 @@ impl Search {
                 direction,
                 pairs: self.pairs,
                 early_stopping: self.early_stopping,
-                // To see how much a commit scatters, it is run.
+                // A commit is run to see its scatter.
                 skip_same_builds: self.trace_reads && good != bad,
                 seed: self.seed,
                 max_time: self.max_time,
@@ -274,14 +273,14 @@ impl Search {
     }
 }
 
-/// An argument that is a name of something, or why it is none.
+/// Parses an argument, or returns the reason that it is invalid.
 fn parsed<T: FromStr<Err: Display>>(argument: &str, text: &str) -> Result<T, Failure> {
     text.parse()
         .map_err(|error| Failure::Value(format!("`{argument}`: {error}")))
 }
 
-/// What this machine is called: as the command line calls it, since the owner of a job's
-/// lease is named after it.
+/// The name of this machine, as on the command line, since the owner of a job's lease is named
+/// after it.
 pub(super) fn host() -> String {
     whoami::hostname().unwrap_or_else(|_| "localhost".into())
 }

@@ -1,18 +1,15 @@
 //! A machine for callers who build and run the benchmark themselves.
 //!
-//! The machine asks for builds and for single runs, one action at a time, and
-//! asks for a commit's runs only once it is told that the commit was built. A
-//! caller in Python wants *batches*: so many runs of these commits; and finds
-//! out whether a commit builds on the way. So a batch is what the machine would
-//! ask for if everything that it wants built did build; that is found out on a
-//! copy. The machine itself hears of nothing before the whole batch is
-//! answered: then of the builds, as they went, and then of the runs. No event
-//! is taken back, and the outcome does not depend on the order in which a batch is
+//! The machine asks for builds and for single runs, one action at a time, and asks for a commit's
+//! runs only after the commit was built. A caller in Python wants *batches*: so many runs of these
+//! commits; and learns whether a commit builds on the way. So a batch contains the machine's
+//! requests if every requested build succeeded; a copy determines them. The machine itself gets no
+//! event before the whole batch is answered: then the builds, with their outcomes, and then the
+//! runs. No event is taken back, and the outcome does not depend on the order in which a batch is
 //! answered.
 //!
-//! A machine may want a commit built and then run others first. Whether it builds
-//! can't be found out then, so it is taken for granted; if it turns out later that
-//! it does not, its runs are lost.
+//! A machine may want a commit built and then run others first. Its build cannot be tested then, so
+//! it is assumed to succeed; if it turns out later that it does not, its runs are lost.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -26,25 +23,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::arguments;
 
-/// The version of what [`Batches::to_json`] writes.
+/// The version of the format of [`Batches::to_json`].
 const VERSION: u32 = 1;
 
-/// Why a commit can't be used that the caller skipped.
+/// The reason recorded for a commit that the caller skipped.
 const SKIPPED: &str = "skipped by the caller";
 
 /// A machine that is saved as its spec and its events.
 pub(crate) trait Saved: Machine + Clone + Sized {
-    /// What it is called in a saved search.
+    /// Its name in a saved search.
     const NAME: &'static str;
     type Spec: Serialize + DeserializeOwned;
 
     fn of(spec: Self::Spec) -> Result<Self, SpecError>;
     fn spec(&self) -> &Self::Spec;
-    /// How many commits there are, when all of them are the caller's.
+    /// The number of commits, when all of them are the caller's.
     fn commits(spec: &Self::Spec) -> Option<u64>;
 }
 
-/// One thing to do.
+/// One requested task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Asked {
@@ -61,7 +58,7 @@ impl Asked {
     }
 }
 
-/// What came of one run; without values, it failed.
+/// The result of one run; without values, it failed.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Told {
     pub(crate) values: Values,
@@ -77,16 +74,16 @@ type Answer = Vec<Told>;
 pub(crate) struct Batches<M> {
     pub(crate) commits: u64,
     pub(crate) machine: M,
-    /// What the machine was told.
+    /// The events of the machine so far.
     events: Vec<Event>,
-    /// What is asked and not answered yet, and how often.
+    /// The unanswered requests, and the number of each.
     batch: VecDeque<(Asked, u64)>,
-    /// What was answered of the batch.
+    /// The answers to the batch.
     answers: BTreeMap<Asked, VecDeque<Answer>>,
     /// Commits of which a run was recorded.
     pub(crate) recorded: BTreeSet<u64>,
-    /// Runs that were recorded, failed ones included. The machine may have
-    /// heard of fewer, when it ended before.
+    /// Recorded runs, including failed ones. The machine may have received fewer, when it ended
+    /// before.
     pub(crate) runs: u64,
     skipped: BTreeSet<u64>,
 }
@@ -201,7 +198,7 @@ impl<M: Saved> Batches<M> {
         Ok(batches)
     }
 
-    /// What is asked and not answered, in the order to run.
+    /// The unanswered requests, in the order to run.
     pub(crate) fn next(&self) -> impl Iterator<Item = (Asked, u64)> {
         self.batch.iter().copied()
     }
@@ -225,7 +222,7 @@ impl<M: Saved> Batches<M> {
         }
     }
 
-    /// Takes in what was told of something asked for.
+    /// Takes in the answers to a request.
     pub(crate) fn record(&mut self, asked: Asked, answers: Vec<Answer>) -> PyResult<()> {
         self.put(asked, answers.into())?;
         self.go_on().map_err(broken)
@@ -275,8 +272,8 @@ impl<M: Saved> Batches<M> {
         self.go_on().map_err(broken)
     }
 
-    /// Tells the search's clock. Once its time is over, what was told so far
-    /// counts, and nothing more is asked for.
+    /// Sets the search's clock. Once its time is over, the answers so far count, and nothing more
+    /// is requested.
     pub(crate) fn time_passed(&mut self, elapsed: u64) -> PyResult<()> {
         let is_over = self.machine.max_time().is_some_and(|most| elapsed >= most);
         if self.machine.outcome().is_some() || !is_over {
@@ -291,7 +288,7 @@ impl<M: Saved> Batches<M> {
         end(self).map_err(broken)
     }
 
-    /// Strikes as many off the batch, the first ones first.
+    /// Removes this many from the batch, the first ones first.
     fn strike(&mut self, mut many: u64, fits: impl Fn(Asked) -> bool) {
         let mut left = VecDeque::new();
         for (asked, mut count) in self.batch.drain(..) {
@@ -305,7 +302,7 @@ impl<M: Saved> Batches<M> {
         self.batch = left;
     }
 
-    /// Lets the machine hear of a batch that is answered, and takes the next.
+    /// Passes an answered batch to the machine, and takes the next.
     fn go_on(&mut self) -> Result<(), Broken> {
         if self.batch.is_empty() {
             self.tell()?;
@@ -314,7 +311,7 @@ impl<M: Saved> Batches<M> {
         Ok(())
     }
 
-    /// Tells the machine what was answered.
+    /// Passes the answers to the machine.
     fn tell(&mut self) -> Result<(), MachineError> {
         let mut answers = std::mem::take(&mut self.answers);
         let answered: BTreeSet<u64> = answers.keys().flat_map(|it| it.commits()).collect();
@@ -333,8 +330,8 @@ impl<M: Saved> Batches<M> {
                 self.hear(event(action, answer))?;
             }
         }
-        // A commit whose build was taken for granted. The machine asks again for a
-        // run that was lost, a limited number of times.
+        // A commit whose build was assumed to succeed. The machine asks again for a run that was
+        // lost, a limited number of times.
         while let Some(action) = self.skipped_execution() {
             let reason = SKIPPED.to_owned();
             self.hear(Event::GaveUp { action, reason })?;
@@ -342,14 +339,14 @@ impl<M: Saved> Batches<M> {
         Ok(())
     }
 
-    /// What the machine wants to be run of a commit that does not build.
+    /// The run that the machine wants of a commit that does not build.
     fn skipped_execution(&self) -> Option<u64> {
         (self.executions().into_iter())
             .find(|(_, asked)| asked.commits().iter().any(|it| self.skipped.contains(it)))
             .map(|(action, _)| action)
     }
 
-    /// The batch that follows from what the machine knows.
+    /// The batch that follows from the machine's state.
     fn ask(&mut self) -> Result<(), Broken> {
         loop {
             let ending = self.end_what_is_cancelled()?;
@@ -366,17 +363,17 @@ impl<M: Saved> Batches<M> {
             if wanted.is_empty() && !ending {
                 return Err(Broken::Stalled);
             }
-            // The budget allows no run of what is to be built, or others are to
-            // be run first. The machine goes on only once the builds are there.
+            // The budget allows no run of the commits to build, or others are to be run first. The
+            // machine continues only once the builds exist.
             for (action, _) in wanted {
                 self.hear(Event::built(action))?;
             }
         }
     }
 
-    /// What is to be run once these commits are built, as far as each of them is
-    /// run then: only so does the caller find out whether it builds, and only then
-    /// does the machine hear of it and take the answers.
+    /// The runs requested once these commits are built, for those commits that are run then: only
+    /// so does the caller learn whether one builds, and only then does the machine get that and
+    /// take the answers.
     fn executions_once_built(&self, mut builds: Vec<(u64, u64)>) -> Result<Vec<Asked>, Broken> {
         loop {
             let mut guess = self.copy();
@@ -395,7 +392,7 @@ impl<M: Saved> Batches<M> {
         }
     }
 
-    /// The machine alone, to try something out.
+    /// The machine alone, for trials.
     fn copy(&self) -> Self {
         Self {
             commits: self.commits,
@@ -409,7 +406,7 @@ impl<M: Saved> Batches<M> {
         }
     }
 
-    /// The one place where the machine is told anything.
+    /// The only place where the machine gets events.
     fn hear(&mut self, event: Event) -> Result<(), MachineError> {
         self.machine.handle(event.clone())?;
         self.events.push(event);
@@ -485,7 +482,7 @@ fn asked_runs(asked: Asked) -> usize {
 
 type Values = BTreeMap<String, Vec<f64>>;
 
-/// What the runs of an event gave.
+/// The values of an event's runs.
 fn values(event: &Event) -> Vec<&Values> {
     match event {
         Event::Ran { values, .. } => vec![values],
@@ -546,8 +543,8 @@ fn event(action: u64, answer: Answer) -> Event {
     }
 }
 
-/// Why the outcome of a bisection says less than its status: it ended early, or
-/// it found no regression where an end gave no value, for one of these reasons.
+/// The reason that the outcome of a bisection says less than its status: it ended early, or it
+/// found no regression where an end gave no value, for one of these reasons.
 pub(crate) fn caveat<'a>(
     status: &str,
     stopped: &Stopped,
@@ -566,7 +563,7 @@ pub(crate) fn caveat<'a>(
     })
 }
 
-/// Why a search ended before everything was decided.
+/// The reason that a search ended before everything was decided.
 pub(super) fn reason(stopped: &Stopped) -> Option<String> {
     match stopped {
         Stopped::Decided => None,

@@ -164,7 +164,7 @@ pub(super) fn number_of_pairs(pairs: Option<&Bound<'_, PyAny>>) -> PyResult<Opti
     let Some(pairs) = arguments::optional_count("pairs", pairs)? else {
         return Ok(None);
     };
-    // The machine says what it can be; this is only beyond its type.
+    // The machine checks the bounds; this is only beyond its type.
     (u32::try_from(pairs).map(Some))
         .map_err(|_| PyValueError::new_err(format!("`pairs` is {pairs}: that is too many")))
 }

@@ -1,4 +1,4 @@
-//! What callers tell of runs.
+//! The callers' answers about runs.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub(super) fn runs(
             "no value and no failure: a run that gives no value is a failure",
         ));
     }
-    // More than any search asks for at once, and more than fits memory.
+    // More than any search requests at once, and more than fits in memory.
     if told > 1 << 24 {
         return Err(PyValueError::new_err(format!(
             "{told} runs are told, but fewer were asked for"
