@@ -1,16 +1,14 @@
 //! The engine's own share of a bisection's time.
 //!
-//! A bisection of 64 commits with a benchmark of about 50 ms, on real git and
-//! real processes, with its journal in SQLite. Printed is the share of the
-//! job's wall time in which no build is made and no warm-up or benchmark process
-//! runs, beside the limit of 2 %.
+//! A bisection of 64 commits with a benchmark of about 50 ms, on real git and real processes, with
+//! its journal in SQLite. Prints the share of the job's wall time in which no build is made and no
+//! warm-up or benchmark process runs, next to the limit of 2 %.
 //!
-//! The intervals do not overlap (one build at a time, and no run beside it), so
-//! their union is their sum: the wall time of each benchmark process, warm-ups
-//! included, as the executor traces it, and the duration of each build, from its
-//! checkout until its files are on the disk. There is no build command, so that is the
-//! least a build can take. The engine's own is all the rest: the supervisor of each
-//! process, from its fork to its end, the journal, and what comes between.
+//! The intervals do not overlap (one build at a time, and no run during it), so their union is
+//! their sum: the wall time of each benchmark process, warm-ups included, as the executor traces
+//! it, and the duration of each build, from its checkout until its files are on the disk. There is
+//! no build command, so that is the least a build can take. The rest is the engine's own: the
+//! supervisor of each process, from its fork to its end, the journal, and everything in between.
 //!
 //! `cargo bench -p pinpoint-benches --bench engine_overhead`
 

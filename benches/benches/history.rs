@@ -1,4 +1,4 @@
-//! The midpoint of a million commits, beside `git`.
+//! The midpoint of a million commits, compared with `git`.
 //!
 //! The steps of a bisection to its next commit: counting the commits between two others,
 //! and finding the one in the middle. Measured on a generated history of a
@@ -7,7 +7,7 @@
 //!
 //! - in a fresh process, from its start to its end, as git's processes are;
 //! - in a process that has walked the range before;
-//! - the memory of the fresh process, above what it has before it opens the
+//! - the memory of the fresh process, above its memory before it opens the
 //!   repository and above the size of the commit-graph;
 //! - git: `rev-list --first-parent --count` and then `rev-list --first-parent
 //!   --skip … --max-count 1`.

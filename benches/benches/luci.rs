@@ -1,9 +1,9 @@
-//! Jobs in LUCI: what 5,000 tasks under way cost, and a bisection of 1,024 commits on the stand-in
-//! of the services.
+//! Jobs in LUCI: the cost of 5,000 tasks under way, and a bisection of 1,024 commits on the
+//! stand-in of the services.
 //!
-//! Time is simulated: waits take none, and what is measured is the processor. Services answer within
-//! the process. The time in which they do is not counted for the tasks, and is for the bisection;
-//! TLS and HTTP are counted for neither.
+//! Time is simulated: waits take none, and only processor time is measured. Services answer within
+//! the process. Their time is not counted for the tasks, and is counted for the bisection; TLS and
+//! HTTP are counted for neither.
 //!
 //! `cargo bench -p pinpoint-benches --features luci --bench luci`
 
@@ -245,7 +245,7 @@ impl Running {
     }
 }
 
-/// The result of a task that goes on, with all that Swarming says of one.
+/// The result of a running task, with every field that Swarming gives.
 fn running(id: &Value) -> Value {
     let tags: Vec<String> = (0..16)
         .map(|tag| format!("tag_{tag}:value of it {tag}"))
@@ -305,7 +305,7 @@ impl Transport for InProcess {
     }
 }
 
-/// Reads what tasks left from the memory of the services.
+/// Reads the outputs of tasks from the memory of the services.
 struct Memory(FakeLuci);
 
 #[async_trait]
@@ -325,7 +325,7 @@ impl TaskOutputs for Memory {
     }
 }
 
-/// No task has left anything.
+/// No task has left any output.
 struct Nothing;
 
 #[async_trait]

@@ -1,5 +1,5 @@
-//! Searches with suspicions from what commits touch: what these gain where the culprit is
-//! one of the suspected commits, and what they cost where it is one of the others.
+//! Searches with suspicions from the files that commits touch: the gain where the culprit is one of
+//! the suspected commits, and the cost where it is one of the others.
 //!
 //!     cargo bench -p pinpoint-benches --bench priors
 //!     cargo bench -p pinpoint-benches --bench priors -- --times 50
@@ -14,10 +14,10 @@ use pinpoint_core::simulation::{Mean, Scenario, Trial};
 use pinpoint_core::{BisectionSpec, Magnitude, SpecError, Status};
 use rayon::prelude::*;
 
-/// What suspicions gain and cost.
+/// The gain and the cost of suspicions.
 #[derive(Debug, Parser)]
 struct Options {
-    /// How many times less than code the other commits are suspected.
+    /// The factors by which the other commits are suspected less than code.
     #[arg(long, value_delimiter = ',', default_values_t = [1.0, 5.0, 10.0, 20.0, 50.0, 1000.0])]
     times: Vec<f64>,
     #[arg(long, default_value_t = 128)]

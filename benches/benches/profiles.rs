@@ -1,12 +1,12 @@
-//! The readers of profiles on 200 MB each, and the difference of many profiles: time, and
-//! memory beside the input, with their limits.
+//! The readers of profiles on 200 MB each, and the difference of many profiles: time, and memory in
+//! addition to the input, with their limits.
 //!
-//! `inferno-collapse-perf` reads the same text in the same run, if it is on the PATH
-//! (`cargo install inferno`); it is given one thread, as ours has, and what it writes is
-//! thrown away. DevTools' own engine makes the timeline of the same trace, if it is installed
-//! (`npm install --prefix target/trace-engine @paulirish/trace_engine@0.0.65`).
+//! `inferno-collapse-perf` reads the same text in the same run, if it is on the PATH (`cargo
+//! install inferno`); it is given one thread, as ours has, and its output is discarded. DevTools'
+//! own engine makes the timeline of the same trace, if it is installed (`npm install --prefix
+//! target/trace-engine @paulirish/trace_engine@0.0.65`).
 
-// It is what this program is for.
+// The purpose of this program.
 #![allow(clippy::print_stdout)]
 
 use std::cell::Cell;
@@ -41,7 +41,7 @@ impl Numbers {
     }
 }
 
-/// How deep the stacks of a script are at most.
+/// The maximum depth of a script's stacks.
 const DEPTH: u64 = 40;
 
 /// As Chrome writes it: of 20 events one is a piece of a profile.
@@ -166,8 +166,8 @@ fn read(name: &str, text: &str, limit: &str) {
     );
 }
 
-/// The timeline of a trace, beside DevTools' own engine. Its memory depends on the entries, of
-/// which samples make many, and not on the text.
+/// The timeline of a trace, compared with DevTools' own engine. Its memory depends on the entries,
+/// of which samples make many, and not on the text.
 fn timeline(text: &str) {
     let bytes = text.as_bytes();
     let entries = Cell::new(0);
@@ -208,7 +208,7 @@ fn engine(text: &str) -> Option<(Duration, f64)> {
     }
     let file = std::env::temp_dir().join(format!("pinpoint-trace-{}.json", std::process::id()));
     std::fs::write(&file, text).ok()?;
-    // Nothing else happens here meanwhile.
+    // Nothing else happens here at the same time.
     #[allow(clippy::disallowed_methods)]
     let output = Command::new("node")
         .arg("--max-old-space-size=8192")
@@ -235,7 +235,7 @@ fn peer(text: &str) -> Option<Duration> {
             .spawn()
             .ok()?;
         child.stdin.take()?.write_all(text.as_bytes()).ok()?;
-        // Nothing else happens here meanwhile.
+        // Nothing else happens here at the same time.
         #[allow(clippy::disallowed_methods)]
         child.wait().ok()?;
         let time = start.elapsed();

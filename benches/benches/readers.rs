@@ -1,10 +1,10 @@
-//! The readers of result formats on 100 MB: time, and memory beside the input.
+//! The readers of result formats on 100 MB: time, and memory in addition to the input.
 //!
-//! The peer is `serde_json::Value` of the same bytes in the same run. The bounds
-//! are those that the project promises: a second, and as much memory beside the
-//! input as its size (twice its size in all).
+//! The peer is `serde_json::Value` of the same bytes in the same run. The bounds are those that the
+//! project promises: a second, and as much additional memory as the size of the input (twice its
+//! size in all).
 
-// It is what this program is for.
+// The purpose of this program.
 #![allow(clippy::print_stdout)]
 
 use std::fmt::Write;

@@ -5,7 +5,7 @@
 //!     cargo bench -p pinpoint-benches --bench real_noise -- --scenario loaded --searches 300
 //!
 //! Every row is one scenario, over many searches with fixed seeds through the public
-//! machine. `README.md` beside this crate explains the columns.
+//! machine. `README.md` in this crate explains the columns.
 
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 
@@ -17,7 +17,7 @@ use pinpoint_core::simulation::{Mean, Memory, Scenario, Trial};
 use pinpoint_core::{BisectionSpec, Magnitude, SPEC_VERSION, SpecError, Status};
 use rayon::prelude::*;
 
-/// How often the strategy `adaptive` is right in real noise.
+/// The accuracy of the strategy `adaptive` in real noise.
 #[derive(Debug, Parser)]
 struct Options {
     /// Only scenarios whose name holds each word of this.

@@ -1,8 +1,8 @@
 //! The service under load: the program itself, with a store of a million jobs, asked from
 //! this process over loopback.
 //!
-//! Figures are printed with their ratios to the limits, for SQLite and for PostgreSQL. A page
-//! that this process reads from the store itself stands beside the page of the service.
+//! Prints figures with their ratios to the limits, for SQLite and for PostgreSQL. Compares a page
+//! that this process reads from the store itself with the page of the service.
 //!
 //! `cargo bench -p pinpoint-benches --bench service` builds `pinpoint-service` first, and makes
 //! the jobs, which takes a minute and 3 GB for each database, in a temporary directory
@@ -44,14 +44,14 @@ use tokio::task::JoinSet;
 use fill::Which;
 use program::{Connection, Failure, Service, below, built, limit, ms, ratio};
 
-/// Requests under way at once, and how long each kind is sent.
+/// Requests under way at once, and the duration of each load.
 const AT_ONCE: u64 = 50;
 const LOAD: Duration = Duration::from_secs(10);
 /// Jobs that are made, one after the other.
 const CREATED: usize = 300;
 /// Times that the program is started.
 const STARTS: u32 = 5;
-/// Watchers of one job; its records in a second, and for how many seconds.
+/// Watchers of one job, its records per second, and the duration in seconds.
 const WATCHERS: usize = 1_000;
 const RECORDS: u32 = 50;
 const SECONDS: u32 = 10;
@@ -72,13 +72,13 @@ const READY: f64 = 300.0;
 
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// How many jobs.
+    /// The number of jobs.
     #[arg(long, default_value_t = 1_000_000)]
     jobs: u64,
     /// Only this database.
     #[arg(long, value_enum)]
     only: Option<Which>,
-    /// What cargo adds.
+    /// Added by cargo.
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -223,7 +223,7 @@ async fn got(service: &Service, made: Vec<String>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Sends requests for a while, so many at once; how long each took.
+/// Sends requests for a while, so many at once; returns the time of each.
 async fn load(
     service: &Service,
     path: impl Fn(u64) -> String + Send + Sync + 'static,
@@ -320,7 +320,7 @@ async fn seen(mut body: Incoming) -> Result<Vec<(i64, u64)>, Failure> {
     Ok(seen)
 }
 
-/// How many a second.
+/// Prints the rate per second.
 fn rate(what: &str, times: &[Duration]) -> f64 {
     let rate = times.len() as f64 / LOAD.as_secs_f64();
     let what = format!("{what}, {AT_ONCE} requests at once");

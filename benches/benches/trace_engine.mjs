@@ -1,4 +1,4 @@
-// How many milliseconds DevTools' own engine takes for the timeline of a Chrome trace, from
+// Prints the milliseconds that DevTools' own engine takes for the timeline of a Chrome trace, from
 // the file to nested entries, and the bytes that Node.js held at most:
 //
 //     node trace_engine.mjs ENGINE TRACE

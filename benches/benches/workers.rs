@@ -1,9 +1,9 @@
-//! Workers on the job store alone, in SQLite and in PostgreSQL: the time between two runs,
-//! what idle workers ask and need, and how fast many take what waits.
+//! Workers on the job store alone, in SQLite and in PostgreSQL: the time between two runs, the
+//! queries and memory of idle workers, and the rate at which many take waiting jobs.
 //!
-//! Figures are printed with their ratios to the limits. The runs are real processes that do
-//! nothing; a job's time between two pairs holds the worker, the executor, the journal and
-//! the files of the job. Questions are counted as the store traces them.
+//! Prints figures with their ratios to the limits. The runs are real processes that do nothing; a
+//! job's time between two pairs holds the worker, the executor, the journal and the files of the
+//! job. Queries are counted as the store traces them.
 //!
 //! `cargo bench -p pinpoint-benches --bench workers`. PostgreSQL is started, if it is
 //! installed, or named with `PINPOINT_TEST_POSTGRES=postgres://USER@HOST`.
@@ -43,12 +43,12 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 const WORKERS: u64 = 50;
 const JOBS: u64 = 1_000;
 const PAIRS: u32 = 200;
-/// How long idle workers are looked at.
+/// The time for which idle workers are observed.
 const IDLE: Duration = Duration::from_secs(20);
 
 /// Milliseconds between two runs.
 const BETWEEN_RUNS: f64 = 20.0;
-/// Questions of an idle worker in a second.
+/// Queries of an idle worker per second.
 const QUESTIONS: f64 = 1.0;
 /// MB of an idle worker.
 const MEMORY: f64 = 40.0;
@@ -58,7 +58,7 @@ const RATE: f64 = 100.0;
 /// The directory and the store of a child that is a worker.
 const CHILD: &str = "PINPOINT_BENCH_WORKER";
 
-/// Counts the questions for a job.
+/// Counts the queries for a job.
 #[derive(Clone, Default)]
 struct Questions(Arc<AtomicU64>);
 
@@ -139,7 +139,7 @@ async fn measure(name: &str, place: &str, questions: &Questions) -> Result<(), B
     Ok(())
 }
 
-/// A figure beside the most, or the least, that is allowed.
+/// Prints a figure with its upper or lower limit.
 fn print(what: &str, figure: f64, unit: &str, limit: f64, ratio: f64) {
     let verdict = if ratio <= 1.0 { "" } else { "  MISSED" };
     println!("{what:<44} {figure:>8.2} {unit}, limit {limit:>4.0}, ratio {ratio:.2}{verdict}");
@@ -249,7 +249,7 @@ async fn between_runs(store: &JobStore, directory: &Path) -> Result<(), Box<dyn 
         BETWEEN_RUNS,
         median / BETWEEN_RUNS,
     );
-    // On a machine that does other things besides, the longest reflect those.
+    // On a machine with other work, the longest reflect that work.
     println!("{:<44} {:>8.2} ms", "between two runs, 99 %", at(0.99));
     Ok(())
 }

@@ -47,7 +47,7 @@ C_DEPENDENCY = """unsigned hash_word(unsigned word) {
     return word;
 }
 """
-# A hundred functions of which each takes a hundredth, as in a program of some size.
+# A hundred functions that each take a hundredth, as in a larger program.
 C_LARGE = "\n".join([
     *(f"__attribute__((noinline)) unsigned work_{number}(unsigned word) {{\n"
       f"    for (int round = 0; round < 8; round++) word = word * {2 * number + 3} ^ round;\n    return word;\n}}"
@@ -271,7 +271,7 @@ def jobs():
 
 
 class World:
-    """The commits of a job in a repository of their own, and the command."""
+    """The commits of a job in their own repository, and the command."""
 
     def __init__(self, command, place, states):
         self.command, self.repository = command, Path(place, "repository")
@@ -310,7 +310,7 @@ def percent(part):
 
 
 def explain(command, job):
-    """Whether the right function is first; prints a line of the table."""
+    """Returns whether the right function is first; prints a line of the table."""
     with tempfile.TemporaryDirectory() as place:
         world = World(command, place, [job.files, job.after])
         compared = world.pairwise(job)
@@ -339,7 +339,7 @@ def explain(command, job):
 
 
 def same(command, job, comparisons):
-    """How many of so many comparisons of a build with itself name a function."""
+    """The number of comparisons of a build with itself that name a function."""
     with tempfile.TemporaryDirectory() as place:
         world = World(command, place, [job.files, job.files])
         compared = world.pairwise(job)

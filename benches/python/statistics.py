@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The statistics from Python, beside SciPy's, and the time to import the module.
+"""The statistics from Python compared with SciPy's, and the time to import the module.
 
     pip install scipy ./pinpoint-py        # a release build
     python benches/python/statistics.py
 
-Each figure is the smallest of several rounds, in which the two that are compared
-take turns. The targets are limits: a line that misses its own ends with MISSED,
+Each figure is the smallest of several rounds, in which the two compared
+functions take turns. The targets are limits: a line that misses its own ends with MISSED,
 and the exit code is 1 then.
 """
 
@@ -52,7 +52,7 @@ def main():
     times = best(lambda: pinpoint.mann_whitney_u(a, b), lambda: stats.mannwhitneyu(a, b), calls=200)
     line("mann_whitney_u, n = 160", *times, times[1] / times[0], 50)
 
-    # The cost of a call besides the test, which takes next to nothing here.
+    # The cost of a call without the test, which takes almost no time here.
     one, other = sample(1), sample(1)
     (overhead,) = best(lambda: pinpoint.mann_whitney_u(one, other), calls=2000)
     missed.extend(["overhead"] * (overhead > 3e-6))

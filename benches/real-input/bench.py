@@ -12,7 +12,7 @@ import time
 CHART = "parse_specifiers"
 PASSES = 30
 
-# Specifiers sit in sets, so a random hash seed would change the work from run to run.
+# Specifiers are in sets, so a random hash seed would change the work from run to run.
 if os.environ.get("PYTHONHASHSEED") != "0":
     os.environ["PYTHONHASHSEED"] = "0"
     os.execv(sys.executable, [sys.executable, *sys.argv])
@@ -56,8 +56,8 @@ def main():
     parsed, expected = parse(texts), sum(text.count(",") + 1 for text in texts)
     if parsed != expected:
         sys.exit(f"bench.py: parsed {parsed} specifiers, expected {expected}")
-    # Processor time, and the fastest of many equal passes: what other programs on the
-    # machine add is not the cost of this one.
+    # Processor time, and the fastest of many equal passes: time added by other programs
+    # is not the cost of this one.
     fastest = float("inf")
     for _ in range(PASSES):
         start = time.process_time()

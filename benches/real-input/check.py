@@ -26,10 +26,10 @@ SMALL_STEP_IQRS = 1.0
 
 
 def measured_truth(history, truth, rounds):
-    """The rows of the stored measurement; it is made first if there is none."""
+    """The rows of the stored measurement; it is made first if it is missing."""
     if not truth.exists():
         print("measuring every release; this takes minutes", file=sys.stderr)
-        # Renamed when whole, so that an interrupted write is not taken for a measurement.
+        # Renamed when whole, so that an interrupted write does not count as a measurement.
         unfinished = truth.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(measure(history, rounds, seed=1), indent=1) + "\n", encoding="utf-8")
         unfinished.replace(truth)
@@ -64,7 +64,7 @@ def steps_between(rows, good, bad):
 
 
 def compare(steps, culprits):
-    """Prints what was found, missed and reported besides; true if the bisection agrees with the truth."""
+    """Prints found, missed and additional commits; true if the bisection agrees with the truth."""
     agrees = True
     for git_hash, row in steps.items():
         if is_truth(row):
@@ -120,7 +120,7 @@ def main():
     print_table(rows)
     steps = steps_between(rows, arguments.good, arguments.bad)
 
-    # A state of its own: earlier builds and jobs must not help, and nothing is left over.
+    # A separate state: earlier builds and jobs must not help, and nothing is left over.
     with tempfile.TemporaryDirectory(dir=work) as state:
         document = bisect(arguments.pinpoint.absolute(), history, state, arguments.good, arguments.bad,
                           [f"--magnitude={arguments.magnitude}", *options])

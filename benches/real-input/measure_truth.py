@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measure every release of the history, and name the steps that a bisection has to find.
 
-Every round runs the benchmark once at each release, in an order shuffled anew, so that
-a slow drift of the machine reaches all releases alike. One run per release before
+Every round runs the benchmark once at each release, in a newly shuffled order, so that
+a slow drift of the machine affects all releases alike. One run per release before
 the first round is not counted.
 """
 

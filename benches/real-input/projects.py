@@ -1,6 +1,6 @@
-"""Real projects, the releases of which become histories, and how to build and run each.
+"""Real projects whose releases become histories, and their build and run commands.
 
-Commands run in a work tree of the project; `{benchmarks}` is the directory beside this file.
+Commands run in a work tree of the project; `{benchmarks}` is the directory next to this file.
 """
 
 import dataclasses
@@ -21,13 +21,13 @@ class Project:
     registry: str
     package: str
     versions: str
-    # Code that the benchmark may notice: each file is a commit of its own where it can be.
+    # Code that the benchmark may notice: each file is a separate commit where possible.
     sources: str
     # The value of the benchmark that is searched, and the direction in which it is worse.
     chart: str
     benchmark: str
     build: str = ""
-    # Says quickly whether a commit builds; without it, it is built and run.
+    # A quick check that a commit builds; without it, it is built and run.
     check: str = ""
     direction: str = "down"
 

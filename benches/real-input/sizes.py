@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""How much the size of a change tells about whether it changes the speed.
+"""Measures the information in the size of a change about a change in speed.
 
-Releases of some small pure Python packages are fetched through pip and timed. Of each step
-from one release to the next it is known how many files and lines of Python it touches. The
+Releases of some small pure Python packages are fetched through pip and timed. Each step from
+one release to the next touches a known number of files and lines of Python. The
 table says how many bits about each step that changed the speed would have been known
 beforehand, had steps been suspected by their size: a search saves a build for each bit.
 A step changed the speed if every other round says so, and the rounds between as well.
 
-Nothing of the packages is built; what is imported is run with PYTHONHASHSEED=0.
+No package is built; imported code runs with PYTHONHASHSEED=0.
 """
 
 import argparse
@@ -39,7 +39,7 @@ SQL = "SELECT a.id, b.name AS n, (SELECT MAX(x) FROM t WHERE y > 3 AND z IN (1, 
     "ON a.id = b.id WHERE a.v = 'str' GROUP BY a.id HAVING COUNT(*) > 1 ORDER BY n DESC;\n"
 TOML = "[table{0}]\nname = \"value\" # comment\nnumber = {0}\nfloat = 0.5\nflag = true\ndate = 1979-05-27T07:32:00Z\n" \
     "list = [1, 2, 3]\ninline = {{ a = 1, b = \"x\" }}\n[table{0}.sub]\nkey = '''several\nlines'''\n[[tables]]\nk = {0}\n"
-# Runs in a process of its own, and prints the milliseconds of its fastest pass last: one
+# Runs in a separate process, and prints the milliseconds of its fastest pass last: one
 # release of sqlparse prints more.
 WORK = """
 import importlib, sys, time
@@ -62,7 +62,7 @@ print(fastest * 1000)
 """
 TEXTS = {"sqlparse": SQL * 12, "tomlkit": "".join(TOML.format(n) for n in range(20)), "mistune": MARKDOWN * 25,
          "Markdown": MARKDOWN * 25}
-# How suspicious a step is by the files and lines that it touches.
+# The suspicion of a step by the files and lines that it touches.
 WEIGHTS = {
     "root of files, 4 at most": lambda files, lines: min(4, math.sqrt(files)),
     "root of files": lambda files, lines: math.sqrt(files),

@@ -3,7 +3,7 @@
 
 Each release becomes several commits: one for the documents of a directory, one for its
 tests, for CI, for build files, and one for each file of code with which the project still
-builds; what builds only together is one commit. Each release ends in a commit that is
+builds; files that build only together are one commit. Each release ends in a commit that is
 exactly the release, with the tag vVERSION. Nothing is changed by hand.
 
 It takes minutes, since each commit of code is built. pip and cargo fetch the releases.
@@ -68,7 +68,7 @@ def files(archive):
 
 
 def write(tree, path, content):
-    """Makes one file of the work tree what it is in a release; None removes it."""
+    """Sets one file of the work tree to its state in a release; None removes it."""
     place = tree / path
     if content is None:
         place.unlink(missing_ok=True)
@@ -82,7 +82,7 @@ def write(tree, path, content):
 
 
 def kind(path):
-    """Which commit of a release a file that is no code belongs to."""
+    """The commit of a release to which a non-code file belongs."""
     for name, pattern in (("CI", CI), ("tests", TEST), ("documents", DOCUMENT)):
         if pattern.search(path):
             return f"{name}: {Path(path).parent}"

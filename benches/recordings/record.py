@@ -1,7 +1,7 @@
 """Records the run times of real programs, for simulated searches in real noise.
 
     python3 benches/recordings/record.py DIRECTORY             # as the machine is
-    python3 benches/recordings/record.py DIRECTORY --load 6    # with 6 busy processes beside it
+    python3 benches/recordings/record.py DIRECTORY --load 6    # with 6 other busy processes
 
 Runs five programs 1,000 times each, one after the other, and writes a file for each:
 `PROGRAM-quiet.csv` or `PROGRAM-loaded.csv`, with the wall time and the user time of
@@ -33,7 +33,7 @@ while True:
 
 
 def programs(scratch: pathlib.Path) -> dict[str, list[str]]:
-    """The programs, with input that is made for them."""
+    """The programs, with generated input."""
     text = scratch / "text"
     words = random.Random(1)
     text.write_text("\n".join(str(words.getrandbits(60)) for _ in range(16_000)))

@@ -7,8 +7,8 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// The system's allocator, which counts the bytes in use, and the most that ever were. A
-/// program that measures makes it its own with `#[global_allocator]`.
+/// The system's allocator, which counts the bytes in use, and the peak. A program that measures
+/// makes it its own with `#[global_allocator]`.
 pub struct Counting;
 
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
@@ -19,7 +19,7 @@ fn more(bytes: usize) {
     PEAK.fetch_max(now, Ordering::Relaxed);
 }
 
-// SAFETY: everything is the system allocator's; beside it only numbers are kept.
+// SAFETY: everything is the system allocator's; in addition only numbers are kept.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         more(layout.size());
@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// The best time of a few, and the most memory beside what was there before.
+/// The best time of a few, and the most memory on top of the initial use.
 pub fn measure<T>(repetitions: usize, work: impl Fn() -> T) -> (Duration, usize) {
     let mut best = Duration::MAX;
     let mut memory = 0;

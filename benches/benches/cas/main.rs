@@ -1,4 +1,4 @@
-//! Trees of files out of a content-addressed store: our client beside the SDK of the Remote
+//! Reads trees of files from a content-addressed store: our client against the SDK of the Remote
 //! Execution API, in Go.
 //!
 //! 300 trees of 40 files, 8 trees at a time, are read from bazel-remote on loopback to the
@@ -35,8 +35,8 @@ const ROUNDS: usize = 5;
 
 /// Our time, as a multiple of the SDK's.
 const RATIO: f64 = 1.5;
-/// Our memory in MB, beside the files in flight: at most 8 batches of 4 MiB, and as much again
-/// while they are decompressed.
+/// Our memory in MB, not counting the files in flight: at most 8 batches of 4 MiB, and as much
+/// again while they are decompressed.
 const MEMORY: f64 = 64.0;
 const IN_FLIGHT: f64 = 2.0 * 8.0 * 4.0;
 

@@ -16,7 +16,7 @@ pub(crate) struct Cell {
     pub(crate) is_quick: bool,
 }
 
-/// Which targets hold for a scenario.
+/// The targets that hold for a scenario.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     /// One commit changes the values by this many interquartile ranges.
@@ -24,7 +24,8 @@ pub(crate) enum Kind {
     /// Two commits do, the second by twice as much back or by as much again.
     TwoChanges(f64),
     Nothing,
-    /// One commit changes something, in a world of which only the right answers matter.
+    /// One commit changes something, in a world outside the model, where only the right answers
+    /// count.
     BesideTheModel,
     /// One commit changes how often runs fail; git-bayesect 1.2 is right in this
     /// share of its searches and needs this many runs (at 1,024 commits).

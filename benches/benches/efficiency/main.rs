@@ -6,7 +6,7 @@
 //!     cargo bench -p pinpoint-benches --bench efficiency -- --scenario "skewed 1024" --strategy pinpoint
 //!
 //! Every row is one scenario and one strategy, over many searches with fixed
-//! seeds through the public machine. `README.md` beside this crate explains the
+//! seeds through the public machine. `README.md` in this crate explains the
 //! columns; [`targets`] holds the targets.
 
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
@@ -26,7 +26,7 @@ use rayon::prelude::*;
 
 use cells::Cell;
 
-/// How often each strategy is right, and what it costs.
+/// The accuracy and the cost of each strategy.
 #[derive(Debug, Parser)]
 struct Options {
     /// A part of the scenarios and fewer searches: about 2 minutes on two cores.

@@ -8,7 +8,7 @@ use pinpoint_core::simulation::{Mean, Summary};
 use crate::IdealCost;
 use crate::cells::{Cell, Kind, Told};
 
-/// A target, and whether it was reached.
+/// A target and its outcome.
 #[derive(Debug, Clone)]
 pub(crate) struct Check {
     pub(crate) target: &'static str,

@@ -35,7 +35,7 @@ const USABLE: f64 = 2_000.0;
 const PICTURE: f64 = 20.0;
 /// Runs of a side, so that differences can be certain.
 const RUNS: usize = 6;
-/// How often the page is opened.
+/// The number of times that the page is opened.
 const TIMES: usize = 5;
 
 /// Runs before the page: notes how long each of its pictures takes, and when it began.
@@ -50,7 +50,7 @@ const OBSERVER: &str = "
     });
 ";
 
-/// What is clicked on and dragged.
+/// The element that is clicked and dragged.
 const CANVAS: &str = "document.querySelector('#timeline .chart canvas')";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -135,7 +135,8 @@ fn opened(browser: &mut Chromium, file: &Path) -> (f64, f64) {
     (drawn, once(browser, answer))
 }
 
-/// When an expression became true and was painted, in milliseconds since the navigation.
+/// The time at which an expression became true and was painted, in milliseconds since the
+/// navigation.
 fn once(browser: &mut Chromium, expression: &str) -> f64 {
     let promise = format!(
         "new Promise((done) => {{
@@ -147,7 +148,7 @@ fn once(browser: &mut Chromium, expression: &str) -> f64 {
     browser.evaluate(&promise).as_f64().unwrap()
 }
 
-/// The mouse does something in the outermost row of the first chart.
+/// Sends a mouse event to the outermost row of the first chart.
 fn mouse(browser: &mut Chromium, kind: &str, part: f64) {
     let place = browser.evaluate(&format!(
         "(({{ x, y, width }}) => [x + {part} * width, y + 45])({CANVAS}.getBoundingClientRect())"
@@ -200,7 +201,7 @@ fn dragged(browser: &mut Chromium, zoom: u32) {
     }
 }
 
-/// A figure beside the most that is allowed.
+/// Prints a figure with its limit.
 fn figure(what: &str, figure: f64, unit: &str, limit: f64) {
     let verdict = if figure <= limit { "" } else { "  MISSED" };
     println!("{what:<46} {figure:>9.2} {unit}, limit {limit:.0}{verdict}");

@@ -79,7 +79,7 @@ impl Trace {
         );
     }
 
-    /// The nodes of V8's tree, each of a function of its own and some calls in from the root.
+    /// The nodes of V8's tree, each for a different function some calls below the root.
     fn functions(&mut self) {
         let mut nodes = vec!["{\"id\":1,\"callFrame\":{\"functionName\":\"(root)\",\"scriptId\":\"0\",\"url\":\"\",\"lineNumber\":-1,\"columnNumber\":-1}}".to_owned()];
         for node in 2..FUNCTIONS {

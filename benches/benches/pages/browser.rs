@@ -1,4 +1,4 @@
-//! Chromium, and what it says of a page.
+//! Chromium, and measurements of its pages.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use crate::chromium::Chromium;
 use crate::program::Failure;
 
-/// Runs before each page: what moves is only told to those who listen from the beginning.
+/// Runs before each page: layout shifts are only reported to observers registered from the
+/// beginning.
 const OBSERVER: &str = "
     window.shift = 0;
     new PerformanceObserver((list) => {
@@ -16,7 +17,7 @@ const OBSERVER: &str = "
     }).observe({ type: 'layout-shift', buffered: true });
 ";
 
-/// All that is asked of a page once it is there.
+/// Every figure that is read from a loaded page.
 const ASKED: &str = "new Promise((done) => setTimeout(() => {
     const [page] = performance.getEntriesByType('navigation');
     const paint = performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0;
@@ -41,7 +42,7 @@ pub(crate) struct Loaded {
     pub(crate) complete: f64,
     /// Its bytes, compressed.
     pub(crate) size: f64,
-    /// How much it moved.
+    /// Its layout shift.
     pub(crate) shift: f64,
     /// The records of the job that it shows.
     pub(crate) records: u64,
@@ -82,7 +83,7 @@ impl Browser {
             let Some(id) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
                 continue;
             };
-            // It may have ended meanwhile.
+            // It may have ended since.
             let Ok(stat) = std::fs::read_to_string(format!("/proc/{id}/stat")) else {
                 continue;
             };
@@ -110,7 +111,7 @@ impl Browser {
         Ok((time, pages as f64 * 4096.0 / 1e6))
     }
 
-    /// The memory of the page's script, in MB, after what is not needed was collected.
+    /// The memory of the page's script, in MB, after a garbage collection.
     pub(crate) fn heap(&mut self) -> f64 {
         self.0.call("HeapProfiler.collectGarbage", json!({}));
         let used = self.0.call("Runtime.getHeapUsage", json!({}));

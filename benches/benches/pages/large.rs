@@ -14,14 +14,14 @@ use crate::program::Failure;
 /// Records that are written at once.
 const GROUP: usize = 1000;
 
-/// A job, and what its runs give.
+/// A job, and the values of its runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Simulated {
     pub(crate) spec: JobSpec,
     name: &'static str,
     /// The metrics of a run.
     charts: usize,
-    /// The change between neighbours.
+    /// The change between neighbors.
     step: f64,
 }
 
@@ -144,7 +144,7 @@ impl Simulated {
         }
     }
 
-    /// A search by the strategy that is used most, for so many runs.
+    /// A search by the most common strategy, for so many runs.
     pub(crate) fn usual() -> Self {
         let spec = BisectionSpec {
             chart: Some("time".into()),
@@ -171,7 +171,7 @@ impl Simulated {
         Ok((journal.records, result))
     }
 
-    /// Makes the job. Of one that goes on there are so many records; any other has ended.
+    /// Makes the job. A running one has so many records; any other has ended.
     pub(crate) async fn job(
         &self,
         store: &JobStore,

@@ -1,8 +1,8 @@
-//! What a page that stays open keeps: memory over as many records as an hour brings, delivered as
-//! fast as the page takes them.
+//! The memory of a page that stays open, over as many records as an hour brings, delivered as fast
+//! as the page takes them.
 //!
-//! At first a page fills: with rows, scripts that were compiled, and caches. What counts is the second
-//! half of the hour.
+//! At first a page fills: with rows, scripts that were compiled, and caches. Only the second half
+//! of the hour counts.
 
 use std::time::{Duration, Instant};
 
@@ -18,14 +18,14 @@ use crate::program::{Failure, Service, below};
 const RECORDS: usize = 72_000;
 /// Records that are written before the page is waited for.
 const GROUP: usize = 250;
-/// How often memory is looked at.
+/// The number of times that memory is measured.
 const LOOKS: usize = 10;
-/// Percent by which what the page has may grow in the second half.
+/// Percent by which the page's memory may grow in the second half.
 const GROWTH: f64 = 10.0;
 /// A page that shows nothing for so long has stopped following.
 const HANG_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What a page has, after what is not needed was collected.
+/// The memory of a page, after a garbage collection.
 struct Kept {
     /// MB.
     heap: f64,

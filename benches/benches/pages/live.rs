@@ -1,4 +1,4 @@
-//! Pages that are left open while their jobs go on.
+//! Pages that are left open while their jobs run.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ const PROCESSOR: f64 = 20.0;
 /// MB that open pages cost the service.
 const OPEN: f64 = 60.0;
 
-/// Notes when each number of records is there to be seen.
+/// Notes the time at which each number of records became visible.
 const OBSERVER: &str = "
     window.seen = [];
     let last = 0;
@@ -35,7 +35,7 @@ const OBSERVER: &str = "
     }).observe(document.querySelector('#job'), { subtree: true, childList: true, attributes: true });
     0";
 
-/// Appends records, so many a second; how long that took.
+/// Appends records at a fixed rate; returns the time it took.
 async fn append(store: &JobStore, id: &JobId, records: &[Record]) -> Result<(), Failure> {
     let mut journal = store.journal(id).await?;
     let mut ticks = tokio::time::interval(Duration::from_secs(1) / RECORDS);
@@ -46,8 +46,8 @@ async fn append(store: &JobStore, id: &JobId, records: &[Record]) -> Result<(), 
     Ok(())
 }
 
-/// How soon a browser shows a record, and what that costs it: of a job that begins, and of one
-/// with many runs.
+/// The delay until a browser shows a record, and the cost: for a job that begins, and for one with
+/// many runs.
 pub(crate) async fn seen(service: &Service, store: &JobStore, sizes: Sizes) -> Result<(), Failure> {
     let count = (sizes.seconds * RECORDS) as usize;
     for (what, simulated, is_long) in [
@@ -67,7 +67,7 @@ pub(crate) async fn seen(service: &Service, store: &JobStore, sizes: Sizes) -> R
         browser.open(&format!("http://{}/jobs/{id}", service.address));
         browser.0.evaluate(OBSERVER);
         tokio::time::sleep(SETTLES).await;
-        // The first seconds make what is kept.
+        // The first seconds fill the caches.
         let (warm, records) = records.split_at(records.len() / 10);
         append(store, &id, warm).await?;
         let heap = browser.heap();
@@ -107,7 +107,7 @@ pub(crate) async fn seen(service: &Service, store: &JobStore, sizes: Sizes) -> R
     Ok(())
 }
 
-/// How late each record was seen.
+/// The delay of each record.
 async fn late(
     browser: &mut Browser,
     store: &JobStore,
@@ -144,8 +144,8 @@ async fn late(
     Ok(())
 }
 
-/// Pages that are open at once: half of them show one job of many runs that goes on, the others
-/// twenty jobs.
+/// Pages that are open at once: half of them show one running job of many runs, the others twenty
+/// jobs.
 pub(crate) async fn open(
     program: &Path,
     place: &Path,
@@ -169,7 +169,7 @@ pub(crate) async fn open(
         );
     }
     let (service, _) = Service::start(program, place, None).await?;
-    // What the first page takes is taken by no other.
+    // Only the first page pays for the shared caches.
     let mut connection = Connection::open(service.address).await?;
     connection.get("/?size=25").await?;
     tokio::time::sleep(SETTLES).await;

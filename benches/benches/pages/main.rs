@@ -1,9 +1,8 @@
 //! The web page in a real browser: the program itself, with a store of a million jobs and some
 //! large ones, opened by Chromium over loopback.
 //!
-//! Figures are printed with their ratios to the limits: how long pages take, how large they are,
-//! whether they move under the eye, how soon a record is seen, what pages that are left open
-//! cost the browser and the service, and whether one keeps more and more.
+//! Prints figures with their ratios to the limits: load times, sizes, layout shift, the delay of a
+//! record, the cost of open pages for the browser and the service, and the growth of memory.
 //!
 //! `cargo bench -p pinpoint-benches --bench pages` builds `pinpoint-service` first, and makes the
 //! jobs, which takes some minutes and 6 GB, in a temporary directory (`TMPDIR`) that is removed at
@@ -77,7 +76,7 @@ enum Part {
 
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// How many jobs the list has.
+    /// The number of jobs in the list.
     #[arg(long, default_value_t = 1_000_000)]
     jobs: u64,
     /// Fewer of everything, for trying it.
@@ -86,10 +85,10 @@ struct Arguments {
     /// Only this part.
     #[arg(long, value_enum)]
     only: Option<Part>,
-    /// For how many seconds a page is left open, at 20 records a second.
+    /// The seconds that a page is left open, at 20 records a second.
     #[arg(long, default_value_t = 240)]
     seconds: u32,
-    /// What cargo adds.
+    /// Added by cargo.
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -100,7 +99,7 @@ impl Arguments {
     }
 }
 
-/// The sizes of what is measured.
+/// The sizes of the measured jobs and pages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sizes {
     pub(crate) commits: u64,
@@ -108,7 +107,7 @@ pub(crate) struct Sizes {
     pub(crate) charts: usize,
     pub(crate) open_pages: usize,
     pub(crate) seconds: u32,
-    /// How often each page is opened.
+    /// The number of times that each page is opened.
     pub(crate) times: usize,
 }
 
@@ -175,7 +174,7 @@ async fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The median of what a page takes.
+/// The median of a page's figures.
 fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_unstable_by(f64::total_cmp);
     figures[figures.len() / 2]
@@ -190,7 +189,7 @@ fn lists(service: &Service, sizes: Sizes) -> Result<(), Failure> {
     let mut browser = Browser::start();
     let mut open = |what: &str, query: &str| {
         let url = format!("http://{}/?size=25{query}", service.address);
-        // What a browser keeps of a site, it has after the first page.
+        // After the first page, the browser has its cache of the site.
         browser.open(&url);
         let before = (service.processor_time()?, browser.cost()?.0);
         let loaded: Vec<Loaded> = (0..sizes.times).map(|_| browser.open(&url)).collect();
@@ -242,7 +241,7 @@ async fn jobs(
         ),
         (format!("{} charts", sizes.charts), charts, CHARTS),
     ] {
-        // One that has not seen it.
+        // A service that has not seen it.
         let (service, _) = Service::start(program, place, None).await?;
         let mut browser = Browser::start();
         browser.open(&format!("http://{}/?size=25", service.address));
@@ -278,7 +277,7 @@ async fn jobs(
     Ok(())
 }
 
-/// The size of each page, and whether it moves.
+/// The size and the layout shift of each page.
 fn pages(service: &Service, runs: &JobId, charts: &JobId) -> Result<(), Failure> {
     println!("\nAll pages");
     let mut browser = Browser::start();

@@ -1,5 +1,4 @@
-//! The program `pinpoint-service` while it runs, connections to it, and figures beside their
-//! limits.
+//! The program `pinpoint-service` while it runs, connections to it, and figures with their limits.
 
 use std::error::Error;
 use std::net::{SocketAddr, TcpListener};
@@ -44,7 +43,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Starts it, and says how long it took to be ready.
+    /// Starts it, and returns the time until it was ready.
     pub(crate) async fn start(
         program: &Path,
         state_dir: &Path,
@@ -169,7 +168,7 @@ pub(crate) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// A time beside the most that is allowed, at this share of all of them.
+/// Checks a time, at this share of all of them, against its limit.
 pub(crate) fn limit(what: &str, times: &mut [Duration], share: f64, limit: f64) {
     times.sort_unstable();
     let at = |share: f64| ms(times[((times.len() - 1) as f64 * share) as usize]);
@@ -177,7 +176,7 @@ pub(crate) fn limit(what: &str, times: &mut [Duration], share: f64, limit: f64) 
     ratio(at(share), limit, at(share) / limit);
 }
 
-/// A figure beside the most that is allowed.
+/// Prints a figure with its limit.
 pub(crate) fn below(what: &str, figure: f64, unit: &str, limit: f64) {
     println!("{what:<46} {figure:>9.2} {unit}");
     ratio(figure, limit, figure / limit);

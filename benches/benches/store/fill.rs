@@ -21,7 +21,7 @@ const BEGIN: u64 = 1_704_067_200_000;
 /// Between two jobs, in milliseconds: a million in two and a half years.
 const STEP: u64 = 79_000;
 
-/// When a job was created.
+/// The time at which a job was created.
 pub(crate) fn created(job: u64) -> i64 {
     (BEGIN + job * STEP) as i64
 }

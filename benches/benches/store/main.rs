@@ -1,9 +1,9 @@
-//! The job store with a million jobs and twenty million runs, on SQLite and on
-//! PostgreSQL: pages of lists in every order, new jobs, a job of 10,000 runs, records appended in
-//! groups, and how long a file of an earlier version takes to be brought up to date.
+//! The job store with a million jobs and twenty million runs, on SQLite and on PostgreSQL: pages of
+//! lists in every order, new jobs, a job of 10,000 runs, records appended in groups, and the time
+//! to bring a file of an earlier version up to date.
 //!
-//! Figures are printed beside their limits; PostgreSQL is to be within a factor of 3
-//! of them. Each page is asked for many times, each time with another value.
+//! Prints figures with their limits; PostgreSQL is to be within a factor of 3 of them. Each page is
+//! asked for many times, each time with another value.
 //!
 //! `cargo bench -p pinpoint-benches --bench store` makes the jobs first, which takes
 //! some minutes and 20 GB for each database, in a temporary directory (`TMPDIR`) that
@@ -50,7 +50,7 @@ const TIMES: u64 = 60;
 
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// How many jobs.
+    /// The number of jobs.
     #[arg(long, default_value_t = 1_000_000)]
     jobs: u64,
     /// Runs of each of them.
@@ -59,7 +59,7 @@ struct Arguments {
     /// Only this database.
     #[arg(long, value_enum)]
     only: Option<Which>,
-    /// What cargo adds.
+    /// Added by cargo.
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -128,8 +128,8 @@ async fn measure(store: &JobStore, jobs: u64, factor: f64) -> Result<(), Box<dyn
     open(store, factor).await
 }
 
-/// Prints times in milliseconds beside their limit, which the median has to keep: on a
-/// machine that does other things besides, the slowest reflect those.
+/// Prints times in milliseconds with their limit, which the median has to keep: on a machine with
+/// other work, the slowest reflect that work.
 fn print(what: &str, mut times: Vec<Duration>, limit: f64) {
     times.sort_unstable();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3;

@@ -1,4 +1,4 @@
-//! The same jobs in a file of an earlier version, and how long it takes to bring that up to date.
+//! The same jobs in a file of an earlier version, and the time to bring that up to date.
 
 use std::path::Path;
 use std::time::Instant;
@@ -67,7 +67,7 @@ pub(crate) async fn upgraded(
     for sql in later {
         run(&mut connection, sql).await?;
     }
-    // The sign of our files is that of the file which was made before.
+    // The file keeps the mark of the one that was made before.
     run(
         &mut connection,
         format!("PRAGMA application_id = 1346981456; PRAGMA user_version = {VERSION}"),

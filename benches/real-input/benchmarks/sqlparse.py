@@ -18,5 +18,5 @@ for _ in range(6):
     start = time.process_time()
     sqlparse.format(SQL * 5, reindent=True, keyword_case="upper")
     fastest = min(fastest, time.process_time() - start)
-# One release prints what it does.
+# One release prints its progress.
 print(f"\nformat: {fastest * 1000:.4f} ms")
