@@ -82,8 +82,9 @@ pub(crate) fn stored_outcome(py: Python<'_>, state_dir: PathBuf, job: &str) -> P
 #[pyfunction]
 pub(crate) fn outcome_document(text: &str) -> PyResult<String> {
     let document = serde_json::from_str(text).and_then(explained);
-    let document = document
-        .map_err(|error| PyValueError::new_err(format!("this is no outcome of a job: {error}")))?;
+    let document = document.map_err(|error| {
+        PyValueError::new_err(format!("this is not the outcome of a job: {error}"))
+    })?;
     written(&document)
 }
 

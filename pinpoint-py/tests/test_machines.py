@@ -208,7 +208,7 @@ def test_skipped_commits_stay_skipped_in_the_text() -> None:
 @pytest.mark.parametrize("text", ["", "{}", "null", "[1]", "nonsense", '{"version": 1}'])
 @pytest.mark.parametrize("kind", [pinpoint.Bisection, pinpoint.Pairwise, pinpoint.CulpritFinder])
 def test_other_text_is_refused(kind: Any, text: Any) -> None:
-    with pytest.raises(ValueError, match="this is no saved"):
+    with pytest.raises(ValueError, match="this is not a saved"):
         kind.from_json(text)
 
 
@@ -231,7 +231,7 @@ def test_text_of_another_machine_or_version_is_refused() -> None:
         ({"recorded": [0, 4], "runs": 1}, "fewer runs than commits"),
         ({"answers": [[{"run": 2**64 - 1}, [[]]]]}, "do not fit|told, but"),
         ({"answers": [[{"run": 0}, [[{"values": {"value": []}, "bot": None, "started": 0}]]]]}, "without values"),
-        ({"events": [{"ran": {"action": 0, "bot": None, "started": 0, "values": {"value": []}}}]}, "this is no saved"),
+        ({"events": [{"ran": {"action": 0, "bot": None, "started": 0, "values": {"value": []}}}]}, "this is not a saved"),
     ],
 )
 def test_a_saved_search_that_cannot_be_is_refused(change: Any, message: str) -> None:

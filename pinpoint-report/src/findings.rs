@@ -78,10 +78,10 @@ pub fn comparisons<C>(
     html! {
         @if !comparisons.is_empty() {
             section #comparisons aria-labelledby="comparisons-title" {
-                h2 #comparisons-title { "Comparisons of neighbours" }
-                details open[comparisons.len() <= MAX_UNFOLDED_ROWS || rows.start > 0] {
+                h2 #comparisons-title { "Comparisons of neighbors" }
+                details open[comparisons.len() <= FEW || rows.start > 0] {
                     summary { (count(comparisons.len() as u64, "comparison")) ", in the order of the commits" }
-                    div.wide tabindex="0" role="region" aria-label="Comparisons of neighbours" { table {
+                    div.wide tabindex="0" role="region" aria-label="Comparisons of neighbors" { table {
                         thead { tr {
                             th scope="col" { "Older" } th scope="col" { "Newer" } th.number scope="col" { "Runs" }
                             th scope="col" { "Verdict" } th.number scope="col" { "Means differ by" }

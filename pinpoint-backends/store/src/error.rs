@@ -103,7 +103,7 @@ pub enum StoreError {
     },
     /// The disk failed.
     #[error(
-        "{store} cannot be read or written ({source}); what was recorded before stands. Check the disk and its free space, then resume the job"
+        "{store} cannot be read or written ({source}); earlier records are kept. Check the disk and its free space, then resume the job"
     )]
     Disk {
         /// The file or database.
@@ -170,13 +170,13 @@ pub enum StoreError {
         reason: String,
     },
     /// The export cannot be read or written.
-    #[error("the export can't be read or written: {source}")]
+    #[error("the export cannot be read or written: {source}")]
     Exchange {
         /// The error of the operating system.
         source: io::Error,
     },
     /// A file is too large to go with a job.
-    #[error("{name} has more than {} MiB, and can't be kept with the job", super::MOST_FILE_BYTES >> 20)]
+    #[error("{name} has more than {} MiB, and cannot be kept with the job", super::MOST_FILE_BYTES >> 20)]
     FileTooLarge {
         /// Its name.
         name: String,
@@ -218,8 +218,8 @@ pub enum StoreError {
         /// The name asked for.
         name: String,
     },
-    /// The operating system gives no random numbers.
-    #[error("the operating system gives no random numbers to make a secret of")]
+    /// The operating system's random number generator failed.
+    #[error("the operating system's random number generator failed")]
     NoRandomness,
     /// The job cannot change from the one state to the other.
     #[error("job {id} is {from} and cannot become {to}")]

@@ -380,7 +380,7 @@ fn job_of(lines: &Lines<'_>, id: &JobId, line: &JobLine) -> Result<Job, StoreErr
     }
     let json = |what: &str, text: &RawValue| {
         serde_json::from_str::<serde_json::Value>(text.get())
-            .map_err(|error| lines.wrong(format!("the {what} of job {id} can't be read: {error}")))
+            .map_err(|error| lines.wrong(format!("the {what} of job {id} cannot be read: {error}")))
     };
     let outcome = line.outcome.as_deref();
     Ok(Job {

@@ -80,7 +80,7 @@ pub enum KeyError {
     },
     /// Other users have access to a signing key.
     #[error(
-        "other users have access to the signing key {} (mode {mode:03o}); take it from them with `chmod 600`",
+        "other users have access to the signing key {} (mode {mode:03o}); make it private with `chmod 600`",
         .path.display()
     )]
     Exposed {
@@ -89,8 +89,8 @@ pub enum KeyError {
         /// Its permissions.
         mode: u32,
     },
-    /// The operating system gives no random numbers.
-    #[error("the operating system gives no random numbers to make a key of")]
+    /// The operating system's random number generator failed.
+    #[error("the operating system's random number generator failed")]
     NoRandomness,
 }
 

@@ -115,7 +115,7 @@ fn a_bisection_is_reported_whatever_its_commits_say() {
     let again = finished.command("bisect");
     assert!(!again.contains("--report"), "{again}");
     let text = read(&file);
-    assert!(text.contains("Comparisons of neighbours") && !text.contains("probability of no"));
+    assert!(text.contains("Comparisons of neighbors") && !text.contains("probability of no"));
 }
 
 #[test]

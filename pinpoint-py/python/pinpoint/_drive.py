@@ -512,7 +512,7 @@ def _interruption(name: str = "", job_id: str = "") -> Interrupted:
 
 
 def _go_on(name: str, job_id: str) -> str:
-    return f"go on with pinpoint.{name}(resume={job_id!r}, …)"
+    return f"continue it with pinpoint.{name}(resume={job_id!r}, …)"
 
 
 class _Bridge:

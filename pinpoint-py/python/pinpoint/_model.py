@@ -428,7 +428,7 @@ def _read(of: Callable[[dict[str, Any]], T], text: str) -> T:
     try:
         return of(json.loads(_pinpoint.outcome_document(text)))
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"this is no outcome of a job: {error!r}") from error
+        raise ValueError(f"this is not the outcome of a job: {error!r}") from error
 
 
 def _reason(failure: dict[str, Any] | None) -> str | None:
@@ -608,7 +608,7 @@ class JobRecord(NamedTuple):
             document = json.loads(text)
             return cls(*(document[name] for name in cls._fields))
         except (KeyError, TypeError) as error:
-            raise ValueError(f"this is no job: {error!r}") from error
+            raise ValueError(f"this is not a job: {error!r}") from error
 
     def to_json(self) -> str:
         """The job as JSON."""

@@ -88,7 +88,7 @@ async fn work(
     let kind = kind_of(job)?;
     if kind != request.kind {
         return Err(Failure::Value(format!(
-            "job {} is one of another function: go on with pinpoint.{}(resume={:?}, …)",
+            "job {} was begun by another function; continue it with pinpoint.{}(resume={:?}, …)",
             job.id,
             function_of(kind),
             job.id.as_str()
@@ -101,7 +101,7 @@ async fn work(
     check_functions(&config, request)?;
     if job.imported {
         return Err(Failure::Job(format!(
-            "job {0} was imported, and may run anything: `pinpoint jobs resume {0}` shows what, and asks",
+            "job {0} was imported, and may run anything; `pinpoint jobs resume {0}` shows its commands, and asks",
             job.id
         )));
     }

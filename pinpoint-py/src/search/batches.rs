@@ -141,8 +141,9 @@ impl<M: Saved> Batches<M> {
     }
 
     pub(crate) fn from_json(text: &str) -> PyResult<Self> {
-        let unreadable =
-            |error: String| PyValueError::new_err(format!("this is no saved {}: {error}", M::NAME));
+        let unreadable = |error: String| {
+            PyValueError::new_err(format!("this is not a saved {}: {error}", M::NAME))
+        };
         let json = |error: serde_json::Error| unreadable(error.to_string());
         let document: Document = serde_json::from_str(text).map_err(json)?;
         if document.version != VERSION {

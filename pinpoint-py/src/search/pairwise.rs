@@ -137,7 +137,7 @@ impl Pairwise {
 #[pyfunction]
 pub(crate) fn pairwise_outcome<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     let found: PairwiseOutcome = serde_json::from_str(text)
-        .map_err(|error| PyValueError::new_err(format!("this is no comparison: {error}")))?;
+        .map_err(|error| PyValueError::new_err(format!("this is not a comparison: {error}")))?;
     outcome(py, &found)
 }
 

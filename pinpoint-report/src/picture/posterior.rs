@@ -69,13 +69,13 @@ pub fn posterior(
 ) -> Result<Markup, PictureError> {
     Ok(html! {
         figure {
-            (framed("Probability of the change between neighbours; the numbers are in the table below", &drawn(bars, columns)?))
+            (framed("Probability of the change between neighbors; the numbers are in the table below", &drawn(bars, columns)?))
             figcaption {
                 @if is_found {
                     span.key.culprit {} "Probability of each culprit, and " span.key {}
-                    "of a further change between the neighbours above; probability of no further change: "
+                    "of a further change between the neighbors above; probability of no further change: "
                 } @else {
-                    "Probability of the change between the neighbours above; probability of no change: "
+                    "Probability of the change between the neighbors above; probability of no change: "
                 }
                 strong { (probability(no_change)) } "."
             }

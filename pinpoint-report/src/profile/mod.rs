@@ -218,9 +218,9 @@ fn pictures(report: &Report, data: &data::Data) -> Markup {
                 div.legend {}
                 details { summary { "The same as a table" } div.wide.called {} }
             } @else if !data.has_calls() {
-                p.note { "There are no stacks in these profiles, so that there is no flame graph." }
+                p.note { "These profiles have no stacks, so there is no flame graph." }
             } @else {
-                p.note { "This profiler counts calls and keeps no stacks, so that there is no flame graph. What calls what is below." }
+                p.note { "This profiler counts calls and keeps no stacks, so there is no flame graph. Callers and callees are below." }
             }
         }
         section #calls hidden {
@@ -241,7 +241,7 @@ fn timeline(report: &Report) -> Markup {
     let window = report.window.filter(|_| is_whole);
     html! {
         section #timeline hidden {
-            h2 { "What ran when, in one run a side" }
+            h2 { "Timeline of one run a side" }
             p.note { "These are the runs in the middle of their sides. How long a single call took is an estimate from samples: only what the tables above say of all runs is certain." }
             @if let Some(window) = window {
                 p.note { "Everything above counts only the window " (Foreign(&window.to_string())) ". Below is the whole run, opened at that window." }

@@ -27,7 +27,7 @@ pub struct Digest {
 /// The text is not a digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no digest; write HASH/SIZE, the SHA-256 in 64 lower-case hexadecimal digits and the size in bytes"
+    "{0:?} is not a digest; write HASH/SIZE, the SHA-256 in 64 lower-case hexadecimal digits and the size in bytes"
 )]
 pub struct DigestError(String);
 

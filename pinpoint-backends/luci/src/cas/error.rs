@@ -30,7 +30,7 @@ pub enum CasError {
     #[error("the store can't be asked: {0}")]
     Token(#[source] Arc<TokenError>),
     /// The store does not have the blob, or no longer has it.
-    #[error("the store does not have {0}, or no longer; what it belongs to has to be made again")]
+    #[error("{0} is missing from the store (it may have expired); rebuild it")]
     Missing(Digest),
     /// The store refuses a request.
     #[error("the store refuses {method}: {trouble}")]
@@ -41,7 +41,7 @@ pub enum CasError {
         trouble: Trouble,
     },
     /// The last of several tries failed.
-    #[error("{method} failed {tries} times, at last so: {trouble}")]
+    #[error("{method} failed {tries} times; last error: {trouble}")]
     GaveUp {
         /// The method of the service.
         method: &'static str,
@@ -62,7 +62,7 @@ pub enum CasError {
         limit: u64,
     },
     /// The tree is invalid.
-    #[error("{root} is no tree of files: {problem}")]
+    #[error("{root} is not a tree of files: {problem}")]
     Tree {
         /// The root.
         root: Digest,

@@ -131,7 +131,7 @@ fn names_that_lead_elsewhere_are_refused() {
     assert!(fault(&directories, &root).ends_with("has no digest of SHA-256"));
     let root = Digest::of(b"\xff");
     directories.add(Bytes::from_static(b"\xff"));
-    assert!(fault(&directories, &root).contains("is no tree of files"));
+    assert!(fault(&directories, &root).contains("is not a tree of files"));
 }
 
 /// Forty directories that are 2^40 folders.

@@ -171,7 +171,7 @@ mod tests {
         let error = tries.after(unavailable()).await.unwrap_err();
         assert_eq!(
             error.to_string(),
-            "Read failed 3 times, at last so: UNAVAILABLE: later"
+            "Read failed 3 times; last error: UNAVAILABLE: later"
         );
     }
 

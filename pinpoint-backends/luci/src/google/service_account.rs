@@ -72,13 +72,13 @@ impl ServiceAccountKey {
         }
         check(&file.token_uri, true).map_err(|_| {
             TokenError::Key(
-                "`token_uri` is no address with HTTPS, and the key is good for a token there",
+                "`token_uri` is not an HTTPS address, and the key is good for a token there",
             )
         })?;
         let key = PrivatePkcs8KeyDer::from_pem_slice(file.private_key.as_bytes())
-            .map_err(|_| TokenError::Key("`private_key` is no PKCS #8 key in PEM"))?;
+            .map_err(|_| TokenError::Key("`private_key` is not a PKCS #8 key in PEM"))?;
         let key = RsaKeyPair::from_pkcs8(key.secret_pkcs8_der())
-            .map_err(|_| TokenError::Key("`private_key` is no RSA key of 2048 bits or more"))?;
+            .map_err(|_| TokenError::Key("`private_key` is not an RSA key of 2048 bits or more"))?;
         Ok(Self {
             email: file.client_email,
             key_id: file.private_key_id,
@@ -181,8 +181,8 @@ mod tests {
                 whole.replace("service_account", "secret-text"),
                 "not the key of",
             ),
-            (whole.replace("BEGIN", "secret-text"), "no PKCS #8"),
-            (whole.replace("MII", "AAA"), "no "),
+            (whole.replace("BEGIN", "secret-text"), "not a PKCS #8"),
+            (whole.replace("MII", "AAA"), "not a"),
             (
                 whole.replace("https://", "http://secret-text."),
                 "`token_uri`",

@@ -60,7 +60,7 @@ pub enum TokenSource {
 pub enum UnknownTokenSource {
     /// None of the forms.
     #[error(
-        "{0:?} is no source of tokens: use `none`, `metadata`, `key:FILE` or `command:PROGRAM …`"
+        "{0:?} is not a source of tokens: use `none`, `metadata`, `key:FILE` or `command:PROGRAM …`"
     )]
     Form(String),
     /// The command has no program.
@@ -320,8 +320,8 @@ mod tests {
         let at = parse("metadata:http://127.0.0.1:7/").unwrap();
         assert!(matches!(at, TokenSource::Metadata(at) if at == "http://127.0.0.1:7"));
         for (text, expected) in [
-            ("", "is no source of tokens"),
-            ("luci-auth token", "is no source of tokens"),
+            ("", "is not a source of tokens"),
+            ("luci-auth token", "is not a source of tokens"),
             ("command: ", "needs the program"),
             ("key:/nonexistent/key.json", "can't be read"),
         ] {

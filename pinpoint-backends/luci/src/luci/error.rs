@@ -101,7 +101,7 @@ pub enum LuciError {
     Charts(#[from] NoMetric),
     /// The benchmark fails with profiling.
     #[error(
-        "the benchmark fails with what has it write profiles, {attempts} of {attempts} times at {commit}: {reason}"
+        "the benchmark fails when it writes profiles, {attempts} of {attempts} times at {commit}: {reason}"
     )]
     ProfiledFails {
         /// The hash of the base.

@@ -39,7 +39,7 @@ pub(super) fn build_of(variant: &Variant) -> Result<CasReference, LuciError> {
         ));
     };
     digest.parse().map_err(|_| {
-        LuciError::Unsupported("the digest of the build is none of CAS: INSTANCE/HASH/SIZE")
+        LuciError::Unsupported("the digest of the build is not INSTANCE/HASH/SIZE, as CAS has it")
     })
 }
 

@@ -32,7 +32,7 @@ pub struct Digest {
 
 /// The text names no blob.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no digest of CAS: that would be HASH/SIZE")]
+#[error("{0:?} is not a digest of CAS; write HASH/SIZE")]
 pub struct NoDigest(String);
 
 impl FromStr for Digest {

@@ -28,6 +28,6 @@ export function add(breadcrumb, window) {
 export function activate(breadcrumb, chosen) {
   const all = list(breadcrumb);
   const place = all.indexOf(chosen);
-  if (place < 0) throw new RangeError("this is none of the breadcrumbs");
+  if (place < 0) throw new RangeError("this is not one of the breadcrumbs");
   return all.slice(0, place + 1).reduceRight((child, { window }) => ({ window, child }), null);
 }

@@ -21,7 +21,7 @@ export const isObject = (bytes) => bytes[afterSpace(bytes, 0)] === OPEN;
 
 function wrong(bytes, at) {
   const found = at < bytes.length ? `there is ${JSON.stringify(String.fromCharCode(bytes[at]))} at byte ${at}` : "it ends too early";
-  return new SyntaxError(`this is no sound JSON: ${found}`);
+  return new SyntaxError(`this is not valid JSON: ${found}`);
 }
 
 // The place after a string that begins here.

@@ -25,9 +25,9 @@ test("members are what JSON.parse finds", () => {
 test("what is cut short or no object is an error with its place", () => {
   const whole = '{"a": [1, "b\\"c"], "m": {"d": 2}}';
   for (let end = 0; end < whole.length; end += 1) {
-    assert.throws(() => membersOf(bytesOf(whole.slice(0, end))), /no sound JSON: it ends too early/, whole.slice(0, end));
+    assert.throws(() => membersOf(bytesOf(whole.slice(0, end))), /not valid JSON: it ends too early/, whole.slice(0, end));
   }
   for (const text of ["[1]", "{a:1}", '{"a" 1}', '{"a":1 "b":2}', '{"a":}', '{"a":1]', '{"a":]}']) {
-    assert.throws(() => membersOf(bytesOf(text)), /no sound JSON: there is/, text);
+    assert.throws(() => membersOf(bytesOf(text)), /not valid JSON: there is/, text);
   }
 });
