@@ -18,7 +18,7 @@ pub(crate) struct Check {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reached {
     Yes,
-    /// No, but it is at most two standard errors away.
+    /// Missed, by at most two standard errors.
     Nearly,
     No,
 }

@@ -74,7 +74,7 @@ pub struct AuditFilter {
 /// The result of checking that the rows of the audit log fit each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuditCheck {
-    /// They do.
+    /// All rows fit.
     Whole {
         /// Their number.
         rows: u64,

@@ -26,8 +26,8 @@ CREATE TABLE job_files (
     FOREIGN KEY (job) REFERENCES jobs (number) ON DELETE CASCADE
 );
 
--- Whether the workers of its bot carry it out; jobs made before were carried out by the
--- processes that made them.
+-- 1 if the workers of its bot carry it out; earlier jobs were carried out by the processes
+-- that made them.
 ALTER TABLE jobs ADD COLUMN by_workers BIGINT NOT NULL DEFAULT 0;
 
 -- Times in a row that its worker has died before it recorded anything.
