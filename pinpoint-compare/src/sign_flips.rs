@@ -13,7 +13,7 @@ use crate::types::Alternative;
 use crate::wilcoxon::wilcoxon;
 
 /// Above this many differences the approximation is good, and counting takes longer.
-const MOST: usize = 49;
+const MAX_EXACT_PAIRS: usize = 49;
 
 /// The result of [`sign_flips`].
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -61,8 +61,8 @@ pub struct Wilcoxon {
 /// differences, zeros included.
 ///
 /// *Interval.* From the k-th smallest to the k-th largest Walsh average, where k is the largest
-/// rank with P(V <= k - 1) <= (1 - confidence)/2 and V the sum of a random subset of 1..=N (for N
-/// >= 50 by the normal approximation). It covers the center of symmetry with at least that
+/// rank with P(V <= k - 1) <= (1 - confidence)/2 and V the sum of a random subset of 1..=N (by the
+/// normal approximation from N = 50 on). It covers the center of symmetry with at least that
 /// confidence, and ties only make it wider than necessary (Noether 1967). Where even k = 1 excludes
 /// more, it is the widest possible, with its own level in
 /// [`achieved_confidence`](Wilcoxon::achieved_confidence).

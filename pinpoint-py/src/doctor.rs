@@ -14,7 +14,7 @@ use crate::drive::Failure;
 use crate::model::written;
 
 /// The interval between checks for Ctrl-C.
-const LOOK: Duration = Duration::from_millis(20);
+const SIGNAL_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 #[doc = include_str!(concat!(env!("OUT_DIR"), "/doctor"))]
 #[pyfunction]

@@ -79,7 +79,7 @@ pub fn comparisons<C>(
         @if !comparisons.is_empty() {
             section #comparisons aria-labelledby="comparisons-title" {
                 h2 #comparisons-title { "Comparisons of neighbors" }
-                details open[comparisons.len() <= FEW || rows.start > 0] {
+                details open[comparisons.len() <= MAX_UNFOLDED_ROWS || rows.start > 0] {
                     summary { (count(comparisons.len() as u64, "comparison")) ", in the order of the commits" }
                     div.wide tabindex="0" role="region" aria-label="Comparisons of neighbors" { table {
                         thead { tr {

@@ -60,7 +60,6 @@
 //! branches or stashes makes them for the others, too. Commands get no variable whose name begins
 //! with `GIT_`. Outside of Linux a process that leaves its process group is not ended, and reads of
 //! the user's checkout are not detected.
-mod benchmark;
 mod build;
 mod config;
 pub mod doctor;

@@ -12,7 +12,7 @@ use crate::store::{CancelRequest, JobId, JobStore, LockError, StoreError};
 
 /// The time in which a process working on a job notices a request to end it, if all of the job's
 /// work ends quickly.
-const SOON: Duration = Duration::from_secs(1);
+const NOTICE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The time after a lease has expired until the job is taken.
 const MARGIN: Duration = Duration::from_secs(5);
@@ -61,7 +61,7 @@ pub async fn cancel(
                     return Err(held);
                 }
                 // A live holder has ended it by then.
-                if asked.elapsed() > SOON
+                if asked.elapsed() > NOTICE_TIMEOUT
                     && let Some(waits) = waits.take()
                 {
                     waits(&held);

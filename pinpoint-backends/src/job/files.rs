@@ -225,7 +225,9 @@ impl Keeper {
         let files = Arc::clone(&self.0);
         // In a separate task: a transaction must proceed while the caller is not polled, as when
         // that waits for its turn to write.
-        let _ = tokio::spawn(async move { files.keep().await }).await;
+        if let Err(error) = tokio::spawn(async move { files.keep().await }).await {
+            warn!(%error, "the files of the job were not kept");
+        }
     }
 
     /// As [`keep`](Self::keep), with the outputs that a report mentions.

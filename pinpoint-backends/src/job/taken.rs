@@ -37,7 +37,7 @@ const LEASE: Duration = Duration::from_secs(60);
 const LETS_GO: Duration = Duration::from_secs(10);
 
 /// The interval between checks of that lock.
-const LOOK: Duration = Duration::from_millis(100);
+const RELEASE_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The interval at which a running job checks for cancellation.
 const CANCEL_POLL: Duration = Duration::from_millis(500);
@@ -616,6 +616,26 @@ impl TakenJob {
             }
         }
     }
+}
+
+/// Takes the lock of a job whose directory is made where it is missing. It may block for a while,
+/// but not the runtime.
+async fn acquired(job_dir: &Path) -> Result<JobLock, LockError> {
+    let path = job_dir.to_owned();
+    let acquire = move || {
+        fs::create_dir_all(&path).map_err(|source| LockError::File {
+            path: path.clone(),
+            source,
+        })?;
+        JobLock::acquire(&path)
+    };
+    let acquired = tokio::task::spawn_blocking(acquire).await;
+    acquired.unwrap_or_else(|panic| {
+        Err(LockError::File {
+            path: job_dir.to_owned(),
+            source: std::io::Error::other(panic),
+        })
+    })
 }
 
 /// Takes the lock of a job. A process that has only the lock still has the job open: it is asked to

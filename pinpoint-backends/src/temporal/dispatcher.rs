@@ -62,7 +62,7 @@ const WATCH: Duration = Duration::from_secs(5);
 const NOT_TAKEN: Duration = Duration::from_secs(15);
 
 /// The time between checks of whether a job is open elsewhere on this machine.
-const LOOK: Duration = Duration::from_millis(200);
+const OPEN_JOB_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 pub(super) struct Dispatcher<'a> {
     pub(super) jobs: Arc<JobsHere>,

@@ -31,10 +31,10 @@ use crate::worker::{Presence, WorkerOptions, in_words};
 const LINGER: Duration = Duration::from_secs(20);
 
 /// The time between checks for jobs to close.
-const LOOK: Duration = Duration::from_secs(1);
+const CLOSE_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The time for which an operation on an unresponsive store is retried.
-const PATIENCE: Duration = Duration::from_secs(30);
+const STORE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The executor of one job on this machine, which also names its commits.
 #[async_trait]

@@ -44,13 +44,13 @@ const ALL: [SearchAttributeKey<String>; 5] = [KIND, BENCHMARK, BOT, USER, STATE]
 const MAX_KEYWORD_CHARS: usize = 255;
 
 /// The time that a server may need until a new namespace is known everywhere.
-const PATIENCE: Duration = Duration::from_secs(60);
+const NAMESPACE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The time in which a live server answers.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// The time between checks of that.
-const LOOK: Duration = Duration::from_millis(250);
+const NAMESPACE_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The result of [`Temporal::set_up`].
 #[derive(Debug, Clone, PartialEq, Eq)]

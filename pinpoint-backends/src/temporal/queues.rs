@@ -16,7 +16,7 @@ use super::messages::{bot_queue, build_queue};
 use crate::store::WorkerEntry;
 
 /// The time between measurements.
-const LOOK: Duration = Duration::from_secs(5);
+const QUEUE_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Measures the queues and the machines of a worker's bots.
 pub(super) struct Queues<'a> {

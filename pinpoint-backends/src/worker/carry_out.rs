@@ -18,7 +18,7 @@ use crate::local::{
 use crate::store::{Job, JobId};
 
 /// The time for which the state of the machine is examined before a job.
-const LOOK: Duration = Duration::from_millis(250);
+const BUSY_SAMPLE_TIME: Duration = Duration::from_millis(250);
 
 impl Serving<'_> {
     /// Works on a job until it has a result, or until the worker has to stop.

@@ -70,7 +70,7 @@ impl JobStore {
         // Opened lazily: the file has been checked.
         let pool = SqlitePoolOptions::new()
             .max_connections(CONNECTIONS)
-            .acquire_timeout(PATIENCE)
+            .acquire_timeout(WRITER_TIMEOUT)
             // A file does not disappear like a server.
             .test_before_acquire(false)
             // When the disk is full, SQLite may end a transaction by itself. The
@@ -147,7 +147,7 @@ pub async fn version_in(state_dir: &Path) -> Result<Option<u32>, StoreError> {
 fn options_of(path: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
-        .busy_timeout(PATIENCE)
+        .busy_timeout(WRITER_TIMEOUT)
         // Sorting uses no other disk, which may be full while this one is not.
         .pragma("temp_store", "MEMORY")
 }

@@ -13,7 +13,7 @@ use super::hex;
 
 /// The most shapes of a kind that are separate elements: as many are drawn at once, and where they
 /// overlap, they are darker.
-pub(super) const FEW: usize = 150;
+pub(super) const MAX_SEPARATE_SHAPES: usize = 150;
 
 /// A path that is stroked or filled in one color.
 #[derive(Debug, Default)]

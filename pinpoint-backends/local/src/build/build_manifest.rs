@@ -27,10 +27,10 @@ const LONGEST_NAME: usize = 255;
 pub struct BuildManifest {
     version: u32,
     /// The key under which it is stored.
-    pub(super) key: String,
+    pub(crate) key: String,
     /// The directory of the build, if files name it: the build can be used only there.
-    pub(super) directory: Option<String>,
-    pub(super) entries: BTreeMap<String, Entry>,
+    pub(crate) directory: Option<String>,
+    pub(crate) entries: BTreeMap<String, Entry>,
 }
 
 /// A file, a directory or a link of a build.
@@ -87,7 +87,7 @@ impl BuildManifest {
     }
 
     /// The stored form.
-    pub(super) fn write(&self) -> Result<Vec<u8>, BuildManifestError> {
+    pub(crate) fn write(&self) -> Result<Vec<u8>, BuildManifestError> {
         let json = serde_json::to_vec(self)?;
         let mut bytes = self.first_line(&json).into_bytes();
         bytes.extend(json);
@@ -132,7 +132,7 @@ impl BuildManifest {
     }
 
     /// Checks that the build can be made of the entries, without harm.
-    pub(super) fn check(&self) -> Result<(), BuildManifestError> {
+    pub(crate) fn check(&self) -> Result<(), BuildManifestError> {
         for (path, entry) in &self.entries {
             if !is_sound_path(path) || !is_sound(entry) || !self.has_place_for(path, entry) {
                 return Err(BuildManifestError::Entry(path.clone()));
@@ -220,7 +220,7 @@ fn is_sound(entry: &Entry) -> bool {
 }
 
 /// Checks whether it is a SHA-256 in hexadecimal digits.
-pub(super) fn is_digest(text: &str) -> bool {
+pub(crate) fn is_digest(text: &str) -> bool {
     text.len() == 64
         && text
             .bytes()

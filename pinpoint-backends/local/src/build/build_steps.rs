@@ -111,7 +111,7 @@ impl BuildSteps<'_> {
     }
 
     /// As [`step`](Self::step), with holds kept until the command has ended.
-    pub(super) async fn step_holding<H: Send + 'static>(
+    pub(crate) async fn step_holding<H: Send + 'static>(
         &self,
         hold: H,
         command: Command,
@@ -187,7 +187,7 @@ impl BuildSteps<'_> {
 
 /// The hash by which a commit is checked out, in our own repository for a clone: for a merge on no
 /// branch, one that is made here.
-pub(super) async fn hash_of(
+pub(crate) async fn hash_of(
     workspace: &Workspace,
     clone: &Repository,
     commit: &Commit,
@@ -245,7 +245,7 @@ pub(crate) fn note(log: &Path, what: impl Display) -> Result<(), LocalError> {
 }
 
 /// The line of a log that explains the failure of its last step.
-pub(super) fn failure_line(path: &Path) -> Result<String, LocalError> {
+pub(crate) fn failure_line(path: &Path) -> Result<String, LocalError> {
     File::open(path)
         .and_then(|file| error_line::of_run(&file))
         .map_err(LocalError::io("read", path))

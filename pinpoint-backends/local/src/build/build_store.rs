@@ -144,7 +144,7 @@ impl BuildStore {
     }
 
     /// Puts a build in its place, the build directory that holds the checkout.
-    pub(super) fn take(&self, key: &str, directory: &Path) -> Result<Taken, LocalError> {
+    pub(crate) fn take(&self, key: &str, directory: &Path) -> Result<Taken, LocalError> {
         let path = self.manifest(key);
         let manifest = match read_manifest(&path, key) {
             Ok(Some(manifest)) => manifest,
@@ -373,7 +373,7 @@ impl BuildStore {
 
     /// As [`shrink`](Self::shrink), but looks for files that no build has only if that was not done
     /// recently.
-    pub(super) fn shrink_after_put(&self) -> Result<CleanReport, LocalError> {
+    pub(crate) fn shrink_after_put(&self) -> Result<CleanReport, LocalError> {
         let mut report = self.make_room()?;
         let swept = fs::metadata(self.swept()).and_then(|metadata| metadata.modified());
         let age = swept.ok().and_then(|it| it.elapsed().ok());

@@ -56,7 +56,7 @@ impl Builds {
     }
 
     /// The hash of a commit; absent for a build of an unknown commit.
-    pub(super) fn hash<'a>(&self, commit: &'a CombinedCommit) -> Option<&'a str> {
+    pub(crate) fn hash<'a>(&self, commit: &'a CombinedCommit) -> Option<&'a str> {
         match self {
             Self::OfCommits(_) => Some(&commit.main.git_hash),
             Self::Prebuilt => None,

@@ -66,7 +66,7 @@ pub(crate) struct Build {
     /// Absent for one that is not ours.
     ours: Option<Ours>,
     /// The reads of the build and the benchmark, if traced.
-    pub(super) traced: Option<Traced>,
+    pub(crate) traced: Option<Traced>,
     /// The commit that was built; absent for one that is not ours.
     pub(crate) commit: Option<CombinedCommit>,
 }
@@ -90,7 +90,7 @@ pub(crate) struct RestoredBuild {
 
 impl Build {
     /// A build that existed before the job.
-    pub(super) fn prebuilt(tree: PathBuf) -> Self {
+    pub(crate) fn prebuilt(tree: PathBuf) -> Self {
         Self {
             key: tree.display().to_string(),
             tree,
@@ -150,7 +150,7 @@ impl Build {
     }
 
     /// Accepts its tracked files as they are from now on: something else is built in it.
-    pub(super) fn forget_tracked(&self) -> Result<(), LocalError> {
+    pub(crate) fn forget_tracked(&self) -> Result<(), LocalError> {
         match &self.ours {
             Some(ours) => TrackedFiles::forget(&ours.dir),
             None => Ok(()),
@@ -158,7 +158,7 @@ impl Build {
     }
 
     /// Checks that its work tree still exists.
-    pub(super) fn check_tree(&self) -> Result<(), LocalError> {
+    pub(crate) fn check_tree(&self) -> Result<(), LocalError> {
         if self.tree.is_dir() {
             return Ok(());
         }
@@ -778,7 +778,7 @@ impl Builder {
 
     /// Stored builds that were damaged, and reasons why the inputs of builds are unknown, a
     /// sentence each.
-    pub(super) fn warnings(&self) -> Result<Vec<String>, LocalError> {
+    pub(crate) fn warnings(&self) -> Result<Vec<String>, LocalError> {
         let mut reasons: BTreeMap<String, u32> = BTreeMap::new();
         for (_, traced) in self.all_traced()? {
             if let Some(reason) = traced.unproved {

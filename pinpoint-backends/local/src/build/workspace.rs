@@ -40,20 +40,20 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
 
 /// Written when a build is complete.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Marker {
+pub(crate) struct Marker {
     /// Our repositories of the work tree, and of those inside it.
     repositories: BTreeSet<PathBuf>,
     /// Bytes on disk.
     size: u64,
     /// Its duration, in milliseconds.
-    pub(super) duration: u64,
+    pub(crate) duration: u64,
     /// The entries at the top of the work tree and next to it, as [`contents`] names them.
     #[serde(default)]
     contents: BTreeSet<String>,
     /// Dependencies that were left to the build command, since their clones lacked
     /// the revision: URLs and revisions.
     #[serde(default)]
-    pub(super) left_out: BTreeSet<(String, String)>,
+    pub(crate) left_out: BTreeSet<(String, String)>,
     /// True if its tracked files are recorded. Absent for a build of an earlier version, which a
     /// benchmark may have changed since: it is made again.
     #[serde(default)]
@@ -100,7 +100,7 @@ impl Workspace {
 
     /// The directory of a build; `further` ones are for builds whose earlier places can't be used.
     /// All have names of the same length: a path may affect a measurement.
-    pub(super) fn build_dir(&self, key: &str, further: u32) -> BuildDir {
+    pub(crate) fn build_dir(&self, key: &str, further: u32) -> BuildDir {
         if further == 0 {
             return self.build_dir_named(key);
         }
@@ -130,7 +130,7 @@ impl Workspace {
 
     /// Keeps [`clean`] from removing repositories until it is dropped. The repositories that a
     /// build needs are not known before it is finished.
-    pub(super) async fn keep_repositories(&self) -> Result<Locked, LocalError> {
+    pub(crate) async fn keep_repositories(&self) -> Result<Locked, LocalError> {
         files::lock(&self.making(), Mode::Shared).await
     }
 
@@ -142,7 +142,7 @@ impl Workspace {
     /// Our repository that borrows the objects of the user's, created if missing. Its lock is held
     /// while the list of work trees changes: git does not expect several of its processes to change
     /// it at once.
-    pub(super) async fn borrow_objects(
+    pub(crate) async fn borrow_objects(
         &self,
         repository: &Repository,
     ) -> Result<(Borrowed, Locked), LocalError> {
@@ -197,7 +197,7 @@ impl Workspace {
 
     /// Removes builds that are not in use, those not used for the longest time first, until the
     /// rest occupy no more than `keep` bytes.
-    pub(super) fn shrink(&self, keep: u64) -> Result<CleanReport, LocalError> {
+    pub(crate) fn shrink(&self, keep: u64) -> Result<CleanReport, LocalError> {
         let mut builds = Vec::new();
         for name in names(&self.state.join("builds"))? {
             let place = self.build_dir_named(&name);
@@ -284,7 +284,7 @@ pub(crate) enum Found {
 
 /// The parts that have to exist for a build to count as complete.
 #[derive(Clone, Copy)]
-pub(super) enum Whole<'a> {
+pub(crate) enum Whole<'a> {
     /// Everything that existed when it was finished, except this results file, which is removed
     /// before each run.
     But(Option<&'a Path>),
@@ -295,7 +295,7 @@ pub(super) enum Whole<'a> {
 
 impl BuildDir {
     /// Holds the build, if it exists: it is not removed until the lock is dropped.
-    pub(super) async fn use_it(&self, whole: Whole<'_>) -> Result<(Found, Locked), LocalError> {
+    pub(crate) async fn use_it(&self, whole: Whole<'_>) -> Result<(Found, Locked), LocalError> {
         let lock = files::lock(&self.lock, Mode::Shared).await?;
         let found = self.look(whole)?;
         if matches!(found, Found::Whole(_)) {
@@ -307,7 +307,7 @@ impl BuildDir {
     }
 
     /// Checks the state of the build. Only for the holder of its lock.
-    pub(super) fn look(&self, whole: Whole<'_>) -> Result<Found, LocalError> {
+    pub(crate) fn look(&self, whole: Whole<'_>) -> Result<Found, LocalError> {
         let Some(marker) = self.marker()? else {
             return Ok(Found::Nothing);
         };
@@ -339,7 +339,7 @@ impl BuildDir {
     }
 
     /// The names at the top of the work tree, and of the checkouts next to it.
-    pub(super) fn contents(&self) -> Result<BTreeSet<String>, LocalError> {
+    pub(crate) fn contents(&self) -> Result<BTreeSet<String>, LocalError> {
         let mut contents = BTreeSet::new();
         for name in ["tree", "modules"] {
             let directory = self.path.join(name);
@@ -387,12 +387,12 @@ impl BuildDir {
     }
 
     /// Creates the directory of a missing build.
-    pub(super) fn create(&self) -> Result<(), LocalError> {
+    pub(crate) fn create(&self) -> Result<(), LocalError> {
         files::create_dir(&self.path)
     }
 
     /// Removes the build; the marker goes first, so that no partial build passes for complete.
-    pub(super) fn remove(&self) -> Result<(), LocalError> {
+    pub(crate) fn remove(&self) -> Result<(), LocalError> {
         if self.marker()?.is_some() {
             files::remove(&self.marker)?;
         }
@@ -400,17 +400,17 @@ impl BuildDir {
     }
 
     /// The file with the inputs of a traced build.
-    pub(super) fn traced(&self) -> PathBuf {
+    pub(crate) fn traced(&self) -> PathBuf {
         self.path.join("traced.json")
     }
 
     /// Makes the next user of the build make it again.
-    pub(super) fn discard(&self) -> Result<(), LocalError> {
+    pub(crate) fn discard(&self) -> Result<(), LocalError> {
         files::remove(&self.marker)
     }
 
     /// Marks the build as complete.
-    pub(super) fn finish(&self, made: LaidOut, began: Instant) -> Result<(), LocalError> {
+    pub(crate) fn finish(&self, made: LaidOut, began: Instant) -> Result<(), LocalError> {
         let size = size(&self.path)?;
         let contents = match made.contents {
             Some(contents) => contents,
@@ -431,7 +431,7 @@ impl BuildDir {
 }
 
 /// A duration for storage, rounded to milliseconds.
-pub(super) fn milliseconds(time: Duration) -> u64 {
+pub(crate) fn milliseconds(time: Duration) -> u64 {
     let rounded = time.saturating_add(Duration::from_micros(500));
     u64::try_from(rounded.as_millis()).unwrap_or(u64::MAX)
 }
@@ -440,19 +440,19 @@ pub(super) fn milliseconds(time: Duration) -> u64 {
 #[derive(Debug, Default)]
 pub(crate) struct LaidOut {
     /// Our repositories that it needs from now on.
-    pub(super) repositories: BTreeSet<PathBuf>,
+    pub(crate) repositories: BTreeSet<PathBuf>,
     /// The name and the hash of each checkout, by its place in the directory of the build.
-    pub(super) checkouts: BTreeMap<PathBuf, (String, String)>,
+    pub(crate) checkouts: BTreeMap<PathBuf, (String, String)>,
     /// Dependencies whose revision was missing.
-    pub(super) left_out: BTreeSet<(String, String)>,
+    pub(crate) left_out: BTreeSet<(String, String)>,
     /// The entries before the benchmark was run in it, if it was.
     pub(crate) contents: Option<BTreeSet<String>>,
     /// The build was in the store.
-    pub(super) stored: bool,
+    pub(crate) stored: bool,
     /// True if its tracked files are recorded.
-    pub(super) tracked: bool,
+    pub(crate) tracked: bool,
     /// Describes the missing parts of the work tree.
-    pub(super) remarks: Vec<(Remark, String)>,
+    pub(crate) remarks: Vec<(Remark, String)>,
 }
 
 /// Writes everything made in a directory to the disk.
@@ -586,7 +586,7 @@ fn forget_trees(borrowed: &Borrowed) -> Result<(), LocalError> {
 ///
 /// A program that fails for lack of space says so in its own words, if at all; the one sure sign is
 /// that we can't write either.
-pub(super) fn check_room(directory: &Path) -> Result<(), LocalError> {
+pub(crate) fn check_room(directory: &Path) -> Result<(), LocalError> {
     /// Enough to need fresh blocks on any file system.
     const BYTES: usize = 1 << 20;
     let path = directory.join(format!(".pinpoint-room-{}", std::process::id()));

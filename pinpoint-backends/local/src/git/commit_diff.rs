@@ -4,7 +4,7 @@ use crate::git::repository::{Repository, RepositoryError};
 
 /// Git's arguments for a log in which a merge has the changes to its first parent, and a root
 /// commit all its files, in all versions independent of the user's settings.
-pub(super) const FIRST_PARENT: [&str; 10] = [
+pub(crate) const FIRST_PARENT: [&str; 10] = [
     "-c",
     "log.diffMerges=first-parent",
     "-c",

@@ -28,7 +28,7 @@ const MAX_ATTRIBUTES_BYTES: u64 = 1 << 20;
 ///
 /// Cost: a list of the tracked files; and where attributes name filters, a list of the files that
 /// have each.
-pub(super) fn lacks(
+pub(crate) fn lacks(
     tree: &Path,
     users: &Repository,
 ) -> Result<Vec<(Remark, String)>, RepositoryError> {

@@ -30,7 +30,7 @@ impl LocalClones {
     /// # Errors
     ///
     /// When a path that the user named has no repository: builds would silently lack it otherwise.
-    pub(super) fn open(
+    pub(crate) fn open(
         repositories: LocalRepositories,
         named: &BTreeMap<String, PathBuf>,
     ) -> Result<Self, LocalError> {
@@ -57,7 +57,7 @@ impl LocalClones {
     /// # Errors
     ///
     /// When git refuses to read it, or it can't be fetched: leaving it out would change the build.
-    pub(super) async fn locate(
+    pub(crate) async fn locate(
         &self,
         repository: &str,
         build: Option<&BuildSteps<'_>>,
@@ -71,7 +71,7 @@ impl LocalClones {
     }
 
     /// Checks whether two names mean the same repository.
-    pub(super) fn same(&self, one: &str, other: &str) -> bool {
+    pub(crate) fn same(&self, one: &str, other: &str) -> bool {
         one == other || self.repositories.identity(one) == self.repositories.identity(other)
     }
 
@@ -88,7 +88,7 @@ impl LocalClones {
 
     /// The URLs that the user named, and the clones of submodules: they determine the repositories
     /// that are available locally. For a job created elsewhere, all its URLs.
-    pub(super) fn names(&self) -> &[String] {
+    pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 }

@@ -35,7 +35,7 @@ use crate::process::machine_lock::{BuildHold, MachineLock};
 use crate::process::sync::{blocking, locked};
 
 /// The longest that one call of git may take: cloning the largest repositories takes hours.
-const LONGEST: Duration = Duration::from_hours(4);
+const GIT_TIMEOUT: Duration = Duration::from_hours(4);
 
 /// The branches and tags of a URL.
 const ALL: [&str; 2] = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
@@ -127,7 +127,7 @@ impl Mirrors {
     /// # Errors
     ///
     /// [`LocalError::Mirror`], and when the given clone can't be read or lacks the commit.
-    pub(super) async fn repository_with(
+    pub(crate) async fn repository_with(
         &self,
         url: &str,
         commit: &str,
@@ -142,7 +142,7 @@ impl Mirrors {
     }
 
     /// The local repository of a URL, fetched during a build if one is given.
-    pub(super) async fn repository_during(
+    pub(crate) async fn repository_during(
         &self,
         url: &str,
         build: Option<&BuildSteps<'_>>,
@@ -159,7 +159,7 @@ impl Mirrors {
     }
 
     /// The local repository of a URL, if it exists here.
-    pub(super) async fn repository_here(
+    pub(crate) async fn repository_here(
         &self,
         url: &str,
     ) -> Result<Option<Repository>, LocalError> {

@@ -76,7 +76,7 @@ impl Repository {
 
     /// Rejects paths where the histories of the ends parted: a commit that takes back another is a
     /// state that touches the other's files, and not its own.
-    pub(super) fn check_paths(
+    pub(crate) fn check_paths(
         &self,
         good: &str,
         bad: &str,
@@ -123,7 +123,7 @@ impl Repository {
 
     /// The merges on the line between two commits that brought in the line's past: before each is a
     /// parent other than the first.
-    pub(super) fn joints(&self, lower: &str, higher: &str) -> Result<Vec<String>, RepositoryError> {
+    pub(crate) fn joints(&self, lower: &str, higher: &str) -> Result<Vec<String>, RepositoryError> {
         let pieces = self.pieces(lower, higher)?.unwrap_or_default();
         let firsts = pieces.into_iter().map(|(first, _)| first);
         Ok(firsts.filter(|first| first != lower).collect())

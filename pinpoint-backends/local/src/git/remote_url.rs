@@ -21,7 +21,7 @@ use glob::{MatchOptions, Pattern};
 use crate::git::history::url::{local_path, normal_form, without_links};
 
 /// The transports that git may use: none of them runs a command that a URL names.
-pub(super) const TRANSPORTS: &str = "file:git:http:https:ssh";
+pub(crate) const TRANSPORTS: &str = "file:git:http:https:ssh";
 
 /// The URL of a repository: valid, and without credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]

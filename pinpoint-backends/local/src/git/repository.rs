@@ -182,7 +182,7 @@ impl RepositoryError {
 
 /// A `git` command independent of its surroundings: no `GIT_DIR` from a calling hook, no hooks, no
 /// incidental writes, no questions on a terminal, no fetches.
-pub(super) fn git(directory: &Path) -> Command {
+pub(crate) fn git(directory: &Path) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(directory).args([
         "-c",
@@ -222,7 +222,7 @@ pub(super) fn git(directory: &Path) -> Command {
 
 /// As [`git`], in one of our git directories. It is named explicitly, so that git does not check
 /// `safe.bareRepository` and the owner; a user's repository is never named in this way.
-pub(super) fn git_at(git_dir: &Path) -> Command {
+pub(crate) fn git_at(git_dir: &Path) -> Command {
     let mut command = git(git_dir);
     command.arg("--git-dir").arg(git_dir);
     command
@@ -271,7 +271,7 @@ pub(crate) fn files(tree: &Path, patterns: &[&str]) -> Result<Vec<PathBuf>, Repo
 ///
 /// The paths come from a commit, which may name any number of any length: they are not passed as
 /// arguments to a process. The whole index is listed, and searched.
-pub(super) fn gitlinks(
+pub(crate) fn gitlinks(
     tree: &Path,
     paths: &[String],
 ) -> Result<BTreeMap<String, String>, RepositoryError> {
@@ -297,7 +297,7 @@ pub(super) fn gitlinks(
 }
 
 /// The command that sets the commit of the submodule at a path, in the index of a work tree.
-pub(super) fn enter_gitlink(tree: &Path, hash: &str, path: &str) -> Command {
+pub(crate) fn enter_gitlink(tree: &Path, hash: &str, path: &str) -> Command {
     let mut command = git(tree);
     command
         .args(["update-index", "--cacheinfo"])
@@ -306,7 +306,7 @@ pub(super) fn enter_gitlink(tree: &Path, hash: &str, path: &str) -> Command {
 }
 
 /// Checks whether the variable determines where or how git works.
-pub(super) fn is_gits(name: &OsStr) -> bool {
+pub(crate) fn is_gits(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"GIT_")
 }
 
@@ -386,19 +386,19 @@ impl Repository {
     }
 
     /// Sets the mirror that fetches for this repository.
-    pub(super) fn mirroring(self, mirror: Mirror) -> Self {
+    pub(crate) fn mirroring(self, mirror: Mirror) -> Self {
         let mirror = Some(mirror);
         Self { mirror, ..self }
     }
 
     /// Removes the mirror, so that nothing is fetched.
-    pub(super) fn without_mirror(self) -> Self {
+    pub(crate) fn without_mirror(self) -> Self {
         let mirror = None;
         Self { mirror, ..self }
     }
 
     /// The mirror, where missing commits can be fetched.
-    pub(super) fn mirror(&self) -> Option<&Mirror> {
+    pub(crate) fn mirror(&self) -> Option<&Mirror> {
         self.mirror.as_ref()
     }
 
@@ -412,7 +412,7 @@ impl Repository {
     }
 
     /// The tags, one to a line: the target of each, and its full name, in order.
-    pub(super) fn tags(&self) -> Result<Vec<u8>, RepositoryError> {
+    pub(crate) fn tags(&self) -> Result<Vec<u8>, RepositoryError> {
         let arguments = [
             "for-each-ref",
             "--sort=refname",
@@ -574,7 +574,7 @@ impl Repository {
     }
 
     /// The newest commits that two have in common, the best first; empty without a common history.
-    pub(super) fn merge_bases(
+    pub(crate) fn merge_bases(
         &self,
         one: &str,
         other: &str,
@@ -696,7 +696,7 @@ impl Repository {
     }
 
     /// The answer of git; `None` when it exits with 1.
-    pub(super) fn test(&self, arguments: &[&str]) -> Result<Option<String>, RepositoryError> {
+    pub(crate) fn test(&self, arguments: &[&str]) -> Result<Option<String>, RepositoryError> {
         let output = run(self.git().args(arguments))?;
         match output.status.code() {
             Some(0) => Ok(Some(text(&output.stdout))),
@@ -734,7 +734,7 @@ impl Hashes {
 }
 
 /// Checks whether git is older than a version. An unreadable version is not.
-pub(super) fn is_older_than(wanted: (u32, u32)) -> Result<bool, RepositoryError> {
+pub(crate) fn is_older_than(wanted: (u32, u32)) -> Result<bool, RepositoryError> {
     let output = run(Command::new("git").arg("--version"))?;
     Ok(version(&last_line(&output.stdout)).is_some_and(|found| found < wanted))
 }

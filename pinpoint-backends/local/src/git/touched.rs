@@ -67,7 +67,7 @@ impl Repository {
     }
 
     /// The commits of a range, each with the files it changes; absent when it is longer than
-    /// [`MOST`].
+    /// [`MAX_ANSWER_BYTES`].
     #[expect(clippy::disallowed_methods, reason = "git, which ends by itself")]
     fn raw_log(
         &self,

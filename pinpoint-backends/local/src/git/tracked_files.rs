@@ -26,9 +26,9 @@ type Stamp = (u64, u64, i64, i64);
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Restored {
     /// The files, relative to the work tree.
-    pub(super) files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// True if another commit was checked out.
-    pub(super) other_commit: bool,
+    pub(crate) other_commit: bool,
 }
 
 impl Restored {
@@ -54,7 +54,7 @@ impl TrackedFiles {
     /// when the build command removed its data.
     ///
     /// Cost: a check of each tracked file, and the reading of those that were changed.
-    pub(super) fn record(dir: &BuildDir) -> Result<bool, LocalError> {
+    pub(crate) fn record(dir: &BuildDir) -> Result<bool, LocalError> {
         Self::forget(dir)?;
         let (index, head) = places(dir);
         let (Some(from_index), Some(from_head), Some(from_objects)) = (
@@ -93,7 +93,7 @@ impl TrackedFiles {
     }
 
     /// Removes the record of a build.
-    pub(super) fn forget(dir: &BuildDir) -> Result<(), LocalError> {
+    pub(crate) fn forget(dir: &BuildDir) -> Result<(), LocalError> {
         let (index, head) = places(dir);
         files::remove(&objects(&index))?;
         files::remove(&index)?;
@@ -102,7 +102,7 @@ impl TrackedFiles {
 
     /// Restores the tracked files of a build that may have been used before; absent for one without
     /// a record.
-    pub(super) fn open(
+    pub(crate) fn open(
         dir: &BuildDir,
         results: Option<&Path>,
     ) -> Result<Option<(Self, Restored)>, LocalError> {
@@ -128,7 +128,7 @@ impl TrackedFiles {
     /// Restores what has changed since the last call.
     ///
     /// Cost: a check of each tracked file, and calls of git when the time of one has changed.
-    pub(super) fn restore(&mut self) -> Result<Restored, LocalError> {
+    pub(crate) fn restore(&mut self) -> Result<Restored, LocalError> {
         let is_as_it_was = |(file, stamp): &(PathBuf, Option<Stamp>)| stamp_of(file) == *stamp;
         if !self.has_other_commit() && self.stamps.iter().all(is_as_it_was) {
             return Ok(Restored::default());

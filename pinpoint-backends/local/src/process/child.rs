@@ -35,22 +35,22 @@ const MOST_OUTPUT: u64 = 1 << 30;
 
 /// The end of a child.
 #[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) started: Instant,
-    pub(super) status: ExitStatus,
+pub(crate) struct Ended {
+    pub(crate) started: Instant,
+    pub(crate) status: ExitStatus,
     /// The limit for which it was ended.
-    pub(super) beyond: Option<Beyond>,
+    pub(crate) beyond: Option<Beyond>,
     /// Wall time includes creating the process, some tenths of a millisecond.
     ///
     /// On Linux the peak of memory begins at the memory that the new process shares with this one,
     /// before it becomes another program: the private memory of this process is a lower bound.
-    pub(super) usage: Usage,
+    pub(crate) usage: Usage,
     /// The reason why its instructions were not counted, if requested.
-    pub(super) uncounted: Option<io::Error>,
+    pub(crate) uncounted: Option<io::Error>,
     /// The processes that it left, which were ended after it.
-    pub(super) left: Left,
+    pub(crate) left: Left,
     /// Bytes that its two outputs had at its end: leftover processes may have written more.
-    pub(super) written: [u64; 2],
+    pub(crate) written: [u64; 2],
 }
 
 impl Ended {
@@ -100,7 +100,7 @@ pub(crate) enum NotRun {
 ///
 /// The process is recorded in the `register` while it lives. `holds` is released after its end,
 /// even when the future was dropped before.
-pub(super) async fn execute<H: Send + 'static>(
+pub(crate) async fn execute<H: Send + 'static>(
     processes: &Arc<Processes>,
     launch: Launch,
     timeout: Option<Duration>,
@@ -217,12 +217,12 @@ impl Processes {
     }
 
     /// Checks that they are canceled, with no child alive.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         *self.cancelled.borrow() && self.living.is_closed()
     }
 
     /// Awaits a future that needs them, until they are canceled.
-    pub(super) async fn unless_cancelled<T>(
+    pub(crate) async fn unless_cancelled<T>(
         &self,
         work: impl Future<Output = Result<T, LocalError>>,
     ) -> Result<T, LocalError> {

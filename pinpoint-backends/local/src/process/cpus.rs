@@ -125,7 +125,7 @@ impl CpuList {
 }
 
 /// Calls a function on a new thread, which may be pinned.
-pub(super) fn on_a_thread<T: Send>(
+pub(crate) fn on_a_thread<T: Send>(
     function: impl FnOnce() -> io::Result<T> + Send,
 ) -> io::Result<T> {
     std::thread::scope(|scope| {
@@ -140,7 +140,7 @@ pub(super) fn on_a_thread<T: Send>(
 #[cfg(any(target_os = "linux", target_os = "android"))]
 impl CpuList {
     /// The set in the kernel's form.
-    pub(super) fn set(&self) -> libc::cpu_set_t {
+    pub(crate) fn set(&self) -> libc::cpu_set_t {
         // SAFETY: an all-zero set is an empty one, and every number is below its size.
         unsafe {
             let mut set: libc::cpu_set_t = std::mem::zeroed();

@@ -39,7 +39,7 @@ impl Environment {
     }
 
     /// The variables that are text, with those of the job last.
-    pub(super) fn readable(&self) -> Vec<(String, String)> {
+    pub(crate) fn readable(&self) -> Vec<(String, String)> {
         let text = |text: &OsString| text.to_str().map(str::to_owned);
         let inherited = self.inherited.iter();
         let inherited = inherited.filter_map(|(name, value)| Some((text(name)?, text(value)?)));
@@ -51,7 +51,7 @@ impl Environment {
     }
 
     /// Sets it for a command on a commit, where the commit is known.
-    pub(super) fn set(&self, command: &mut Command, hash: Option<&str>) {
+    pub(crate) fn set(&self, command: &mut Command, hash: Option<&str>) {
         // By name, and not all at once, which `process::execute` could not detect.
         for (name, _) in std::env::vars_os() {
             if !self.inherited.iter().any(|(kept, _)| *kept == name) {

@@ -23,7 +23,7 @@ const LOG: u64 = 16 << 20;
 
 /// The line of a build's log that explains its failure: the first error that a compiler or another
 /// tool reports, or else the last line.
-pub(super) fn of_build(log: &Path) -> Result<String, LocalError> {
+pub(crate) fn of_build(log: &Path) -> Result<String, LocalError> {
     let read = || {
         let file = File::open(log)?;
         let start = file.metadata()?.len().saturating_sub(LOG);

@@ -36,7 +36,7 @@ pub(crate) fn try_open_or_create(path: &Path) -> io::Result<File> {
 
 /// Opens a file made by others, to read it. Anything but a regular file is an error: opening a pipe
 /// can block forever.
-pub(super) fn open_regular(path: &Path) -> io::Result<File> {
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
     let file = OpenOptions::new()
         .read(true)
@@ -53,18 +53,18 @@ pub(super) fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 /// Creates a file without a name, which is gone once it is closed everywhere.
-pub(super) fn create_unnamed(directory: &Path) -> Result<File, LocalError> {
+pub(crate) fn create_unnamed(directory: &Path) -> Result<File, LocalError> {
     tempfile::tempfile_in(directory).map_err(LocalError::io("create a file in", directory))
 }
 
 /// The end of a file that may be long: at most a screenful. Other readers' and writers' positions
 /// do not change.
-pub(super) fn tail(file: &File) -> io::Result<String> {
+pub(crate) fn tail(file: &File) -> io::Result<String> {
     tail_after(file, 0)
 }
 
 /// As [`tail`], of what follows this many bytes.
-pub(super) fn tail_after(file: &File, before: u64) -> io::Result<String> {
+pub(crate) fn tail_after(file: &File, before: u64) -> io::Result<String> {
     const BYTES: u64 = 2000;
     let start = file.metadata()?.len().saturating_sub(BYTES).max(before);
     let bytes = read_at(file, start, BYTES)?;
@@ -72,7 +72,7 @@ pub(super) fn tail_after(file: &File, before: u64) -> io::Result<String> {
 }
 
 /// Reads at most this many bytes of a file. Other readers' and writers' positions do not change.
-pub(super) fn read_at(file: &File, start: u64, most: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn read_at(file: &File, start: u64, most: u64) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len().saturating_sub(start).min(most);
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
     let mut read = 0;
@@ -155,7 +155,7 @@ pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), Loc
 }
 
 /// Reads one of our files; `None` if it does not exist.
-pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LocalError> {
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, LocalError> {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -222,7 +222,7 @@ pub(crate) fn try_lock(path: &Path, mode: Mode) -> Result<Option<Locked>, LocalE
 ///
 /// A free one takes a few microseconds. No blocking call for a file lock can be abandoned, so it
 /// polls.
-pub(super) async fn lock(path: &Path, mode: Mode) -> Result<Locked, LocalError> {
+pub(crate) async fn lock(path: &Path, mode: Mode) -> Result<Locked, LocalError> {
     let mut file = open_or_create(path)?;
     let mut wait = FIRST_LOOK;
     loop {

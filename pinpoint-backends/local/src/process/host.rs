@@ -61,7 +61,7 @@ impl Host {
 }
 
 /// The system that a build was made for: its programs may not run on another.
-pub(super) fn system() -> String {
+pub(crate) fn system() -> String {
     let version = System::os_version().unwrap_or_default();
     let name = System::distribution_id();
     format!(

@@ -166,7 +166,7 @@ impl MachineLock {
 
     /// The number of runs and builds of this process that wait for another process to measure or
     /// build.
-    pub(super) fn waiting(&self) -> watch::Receiver<u32> {
+    pub(crate) fn waiting(&self) -> watch::Receiver<u32> {
         self.waiting.subscribe()
     }
 
@@ -188,7 +188,7 @@ impl MachineLock {
 
     /// Prevents new runs and builds in this process, and waits for the holders of the machine to
     /// end.
-    pub(super) async fn drain(&self) {
+    pub(crate) async fn drain(&self) {
         self.draining.send_replace(true);
         drop(self.in_process.write().await);
     }
@@ -231,14 +231,14 @@ impl MachineLock {
 
     /// Waits until nothing runs. The tree names the build: that no other process may be building
     /// in.
-    pub(super) async fn for_build(&self, tree: &Path) -> Result<BuildHold, LocalError> {
+    pub(crate) async fn for_build(&self, tree: &Path) -> Result<BuildHold, LocalError> {
         self.shared().await?.build_in(tree).await
     }
 
     /// As [`for_build`](Self::for_build), for callers that take another lock before they begin in a
     /// tree. That lock comes after the machine, as it does for builds: in the other order they wait
     /// for each other forever as soon as a run waits.
-    pub(super) async fn shared(&self) -> Result<SharedHold, LocalError> {
+    pub(crate) async fn shared(&self) -> Result<SharedHold, LocalError> {
         self.unless_draining(self.shared_hold()).await
     }
 
@@ -257,7 +257,7 @@ impl MachineLock {
 /// True when a run or a build holds the machine; absent when that can't be determined.
 ///
 /// The check takes the machine for a moment: others that want it try again at once.
-pub(super) fn is_held(directory: &Path) -> Option<bool> {
+pub(crate) fn is_held(directory: &Path) -> Option<bool> {
     let path = directory.join("machine");
     if !path.exists() {
         return Some(false);
@@ -280,7 +280,7 @@ async fn end_recorded(register: &Path) -> Result<(), LocalError> {
 impl RunHold {
     /// The record of the process that runs under this lock. It stays: once the process is dead it
     /// names none.
-    pub(super) fn register(&self) -> Result<File, LocalError> {
+    pub(crate) fn register(&self) -> Result<File, LocalError> {
         files::open_or_create(&self.register)
     }
 }

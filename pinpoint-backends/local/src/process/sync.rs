@@ -6,7 +6,7 @@ use crate::error::LocalError;
 
 /// Does work that would block the runtime, and then releases `holds`, even when its future was
 /// dropped.
-pub(super) async fn blocking<T, H>(
+pub(crate) async fn blocking<T, H>(
     holds: H,
     task: impl FnOnce() -> Result<T, LocalError> + Send + 'static,
 ) -> Result<T, LocalError>
@@ -30,6 +30,6 @@ where
 }
 
 /// No holder of these locks panics in the middle of a change.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -51,15 +51,15 @@ pub(crate) enum Purpose {
 }
 
 /// An execution that has ended.
-pub(super) struct Execution {
-    pub(super) ended: Ended,
-    pub(super) stdout: File,
-    pub(super) stderr: File,
-    pub(super) tail: OutputTail,
+pub(crate) struct Execution {
+    pub(crate) ended: Ended,
+    pub(crate) stdout: File,
+    pub(crate) stderr: File,
+    pub(crate) tail: OutputTail,
     /// The reason for its failure, from the way it ended.
-    pub(super) failure: Option<String>,
+    pub(crate) failure: Option<String>,
     /// Its results, or the reason why they are missing; empty when they are not read.
-    pub(super) results: Result<Results, String>,
+    pub(crate) results: Result<Results, String>,
     /// The name of the results file.
     file: Option<String>,
     /// Its standard error, where that is read.
@@ -92,7 +92,7 @@ impl Execution {
     }
 
     /// The deciding chart and the values, or the reason why the run failed.
-    pub(super) fn values(&self, reader: &Reader<'_>) -> Result<(Option<String>, Values), String> {
+    pub(crate) fn values(&self, reader: &Reader<'_>) -> Result<(Option<String>, Values), String> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
@@ -101,7 +101,7 @@ impl Execution {
     }
 
     /// The run's output, with these results.
-    pub(super) fn output<'a>(&'a self, results: &'a Results) -> RunOutput<'a> {
+    pub(crate) fn output<'a>(&'a self, results: &'a Results) -> RunOutput<'a> {
         RunOutput {
             results: results.output(),
             file: self.file.as_deref(),
@@ -391,7 +391,7 @@ impl Benchmark {
     }
 
     /// Checks whether a failure was for lack of space. Nothing is written where nothing is ours.
-    pub(super) fn check_room(&self, build: &Build) -> Result<(), LocalError> {
+    pub(crate) fn check_room(&self, build: &Build) -> Result<(), LocalError> {
         if let Builds::OfCommits(_) = &*self.builds {
             workspace::check_room(&build.tree)?;
         }
@@ -407,7 +407,7 @@ impl Benchmark {
     }
 
     /// The reason why the benchmark may not find a file that its user has.
-    pub(super) fn missing(&self, tree: &Path) -> Option<String> {
+    pub(crate) fn missing(&self, tree: &Path) -> Option<String> {
         uncommitted::missing(&self.config.command, tree, &self.user_trees)
     }
 

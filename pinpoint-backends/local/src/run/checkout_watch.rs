@@ -81,7 +81,7 @@ impl CheckoutWatch {
 
     /// The files opened since the last call, by any process. Files changed since then are left out:
     /// their user is editing them.
-    pub(super) fn opened(&mut self) -> BTreeSet<PathBuf> {
+    pub(crate) fn opened(&mut self) -> BTreeSet<PathBuf> {
         let (mut opened, mut changed) = (BTreeSet::new(), BTreeSet::new());
         for (watch, name, is_change) in notifications(&self.notifications) {
             let Some(directory) = self.directories.get(&watch) else {

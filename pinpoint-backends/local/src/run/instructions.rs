@@ -74,7 +74,7 @@ impl ProcessorCount {
     ///
     /// When part of it is missing: if the processor has too few counters, the kernel lets them take
     /// turns.
-    pub(super) fn read(&self) -> io::Result<u64> {
+    pub(crate) fn read(&self) -> io::Result<u64> {
         let (mut count, mut enabled, mut running) = (0, 0, 0);
         for file in &self.files {
             let [counted, was_enabled, ran] = perf::read(file)?;
@@ -135,7 +135,7 @@ mod perf {
     }
 
     /// Counts in the processes that this thread starts, from `exec` on, and outside of the kernel.
-    pub(super) fn open(class: u32, event: u64) -> io::Result<File> {
+    pub(crate) fn open(class: u32, event: u64) -> io::Result<File> {
         let format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
         let mut attributes = perf_event_attr {
             size: size_of::<perf_event_attr>() as u32,
@@ -206,7 +206,7 @@ impl CallgrindCounts {
     }
 
     /// The sum over all processes that ended normally; absent without any.
-    pub(super) fn sum(&self) -> Result<Option<u64>, LocalError> {
+    pub(crate) fn sum(&self) -> Result<Option<u64>, LocalError> {
         let place = self.directory.path();
         let files = fs::read_dir(place).map_err(LocalError::io("read", place))?;
         let mut sum = None;
@@ -246,7 +246,7 @@ pub(crate) fn callgrind(directory: &Path, program: &Path) -> Command {
 }
 
 /// Removes the counts of runs whose process was killed. No other process is working on the job.
-pub(super) fn remove_left(runs: &Path) -> Result<(), LocalError> {
+pub(crate) fn remove_left(runs: &Path) -> Result<(), LocalError> {
     for entry in fs::read_dir(runs).map_err(LocalError::io("read", runs))? {
         let entry = entry.map_err(LocalError::io("read", runs))?;
         if entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {

@@ -35,7 +35,7 @@ pub(crate) enum Remark {
 
 impl Remark {
     /// Checks whether a job has a remark of this kind.
-    pub(super) fn is_noted(self, job_dir: &Path) -> Result<bool, LocalError> {
+    pub(crate) fn is_noted(self, job_dir: &Path) -> Result<bool, LocalError> {
         Ok(self.noted(job_dir)?.is_some())
     }
 
@@ -46,7 +46,7 @@ impl Remark {
     }
 
     /// Notes this remark on a job, if it has none of its kind.
-    pub(super) fn note(self, job_dir: &Path, sentence: &str) -> Result<(), LocalError> {
+    pub(crate) fn note(self, job_dir: &Path, sentence: &str) -> Result<(), LocalError> {
         if self.is_noted(job_dir)? {
             return Ok(());
         }
@@ -79,7 +79,7 @@ fn load(job_dir: &Path) -> Result<Vec<(Remark, String)>, LocalError> {
 }
 
 /// The remarks on a job, in the order of their creation.
-pub(super) fn remarks(job_dir: &Path) -> Result<Vec<String>, LocalError> {
+pub(crate) fn remarks(job_dir: &Path) -> Result<Vec<String>, LocalError> {
     let mut seen = Vec::new();
     let mut sentences = Vec::new();
     for (kind, sentence) in load(job_dir)? {

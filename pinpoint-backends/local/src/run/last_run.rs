@@ -48,7 +48,7 @@ impl LastRun {
     ///
     /// After a loss of power the journal may lack its last records, and the number may belong to
     /// another run.
-    pub(super) fn get(
+    pub(crate) fn get(
         &self,
         action: u64,
         commits: &[&CombinedCommit],

@@ -120,7 +120,7 @@ pub(crate) type Samples = [BTreeMap<String, Vec<f64>>; 2];
 /// Chooses the measure in which the other state is worse most clearly, or better, if either way
 /// counts: the usual one if it is clear there, else another of time, in which such a change is
 /// expected, or else memory, or else the usual one.
-pub(super) fn choose(samples: &Samples, either_way: bool) -> RunMeasure {
+pub(crate) fn choose(samples: &Samples, either_way: bool) -> RunMeasure {
     /// In standard deviations: by chance, five runs of the same commit rarely differ so.
     const CLEAR: f64 = 5.0;
     let runs = samples
@@ -192,7 +192,7 @@ fn separation(good: &[f64], other: &[f64]) -> f64 {
 }
 
 /// The measures of a run. Under callgrind its times and its memory are those of valgrind.
-pub(super) fn of_run(usage: &Usage, counter: Option<InstructionCounter>) -> Values {
+pub(crate) fn of_run(usage: &Usage, counter: Option<InstructionCounter>) -> Values {
     let mut values = BTreeMap::new();
     let mut add = |chart: &str, value: f64, unit: Option<&str>| {
         let series = Series {

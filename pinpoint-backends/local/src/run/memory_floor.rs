@@ -14,7 +14,7 @@ fn file(job_dir: &Path) -> PathBuf {
 }
 
 /// Notes the peak of a run if this process has as much.
-pub(super) fn note(job_dir: &Path, peak: u64) -> Result<(), LocalError> {
+pub(crate) fn note(job_dir: &Path, peak: u64) -> Result<(), LocalError> {
     /// The memory that a new process needs until it becomes another program.
     const START: u64 = 1 << 20;
     let own = own_memory() + START;
@@ -27,7 +27,7 @@ pub(super) fn note(job_dir: &Path, peak: u64) -> Result<(), LocalError> {
 }
 
 /// A remark for the job's user where the memory of a run could not be measured.
-pub(super) fn warning(job_dir: &Path) -> Result<Option<String>, LocalError> {
+pub(crate) fn warning(job_dir: &Path) -> Result<Option<String>, LocalError> {
     let own: Option<u64> = files::read_json(&file(job_dir))?;
     Ok(own.map(|own| {
         format!(

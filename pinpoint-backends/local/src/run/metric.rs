@@ -15,7 +15,7 @@ use crate::listed::listed;
 pub(crate) type Values = BTreeMap<String, Series>;
 
 /// Reads the values of a run.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     /// Absent where each run is read separately.
     metric: Option<&'a Metric>,
     format: Format,
@@ -38,7 +38,7 @@ pub(crate) enum Outputs {
 
 impl Outputs {
     /// The outputs in which a metric is looked for.
-    pub(super) fn to_find(config: &LocalConfig) -> Self {
+    pub(crate) fn to_find(config: &LocalConfig) -> Self {
         match (&config.format, &config.results) {
             (Format::Time, _) => Self::None,
             (_, Some(_)) => Self::Results,
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Checks whether it is known before a run that this chart decides.
-    pub(super) fn is_decided_by(&self, chart: &str) -> bool {
+    pub(crate) fn is_decided_by(&self, chart: &str) -> bool {
         let deciding = match (self.metric, self.wanted) {
             (Some(metric), _) => metric.chart.as_deref(),
             (None, ChartChoice::Named(name)) => Some(name),
@@ -146,7 +146,7 @@ impl<'a> Reader<'a> {
 
 /// The names of the charts of one more run of the good end, which reveal charts that change; empty
 /// where it can't be read.
-pub(super) fn names_again(metric: &Metric, run: RunOutput<'_>) -> Vec<String> {
+pub(crate) fn names_again(metric: &Metric, run: RunOutput<'_>) -> Vec<String> {
     let read = |format: Format| match &metric.source {
         Some(MetricSource::StandardError) => format.read_with_failures(run.stderr),
         _ => format.read_with_failures(run.results),
@@ -159,7 +159,7 @@ pub(super) fn names_again(metric: &Metric, run: RunOutput<'_>) -> Vec<String> {
 }
 
 /// Reduces each chart to one value.
-pub(super) fn aggregated(values: Values, aggregate: Aggregate) -> Result<Values, String> {
+pub(crate) fn aggregated(values: Values, aggregate: Aggregate) -> Result<Values, String> {
     let one = |(chart, series): (String, Series)| {
         let count = series.values.len();
         let value = aggregate.apply(&series.values);
@@ -197,7 +197,7 @@ fn missing(chart: &str, reading: &Reading) -> String {
 }
 
 /// Returns true if a run without a metric for this reason may have one another time.
-pub(super) fn may_pass(error: &FindMetricError) -> bool {
+pub(crate) fn may_pass(error: &FindMetricError) -> bool {
     match error {
         FindMetricError::Output(error) => !matches!(error, ReadError::NotFinite { .. }),
         FindMetricError::Failed { .. } => true,

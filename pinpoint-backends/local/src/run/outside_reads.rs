@@ -101,7 +101,7 @@ pub enum OutsideRead {
 }
 
 /// The user's work trees, and the paths by which a job's commands may reach them.
-pub(super) struct Surroundings {
+pub(crate) struct Surroundings {
     trees: Vec<PathBuf>,
     variables: Vec<(String, String)>,
     command: Vec<String>,
@@ -110,7 +110,7 @@ pub(super) struct Surroundings {
 
 impl Surroundings {
     /// The surroundings of a job whose user has these work trees.
-    pub(super) fn of(trees: &[PathBuf], environment: &Environment, config: &LocalConfig) -> Self {
+    pub(crate) fn of(trees: &[PathBuf], environment: &Environment, config: &LocalConfig) -> Self {
         Self {
             trees: trees.to_owned(),
             variables: environment.readable(),
@@ -120,7 +120,7 @@ impl Surroundings {
     }
 
     /// Watches the files that a run may open there.
-    pub(super) fn watch(&self) -> Option<CheckoutWatch> {
+    pub(crate) fn watch(&self) -> Option<CheckoutWatch> {
         let mut libraries = HashSet::new();
         for (name, value) in &self.variables {
             if LOADERS.contains(&&**name) {
@@ -142,7 +142,7 @@ impl Surroundings {
     /// # Errors
     ///
     /// When the program or the sources belong to a checkout.
-    pub(super) fn check(&self) -> Result<Vec<PathBuf>, OutsideRead> {
+    pub(crate) fn check(&self) -> Result<Vec<PathBuf>, OutsideRead> {
         self.check_program()?;
         self.check_target()?;
         let build = self.build.iter().flat_map(|script| paths_in(script));
@@ -287,7 +287,7 @@ impl Surroundings {
 }
 
 /// The user's work trees of a repository; empty for a mirror.
-pub(super) fn user_trees(repository: &Repository) -> Vec<PathBuf> {
+pub(crate) fn user_trees(repository: &Repository) -> Vec<PathBuf> {
     if repository.mirror().is_some() {
         return Vec::new();
     }

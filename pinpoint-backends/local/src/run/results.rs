@@ -50,7 +50,7 @@ impl Results {
 
     /// The output that a run wrote to a file, or the error of reading it; `None` when it holds more
     /// than `limit` bytes.
-    pub(super) fn written_to(file: &File, limit: u64) -> io::Result<Option<Self>> {
+    pub(crate) fn written_to(file: &File, limit: u64) -> io::Result<Option<Self>> {
         if file.metadata()?.len() > limit {
             return Ok(None);
         }
@@ -59,7 +59,7 @@ impl Results {
 
     /// The result that a run left in its work tree, a file or folder of this name, or the reason
     /// why it is missing. The error is one of the machine.
-    pub(super) fn of_run(tree: &Path, name: &Path, limit: u64) -> io::Result<Result<Self, String>> {
+    pub(crate) fn of_run(tree: &Path, name: &Path, limit: u64) -> io::Result<Result<Self, String>> {
         let path = tree.join(name);
         let load = || -> io::Result<Result<Self, String>> {
             if !path.canonicalize()?.starts_with(tree.canonicalize()?) {
@@ -146,7 +146,7 @@ fn is_of_the_tree(error: &io::Error) -> bool {
 /// Removes the results of an earlier run from a work tree, so that they do not pass for the next
 /// run's, or returns the reason why that run fails. Removes only files in the tree, never through a
 /// link that a commit contains. The error is one of the machine.
-pub(super) fn remove_old(tree: &Path, name: &Path) -> io::Result<Result<(), String>> {
+pub(crate) fn remove_old(tree: &Path, name: &Path) -> io::Result<Result<(), String>> {
     let path = tree.join(name);
     let Some(directory) = path.parent() else {
         return Ok(Ok(()));

@@ -70,7 +70,7 @@ type Watched = (Arc<Surroundings>, CheckoutWatch);
 pub(crate) type WarmedUp = HashMap<String, u32>;
 
 /// Runs the benchmark of a job, one at a time.
-pub(super) struct Runner {
+pub(crate) struct Runner {
     config: Arc<LocalConfig>,
     job_dir: PathBuf,
     builds: Arc<Builds>,
@@ -84,11 +84,11 @@ pub(super) struct Runner {
     /// Present in a job whose runs are profiled.
     profiles: Option<Arc<Kept>>,
     /// The current wait for a quiet machine.
-    pub(super) waiting: watch::Sender<Option<SettleWait>>,
+    pub(crate) waiting: watch::Sender<Option<SettleWait>>,
     /// Present in a job that found it before metrics were journaled.
-    pub(super) old_metric: Option<Metric>,
+    pub(crate) old_metric: Option<Metric>,
     /// The name of this machine, reported with runs where no bot was requested.
-    pub(super) machine_name: Option<String>,
+    pub(crate) machine_name: Option<String>,
     /// The same instant on both clocks.
     opened: (Duration, Instant),
 }
@@ -132,7 +132,7 @@ impl Runner {
     }
 
     /// Remarks on the runs for the job's user.
-    pub(super) fn warnings(&self) -> Result<Vec<String>, LocalError> {
+    pub(crate) fn warnings(&self) -> Result<Vec<String>, LocalError> {
         run_warnings(&self.job_dir)
     }
 
@@ -235,7 +235,7 @@ impl Runner {
     }
 
     /// Waits for a quiet machine, if requested.
-    pub(super) async fn settle(&self) -> Result<(), LocalError> {
+    pub(crate) async fn settle(&self) -> Result<(), LocalError> {
         match &self.settling {
             Some(settling) => settling.settle(&self.waiting).await,
             None => Ok(()),
@@ -337,7 +337,7 @@ impl Runner {
 
     /// Finds the metric by a run that succeeds. It is made like the counted ones, to have the same
     /// output, but it may be the first of its build, and does not count.
-    pub(super) async fn find_metric(
+    pub(crate) async fn find_metric(
         &self,
         FindMetricRequest {
             commit, aggregate, ..

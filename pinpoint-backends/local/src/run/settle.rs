@@ -15,7 +15,7 @@ use crate::process::files;
 use crate::process::sync::locked;
 
 /// The interval over which processor use is measured: 25 of the kernel's ticks.
-const LOOK: Duration = Duration::from_millis(250);
+const BUSY_SAMPLE_TIME: Duration = Duration::from_millis(250);
 
 /// Waits for a quiet machine before the runs of a job.
 pub(crate) struct Settling {
@@ -81,7 +81,7 @@ impl Settling {
     ///
     /// The rest of the job waits: its runs for this one, and its builds for the machine. The state
     /// of the wait is published.
-    pub(super) async fn settle(
+    pub(crate) async fn settle(
         &self,
         shown: &watch::Sender<Option<SettleWait>>,
     ) -> Result<(), LocalError> {

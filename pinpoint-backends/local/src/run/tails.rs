@@ -56,7 +56,7 @@ impl Tails {
 
     /// Reserves space of the job for these outputs, at most this much of each; returns false when
     /// it is not enough.
-    pub(super) fn take_room(&mut self, outputs: &[&File], most: u64) -> bool {
+    pub(crate) fn take_room(&mut self, outputs: &[&File], most: u64) -> bool {
         let length = |file: &&File| {
             file.metadata()
                 .map_or(0, |metadata| metadata.len().min(most))

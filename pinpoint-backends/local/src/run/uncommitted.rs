@@ -22,7 +22,7 @@ enum State {
 
 /// The reason why a benchmark may not find a file that its user has, a sentence on the first that
 /// the command names. `tree` is the work tree of the commit, `users` are the user's own.
-pub(super) fn missing(command: &[String], tree: &Path, users: &[PathBuf]) -> Option<String> {
+pub(crate) fn missing(command: &[String], tree: &Path, users: &[PathBuf]) -> Option<String> {
     paths_in(command).iter().find_map(|word| {
         if tree.join(word).exists() {
             return None;
@@ -52,7 +52,7 @@ pub(super) fn missing(command: &[String], tree: &Path, users: &[PathBuf]) -> Opt
 }
 
 /// The files that the command names and that have uncommitted changes in a checkout of the user.
-pub(super) fn changed(command: &[String], users: &[PathBuf]) -> Vec<PathBuf> {
+pub(crate) fn changed(command: &[String], users: &[PathBuf]) -> Vec<PathBuf> {
     let is_changed = |word: &String| {
         let mut checkouts = users.iter();
         checkouts.any(|users| users.join(word).is_file() && state(users, word) == State::Changed)

@@ -15,13 +15,13 @@ const PAGE: usize = 10_000;
 
 /// The time that the service may wait for the end of a query before it answers that it is still
 /// running.
-const PATIENCE: Duration = Duration::from_secs(30);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The interval between polls of a running query.
 const BETWEEN: Duration = Duration::from_secs(1);
 
 /// The maximum duration of a query.
-const LONGEST: Duration = Duration::from_secs(600);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A query in standard SQL, with parameters by name: `@name`.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,7 +10,7 @@ use super::plan::BuildPlan;
 use crate::google::unix_milliseconds;
 
 /// A build that takes longer is treated as failed, and not waited for.
-pub const LONGEST: Duration = Duration::from_secs(4 * 3600);
+pub const MAX_BUILD_TIME: Duration = Duration::from_secs(4 * 3600);
 
 /// The time after its end for which a build is used: CAS keeps its outputs for 32 days.
 pub const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);

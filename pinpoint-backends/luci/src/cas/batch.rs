@@ -12,7 +12,7 @@ use super::tries::Fault;
 use super::{Cas, CasError, Digest, receiver};
 
 /// The largest request: as much as a message of gRPC holds by default.
-pub(super) const MOST: u64 = 4 << 20;
+pub(super) const MAX_BATCH_BYTES: u64 = 4 << 20;
 
 /// A larger file gets its own stream.
 pub(super) const LARGEST: u64 = 1 << 20;

@@ -31,7 +31,7 @@ const AT_ONCE: usize = 64;
 const MOST_UNREADABLE: u32 = 3;
 
 /// A wait before which the trouble is reported again.
-const LONG: Duration = Duration::from_secs(15);
+const LONG_WAIT: Duration = Duration::from_secs(15);
 
 /// The longest wait that a service may ask for.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(300);
@@ -289,7 +289,7 @@ impl Client {
                 let asked = error.retry_after().unwrap_or_default();
                 let wait = wait.max(asked.min(LONGEST_RETRY_AFTER));
                 // A waiting user has to know the reason, and that the work continues.
-                match retry == 0 || wait >= LONG {
+                match retry == 0 || wait >= LONG_WAIT {
                     true => tracing::warn!(%error, "the request is sent again"),
                     false => tracing::debug!(%error, retry, ?wait, "the request is sent again"),
                 }

@@ -22,7 +22,7 @@ const METADATA: &str = "http://metadata.google.internal";
 const MOST_BYTES: usize = 64 << 10;
 
 /// The maximum time to make a token. A person may have to confirm it.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The number of runs of a command that does not end. A person may have been away the first time.
 const MOST_HANGS: u32 = 2;

@@ -10,7 +10,7 @@ const HELP: &str = "http://g.co/ChromePerformanceRegressions";
 const HOTLIST: &str = "Chromeperf-CulpritDetection-NeedsAttention";
 
 /// The longest foreign text that is passed on, in characters.
-const LONGEST: usize = 200;
+const MAX_QUOTED_CHARS: usize = 200;
 
 /// The parts of a comment in addition to the result.
 #[derive(Debug, Clone, Copy, Default)]

@@ -28,7 +28,7 @@ use crate::worker::jittered;
 const POLL: Duration = Duration::from_secs(1);
 
 /// The time for which a process working on a job is asked to cancel it, in one try.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The part of these jobs' titles before the id of the workflow.
 pub(super) const REQUESTED: &str = ", requested by workflow ";

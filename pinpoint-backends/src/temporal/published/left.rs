@@ -14,10 +14,10 @@ use crate::store::{JobFilter, Order, Place, StoreError};
 use crate::worker::jittered;
 
 /// The time between checks.
-const LOOK: Duration = Duration::from_secs(60);
+const LEFT_JOBS_POLL_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The most jobs of each state that are checked, the newest first.
-const MOST: u32 = 200;
+const MAX_LEFT_JOBS: u32 = 200;
 
 /// The member of a job's configuration that names its workflow.
 pub(super) const ORIGIN: &str = "workflow";
@@ -40,7 +40,7 @@ impl Following {
     /// Cancels such jobs for as long as it is polled.
     pub(crate) async fn cancel_left(&self, client: &Client) -> Infallible {
         loop {
-            tokio::time::sleep(jittered(LOOK)).await;
+            tokio::time::sleep(jittered(LEFT_JOBS_POLL_INTERVAL)).await;
             // Unknown states are checked again.
             let _ = self.cancel_those_left(client).await;
         }

@@ -57,7 +57,7 @@ const SHORT: Duration = Duration::from_secs(60);
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
 /// The time for which one worker follows a job, before another worker may continue.
-const LONG: Duration = Duration::from_secs(24 * 60 * 60);
+const FOLLOW_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The jobs that one worker follows at a time. Each queries the store now and then.
 const FOLLOWED: usize = 1_000;

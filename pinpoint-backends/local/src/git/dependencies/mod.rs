@@ -78,7 +78,7 @@ impl BuildSteps<'_> {
     /// Lays out the dependencies of a commit whose own work tree is filled.
     ///
     /// Checks just four files when none of them names a repository that is available locally.
-    pub(super) async fn place_dependencies(&self) -> Result<LaidOut, Trouble> {
+    pub(crate) async fn place_dependencies(&self) -> Result<LaidOut, Trouble> {
         let commit = self.commit;
         let mut layout = Layout {
             steps: self,

@@ -115,7 +115,7 @@ impl LocalHistory {
 
     /// Checks whether two commits have the same contents at these paths. Of a directory only its
     /// existence counts, and for a path with `true`, its names.
-    pub(super) async fn are_same_at(
+    pub(crate) async fn are_same_at(
         &self,
         [one, other]: [&str; 2],
         paths: BTreeMap<String, bool>,

@@ -83,7 +83,7 @@ impl LocalRepositories {
 
     /// The repositories of a job that was created elsewhere: `urls` by its names for them, of which
     /// `main_name` is that of the main one.
-    pub(in super::super) fn elsewhere(
+    pub(crate) fn elsewhere(
         main: Repository,
         main_name: String,
         urls: BTreeMap<String, String>,
@@ -151,7 +151,7 @@ impl LocalRepositories {
     }
 
     /// Returns the same text for all names of an available repository, and for all equal URLs.
-    pub(in super::super) fn identity(&self, repository: &str) -> String {
+    pub(crate) fn identity(&self, repository: &str) -> String {
         self.0.identity(repository)
     }
 
@@ -163,7 +163,7 @@ impl LocalRepositories {
     }
 
     /// The main repository's clones of submodules, of any depth, by their directories.
-    pub(in super::super) fn submodules(&self) -> Vec<PathBuf> {
+    pub(crate) fn submodules(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut open = vec![(self.0.main.common_dir().to_owned(), 0)];
         while let Some((git_dir, depth)) = open.pop() {
@@ -323,7 +323,7 @@ struct Known {
 
 /// The URLs from which other machines can fetch the repositories related to one, by their names on
 /// this machine.
-pub(in super::super) fn urls_around(
+pub(crate) fn urls_around(
     main: &Repository,
     named: &BTreeMap<String, PathBuf>,
 ) -> BTreeMap<String, String> {

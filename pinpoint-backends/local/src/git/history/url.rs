@@ -13,7 +13,7 @@
 use std::path::{Path, PathBuf};
 
 /// The path of a `file://` URL or an absolute path.
-pub(in super::super) fn local_path(name: &str) -> Option<PathBuf> {
+pub(crate) fn local_path(name: &str) -> Option<PathBuf> {
     let path = match name.split_once("://") {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("file") => {
             rest.strip_prefix("localhost").unwrap_or(rest)
@@ -42,7 +42,7 @@ pub fn same_repository(url: &str, other: &str) -> bool {
 }
 
 /// Returns the same text for all names of a repository.
-pub(in super::super) fn normal_form(name: &str) -> String {
+pub(crate) fn normal_form(name: &str) -> String {
     if let Some(path) = local_path(name) {
         return trimmed(&without_links(&path).to_string_lossy()).to_owned();
     }

@@ -77,7 +77,7 @@ impl Supervisor {
 
     /// Its report, once it has ended; absent when it was killed. The error is from the command's
     /// start.
-    pub(super) fn report(&self) -> Option<io::Result<Report>> {
+    pub(crate) fn report(&self) -> Option<io::Result<Report>> {
         let mut report = [0; REPORT_LENGTH];
         let length = self.receiver.recv(&mut report).ok()?;
         report::parse(&String::from_utf8_lossy(&report[..length]))

@@ -22,16 +22,16 @@ use libc::{c_char, c_int};
 use crate::process::cpus::CpuList;
 
 /// A command, and the files it writes to.
-pub(in super::super) struct Launch {
+pub(crate) struct Launch {
     /// Its own settings of standard streams are ignored, and `env_clear` can't be detected: other
     /// variables of this process have to be removed by name.
-    pub(in super::super) command: Command,
-    pub(in super::super) stdout: File,
-    pub(in super::super) stderr: File,
+    pub(crate) command: Command,
+    pub(crate) stdout: File,
+    pub(crate) stderr: File,
     /// The processors that it is pinned to.
-    pub(in super::super) cpus: Option<CpuList>,
+    pub(crate) cpus: Option<CpuList>,
     /// Makes the processor count its instructions.
-    pub(in super::super) count_instructions: bool,
+    pub(crate) count_instructions: bool,
 }
 
 /// Everything needed to start a command, made before the fork.
@@ -187,7 +187,7 @@ fn environment(command: &Command) -> Vec<(OsString, OsString)> {
 }
 
 /// Checks a command for another program to start: its program exists and is executable.
-pub(in super::super) fn check_program(command: &Command) -> io::Result<()> {
+pub(crate) fn check_program(command: &Command) -> io::Result<()> {
     let directory = command.get_current_dir();
     let file = find(command.get_program(), directory, &environment(command))?;
     let file_is = file.metadata()?;

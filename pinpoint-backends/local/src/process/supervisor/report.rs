@@ -14,12 +14,12 @@ pub(super) const REPORT_LENGTH: usize = 1024;
 
 /// The report of a supervisor on a command that was started.
 #[derive(Debug, PartialEq)]
-pub(in super::super) struct Report {
+pub(crate) struct Report {
     /// The status from `wait`.
-    pub(in super::super) status: c_int,
-    pub(in super::super) wall: Duration,
-    pub(in super::super) user: Duration,
-    pub(in super::super) system: Duration,
+    pub(crate) status: c_int,
+    pub(crate) wall: Duration,
+    pub(crate) user: Duration,
+    pub(crate) system: Duration,
     /// In the system's unit.
     pub(crate) peak_memory: u64,
     pub(crate) left: Left,

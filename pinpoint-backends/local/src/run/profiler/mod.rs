@@ -203,7 +203,7 @@ const BY_DWARF: &str = "most stacks name no callers by frame pointers, which com
 
 impl Profiling {
     /// The profiler of the next run of the job in this directory.
-    pub(super) fn of_next_run(&self, job_dir: &Path) -> Result<Profiler, LocalError> {
+    pub(crate) fn of_next_run(&self, job_dir: &Path) -> Result<Profiler, LocalError> {
         let by_dwarf = self.dwarf_if_needed && Remark::CallersMissing.is_noted(job_dir)?;
         Ok(match by_dwarf {
             true => Profiler::PerfDwarf,
@@ -213,7 +213,7 @@ impl Profiling {
 
     /// Checks whether a run with these files has to be repeated because its stacks lack callers. A
     /// remark notes it, so that later runs use DWARF at once.
-    pub(super) fn is_to_be_repeated(
+    pub(crate) fn is_to_be_repeated(
         &self,
         job_dir: &Path,
         files: &[PathBuf],
@@ -233,7 +233,7 @@ impl Profiling {
 }
 
 /// The recording of one run's profile. Its files are removed when it is dropped.
-pub(super) struct Recording {
+pub(crate) struct Recording {
     profiler: Profiler,
     /// The profiler's files, and nothing else.
     directory: TempDir,
@@ -247,7 +247,7 @@ impl Recording {
     /// # Errors
     ///
     /// When its directory can't be created, or the work tree can't be read.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         profiler: &Profiler,
         place: &Path,
         tree: &Path,
@@ -311,7 +311,7 @@ impl Recording {
 
     /// The files of the profile, once the run has ended; or the reason why they are missing, in a
     /// line.
-    pub(super) fn end(&self, stderr: &str) -> Result<Result<Vec<PathBuf>, String>, LocalError> {
+    pub(crate) fn end(&self, stderr: &str) -> Result<Result<Vec<PathBuf>, String>, LocalError> {
         let place = self.directory.path();
         let (written, failure) = match &self.profiler {
             Profiler::Perf | Profiler::PerfDwarf => match perf::text(place) {
@@ -343,7 +343,7 @@ impl Recording {
     }
 
     /// The reason for a failed run, when the profiler is at fault.
-    pub(super) fn refusal(&self, stderr: &str) -> Option<ProfilerError> {
+    pub(crate) fn refusal(&self, stderr: &str) -> Option<ProfilerError> {
         match self.profiler {
             Profiler::Perf | Profiler::PerfDwarf | Profiler::Samply => perf::refusal(stderr),
             Profiler::Python => python::refusal(stderr),
@@ -401,7 +401,7 @@ fn all_in(place: &Path) -> Result<Vec<PathBuf>, LocalError> {
 }
 
 /// Removes the files of runs whose process was killed. No other process is working on the job.
-pub(super) fn remove_left(runs: &Path) -> Result<(), LocalError> {
+pub(crate) fn remove_left(runs: &Path) -> Result<(), LocalError> {
     for entry in fs::read_dir(runs).map_err(LocalError::io("read", runs))? {
         let entry = entry.map_err(LocalError::io("read", runs))?;
         if entry
