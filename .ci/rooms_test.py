@@ -139,6 +139,14 @@ class Checks(unittest.TestCase):
         found = [problem.split()[0] for problem in rooms.wrong_arrows(house)]
         self.assertEqual(found, ["pinpoint-core", "pinpoint-new", "MAY_IMPORT"])
 
+    def test_names_in_a_document(self) -> None:
+        def problem(text: str) -> str:
+            return " ".join(rooms.wrong_names(text))
+
+        self.assertEqual(problem("`.ci/rooms_test.py` `problem`, `sources/one.rs` `two` and `.ci/rooms_test.py`"), "")
+        self.assertIn(".ci/gone.py", problem("`.ci/gone.py`"))
+        self.assertIn("no such function", problem("`.ci/rooms_test.py`\n`elsewhere`"))
+
     def test_floors_and_picture(self) -> None:
         house = {"top": {"middle", "bottom"}, "middle": {"bottom"}, "bottom": set()}
         floors = rooms.floors_of(house)

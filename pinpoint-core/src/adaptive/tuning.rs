@@ -5,7 +5,7 @@
 //! (`cargo bench -p pinpoint-benches --bench efficiency -- --quick`), over 12 searches
 //! each, so that only differences of a third or more mean anything; "nothing" is all rows
 //! of that name. A stored job names its strategy, so a change of any value here changes
-//! the decisions of stored jobs: see `CONTRIBUTING.md`.
+//! the decisions of stored jobs: see `ARCHITECTURE.md`.
 
 use super::memory::{Assumptions, Memory};
 
