@@ -31,7 +31,7 @@ mod without {
     use pinpoint_backends::store::JobId;
     use pinpoint_core::job::JobResult;
 
-    use crate::Elsewhere;
+    use super::Elsewhere;
     use crate::arguments::{Bisect, Display, LuciTokens, Pairwise};
     use crate::error::CliError;
     use crate::job::storage::Storage;
