@@ -35,13 +35,15 @@ use temporalio_common::protos::temporal::api::workflowservice::v1::DescribeWorkf
 use temporalio_sdk::ApplicationFailure;
 use tokio::sync::mpsc;
 
+use super::connection::Temporal;
+use super::error::TemporalError;
 use super::failures::{NotStarted, SUPERSEDED, is_away};
 use super::jobs_here::{JobHere, JobsHere};
 use super::messages::{JobInput, QUEUE, TimeLimits};
 use super::namespace::attributes_of;
 use super::news::News;
+use super::serving::TemporalEvent;
 use super::workflow::{JobWorkflow, beginning};
-use super::{Temporal, TemporalError, TemporalEvent};
 use crate::job::{JobError, trace_end};
 use crate::store::{CancelRequest, Job, JobFilter, JobId, Lease, LockError, StoreError};
 use crate::worker::{POLL, Pauses, jittered};

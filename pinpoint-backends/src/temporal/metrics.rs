@@ -20,7 +20,7 @@ use temporalio_common::telemetry::{
 };
 use temporalio_sdk::activities::ActivityInfo;
 
-use super::TemporalError;
+use super::error::TemporalError;
 use crate::store::Job;
 
 /// The upper bounds of times, in seconds: a run may take milliseconds, and a queue a day.

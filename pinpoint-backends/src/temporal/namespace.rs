@@ -25,8 +25,9 @@ use temporalio_common::protos::temporal::api::workflowservice::v1::{
 };
 use temporalio_common::search_attributes::{SearchAttributeKey, SearchAttributes};
 
+use super::connection::Temporal;
+use super::error::TemporalError;
 use super::failures::is_away;
-use super::{Temporal, TemporalError};
 use crate::store::{Job, JobStore, Lease, without_password};
 use crate::worker::WorkerError;
 

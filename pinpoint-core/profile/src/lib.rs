@@ -38,6 +38,7 @@ mod model;
 mod names;
 mod owner;
 mod read;
+mod recognize;
 mod source_diff;
 mod stack_tree;
 mod symbol;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::charts::Charts;
 use super::log_prefix::without_prefix;
 use super::number::{self, Comma, Number, Printed};
-use super::reading::is_setting;
+use super::only_measure::is_setting;
 use super::text::{column_of, shown};
 use super::{Place, ReadError, Reading};
 use crate::Direction;

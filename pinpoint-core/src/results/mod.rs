@@ -40,6 +40,7 @@ mod lines;
 mod log_prefix;
 mod not_a_number;
 mod number;
+mod only_measure;
 mod pattern;
 mod perf_stat;
 mod pytest_benchmark;

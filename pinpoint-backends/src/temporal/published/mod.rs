@@ -34,9 +34,10 @@ use temporalio_sdk::{
     WorkflowTermination,
 };
 
+use super::error::TemporalError;
 use super::failures::{REFUSED, lasting_failure, reason_of, type_of};
 use super::jobs_here::JobsHere;
-use super::{TemporalError, at_a_time};
+use super::serving::at_a_time;
 use activities::{Followed, Following, Made, Order};
 use answers::Answer;
 use parameters::{Name, Parameters, parameters_in};

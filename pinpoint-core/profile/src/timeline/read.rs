@@ -16,7 +16,7 @@ use crate::read::cpuprofile::CpuProfile;
 use crate::read::json::misshapen;
 use crate::read::trace_events::{Event, walk};
 use crate::read::v8::times;
-use crate::{NameId, ProfileFormat, ReadProfileError, format};
+use crate::{NameId, ProfileFormat, ReadProfileError, recognize};
 
 impl Timeline {
     /// Reads the timeline of a Chrome trace or a `.cpuprofile`, plain or compressed with
@@ -34,14 +34,14 @@ impl Timeline {
     /// Proportional to the content, which is walked and not held, at any depth of stacks. An entry
     /// takes some 60 bytes.
     pub fn read(content: &[u8]) -> Result<Self, ReadProfileError> {
-        let content = &*format::plain(content)?;
-        let format = format::recognized(content)?;
+        let content = &*recognize::plain(content)?;
+        let format = recognize::recognized(content)?;
         let read = match format {
             ProfileFormat::ChromeTrace => of_trace,
             ProfileFormat::CpuProfile => of_cpuprofile,
             format => return Err(ReadProfileError::NoTimeline { format }),
         };
-        let text = format::utf8(content, format)?;
+        let text = recognize::utf8(content, format)?;
         let timeline = read(text)?;
         let notes = modifications::of(text);
         Ok(Self {

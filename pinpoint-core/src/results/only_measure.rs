@@ -1,0 +1,197 @@
+//! The chart that is meant when none is named.
+
+use super::{Format, Reading};
+
+impl Reading {
+    /// The chart that is meant when none is named: the only one; or, in [`Format::Lines`], the only
+    /// one that is a measure. There `iterations: 30` or `Timer precision: 20 ns` is not one: it is
+    /// a setting of the measurement. Next to a number with a unit, neither is a whole number
+    /// without one, unless its name is that of a measure (`score: 1234`).
+    ///
+    /// `None` when more than one could be meant, those that failed among them.
+    pub fn only_measure(&self, format: &Format) -> Option<&str> {
+        let all: Vec<&str> = self.charts.keys().map(String::as_str).collect();
+        if !self.failed.is_empty() {
+            return None;
+        }
+        if *format != Format::Lines || all.len() == 1 {
+            return only(all);
+        }
+        let unit = |name: &str| {
+            self.charts
+                .get(name)
+                .and_then(|series| series.unit.as_deref())
+        };
+        let mut measures = all;
+        measures.retain(|name| !is_setting(name, unit(name)));
+        if measures.iter().any(|name| unit(name).is_some()) {
+            let is_whole = |name: &str| {
+                (self.charts.get(name))
+                    .is_some_and(|series| series.values.iter().all(|it| it.fract() == 0.0))
+            };
+            measures
+                .retain(|name| unit(name).is_some() || !is_whole(name) || is_named_measure(name));
+        }
+        only(measures)
+    }
+}
+
+fn only(names: Vec<&str>) -> Option<&str> {
+    match names[..] {
+        [only] => Some(only),
+        _ => None,
+    }
+}
+
+/// True when a value of this name is a setting of the measurement, not its result.
+pub(super) fn is_setting(name: &str, unit: Option<&str>) -> bool {
+    let last_word = name
+        .split(|letter: char| !letter.is_alphanumeric())
+        .rfind(|word| !word.is_empty())
+        .unwrap_or_default()
+        .to_lowercase();
+    if SETTINGS.contains(&last_word.as_str()) {
+        return true;
+    }
+    // `test_a.py: 1000` counts a tool's work on a file.
+    let is_file = (name.rsplit_once('.'))
+        .is_some_and(|(stem, extension)| !stem.is_empty() && FILES.contains(&extension));
+    unit.is_none() && (is_file || COUNTS.contains(&last_word.as_str()))
+}
+
+/// True when a name marks its number as a measure, even if that is whole.
+fn is_named_measure(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let mut words = name.split(|letter: char| !letter.is_alphanumeric());
+    words.any(|word| MEASURES.contains(&word))
+}
+
+const MEASURES: [&str; 20] = [
+    "score",
+    "rate",
+    "throughput",
+    "speed",
+    "per",
+    "sec",
+    "second",
+    "seconds",
+    "s",
+    "ms",
+    "ns",
+    "us",
+    "time",
+    "elapsed",
+    "duration",
+    "latency",
+    "fps",
+    "qps",
+    "rps",
+    "tps",
+];
+
+/// The ends of names of files.
+const FILES: [&str; 31] = [
+    "py", "rs", "go", "js", "ts", "jsx", "tsx", "mjs", "c", "h", "cc", "cpp", "hpp", "cs", "java",
+    "kt", "rb", "php", "pl", "lua", "sh", "swift", "json", "toml", "yaml", "yml", "txt", "md",
+    "csv", "log", "html",
+];
+
+/// Names that benchmarks give, with a unit, to their clock, limits and progress.
+const SETTINGS: [&str; 10] = [
+    "precision",
+    "resolution",
+    "warmup",
+    "warmups",
+    "timeout",
+    "deadline",
+    "interval",
+    "limit",
+    "progress",
+    "coverage",
+];
+
+/// Names of things that benchmarks and tests count besides their measurements.
+const COUNTS: [&str; 30] = [
+    "iterations",
+    "iteration",
+    "iters",
+    "iter",
+    "samples",
+    "runs",
+    "rounds",
+    "repetitions",
+    "repeats",
+    "reps",
+    "loops",
+    "threads",
+    "jobs",
+    "workers",
+    "cores",
+    "cpus",
+    "seed",
+    "version",
+    "pid",
+    "port",
+    "tests",
+    "passed",
+    "failed",
+    "skipped",
+    "ignored",
+    "errors",
+    "warnings",
+    "failures",
+    "n",
+    "year",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only(output: &str) -> Option<String> {
+        let reading = Format::Lines.read_with_failures(output.as_bytes());
+        let reading = reading.expect("it has values");
+        reading.only_measure(&Format::Lines).map(str::to_owned)
+    }
+
+    #[test]
+    fn a_measure_is_meant_rather_than_a_count() {
+        for (output, expected) in [
+            ("time: 5 ms", Some("time")),
+            ("iterations: 30\nlat: 9,012.3 ms", Some("lat")),
+            ("Timer precision: 20 ns\ntime: 5 ms", Some("time")),
+            ("timeout: 30s\ntime: 5 ms", Some("time")),
+            ("test_a.py: 1000\nscore: 12.5", Some("score")),
+            ("items: 10\ntime: 5 ms", Some("time")),
+            ("seed: 7\nscore: 12.5", Some("score")),
+            // If asked for, the only line is the metric.
+            ("iterations: 30", Some("iterations")),
+            ("a: 5 ms\nb: 6 ms", None),
+            ("a: 5\nb: 6", None),
+            ("iterations: 5\nruns: 6", None),
+            ("time: 5 ms\nlat: 1,234 ms", None),
+            // A number without a unit may be the result.
+            ("Score: 1234.5\nElapsed: 10.0 s", None),
+            ("score: 1234\nElapsed: 10.0 s", None),
+            ("events per second: 123.56\ntotal time: 10.0002s", None),
+            ("Requests/sec: 74886.53\nTransfer/sec: 60.33MB", None),
+            ("db.read: 12.5\nrows: 300", None),
+            ("sort.rs: 12\ntime: 5 ms", Some("time")),
+            // Two values on one line are neither.
+            ("p50: 5 ms, p99: 50 ms\ntime: 5 ms", Some("time")),
+            ("items: 1000 (12.5ms)\ntime: 5 ms", Some("time")),
+            ("items: 1000 (all)\ntime: 5 ms.", Some("time")),
+        ] {
+            assert_eq!(only(output).as_deref(), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn other_formats_know_their_measures() {
+        let output = b"PERFHERDER_DATA: {\"suites\": [{\"name\": \"a\", \"value\": 1, \"subtests\": [{\"name\": \"b\", \"value\": 2, \"unit\": \"ms\"}]}]}";
+        let reading = Format::Talos
+            .read_with_failures(output)
+            .expect("it has values");
+        assert_eq!(reading.only_measure(&Format::Talos), None);
+    }
+}
