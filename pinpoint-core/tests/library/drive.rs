@@ -163,7 +163,7 @@ impl InProcess for World {
 
     async fn ended(&self, key: &Key) -> Result<(), ExecutorError> {
         self.cancelled.lock().unwrap().push(key.action);
-        sleep(Duration::from_millis(1)).await;
+        sleep(Duration::from_millis(2)).await;
         Ok(())
     }
 }
@@ -603,12 +603,12 @@ async fn an_interrupt_while_work_is_being_ended_ends_it_too() {
         Stop::Cancel
     };
     let job = drive(search(&spec()), &world, &mut journal, &world, first);
-    let cut = tokio::time::timeout(Duration::from_micros(25_500), job).await;
+    let cut = tokio::time::timeout(Duration::from_millis(26), job).await;
     assert!(cut.is_err(), "it was still ending its work");
     assert_eq!(*world.cancelled.lock().unwrap(), [0, 1, 2]);
     world.cancelled.lock().unwrap().clear();
     let stop = async {
-        sleep(Duration::from_micros(500)).await;
+        sleep(Duration::from_millis(1)).await;
         Stop::Detach
     };
     let error = drive(search(&spec()), &world, &mut journal, &world, stop)

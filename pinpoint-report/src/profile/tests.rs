@@ -62,7 +62,7 @@ fn a_page_says_why_it_has_no_flame_charts() {
     assert_eq!(says(untimed, timed), only("after"));
     assert_eq!(says(timed, timed), None);
     assert_eq!(says(untimed, untimed), None);
-    let sentence = "There are no stacks in these profiles";
+    let sentence = "These profiles have no stacks";
     assert!(page("main 7\n", "main 7\n", &[]).contains(sentence));
     assert!(!page("main;parse 7\n", "main;parse 7\n", &[]).contains(sentence));
 }

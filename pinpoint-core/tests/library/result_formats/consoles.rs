@@ -161,7 +161,7 @@ fn what_to_do_about_a_name_that_stands_twice_is_told() {
     ] {
         let message = fault(format, &output).to_string();
         for wanted in [
-            "if the output holds two runs, have the benchmark print one",
+            "print only one run of the benchmark",
             "run each suite by itself",
         ] {
             assert!(message.contains(wanted), "{format}: {message}");
