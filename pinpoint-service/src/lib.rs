@@ -2,7 +2,8 @@
 //! gRPC-Web and REST on one port.
 //!
 //! [`router`] gives an [`axum::Router`] that a Rust service can mount; the command
-//! `pinpoint-service` serves it. Jobs are kept in a [`JobStore`], and carried out by the
+//! `pinpoint-service` serves it. Jobs are kept in a
+//! [`JobStore`](pinpoint_backends::store::JobStore), and carried out by the
 //! workers of their bots: this crate makes, shows and ends them. It keeps nothing in memory
 //! that another process of the same store would need.
 //!

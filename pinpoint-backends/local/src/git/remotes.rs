@@ -9,7 +9,7 @@ use crate::git::repository::{Repository, RepositoryError};
 
 impl Repository {
     /// The URLs from which other machines can fetch this repository and related ones (see
-    /// [`LocalRepositories`](super::LocalRepositories)), by their names here; `named` are clones
+    /// [`LocalRepositories`](crate::LocalRepositories)), by their names here; `named` are clones
     /// that the user named. Those without a usable remote are left out. They contain no
     /// credentials. Of several remotes the repository's is the one that has these commits (see
     /// [`published`](Self::published)), if one has them.
