@@ -143,35 +143,9 @@ async fn measure(directory: &Path, rounds: u64, trace: &Trace) -> Result<f64, Bo
     });
     let store = JobStore::open(&directory.join("state")).await?;
     let config = LocalConfig {
-        repository: path,
-        made: false,
-        repositories: BTreeMap::new(),
-        good,
-        build: None,
-        command: vec!["sh".into(), "bench.sh".into()],
-        env: BTreeMap::new(),
-        patch: None,
         format: Format::Lines,
-        chart: None,
-        instructions: None,
-        measure_choice: None,
-        run_aggregate: None,
-        results: None,
-        warmup: 1,
-        timeout: None,
-        cpus: None,
-        settle: None,
-        build_jobs: 1,
-        good_arguments: Vec::new(),
-        good_env: BTreeMap::new(),
-        every_chart: false,
         cache_size: 1 << 30,
-        skip: Vec::new(),
-        trace: false,
-        allow_outside_reads: false,
-        profiling: None,
-        paths: Vec::new(),
-        urls: Default::default(),
+        ..LocalConfig::new(path, good, vec!["sh".into(), "bench.sh".into()])
     };
     let id = store
         .create(&NewJob {

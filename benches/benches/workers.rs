@@ -151,35 +151,11 @@ fn pairs(directory: &Path) -> Result<NewJob, Box<dyn Error>> {
     std::fs::create_dir_all(&build)?;
     let state = Commit::new(path(&build), "");
     let config = LocalConfig {
-        repository: build.clone(),
         made: true,
-        repositories: BTreeMap::new(),
-        good: state.clone().into(),
-        good_arguments: Vec::new(),
-        good_env: BTreeMap::new(),
-        build: None,
-        command: vec!["true".into()],
-        env: BTreeMap::new(),
-        patch: None,
         format: Format::Time,
-        chart: None,
         every_chart: true,
-        measure_choice: None,
-        urls: BTreeMap::new(),
-        instructions: None,
-        run_aggregate: None,
-        results: None,
-        warmup: 1,
-        timeout: None,
-        cpus: None,
-        settle: None,
-        build_jobs: 1,
         cache_size: 0,
-        skip: Vec::new(),
-        trace: false,
-        allow_outside_reads: false,
-        profiling: None,
-        paths: Vec::new(),
+        ..LocalConfig::new(build.clone(), state.clone().into(), vec!["true".into()])
     };
     let config = JobConfig {
         local: Some(config),

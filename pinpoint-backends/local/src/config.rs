@@ -120,6 +120,45 @@ pub struct LocalConfig {
     pub paths: Vec<String>,
 }
 
+impl LocalConfig {
+    /// The configuration of a command that runs in the work tree of each commit of a repository,
+    /// with defaults for the rest: nothing is built, the format is recognized, one warmup run, one
+    /// build at a time, and no limit on the size of finished builds.
+    pub fn new(repository: PathBuf, good: CombinedCommit, command: Vec<String>) -> Self {
+        Self {
+            repository,
+            made: false,
+            repositories: BTreeMap::new(),
+            urls: BTreeMap::new(),
+            good,
+            good_arguments: Vec::new(),
+            good_env: BTreeMap::new(),
+            build: None,
+            command,
+            env: BTreeMap::new(),
+            patch: None,
+            format: Format::Auto,
+            chart: None,
+            every_chart: false,
+            measure_choice: None,
+            instructions: None,
+            run_aggregate: None,
+            results: None,
+            warmup: 1,
+            timeout: None,
+            cpus: None,
+            settle: None,
+            build_jobs: 1,
+            cache_size: u64::MAX,
+            skip: Vec::new(),
+            trace: false,
+            allow_outside_reads: false,
+            profiling: None,
+            paths: Vec::new(),
+        }
+    }
+}
+
 /// Earlier versions always wrote the field, and null for the median.
 fn median_if_null<'de, D: Deserializer<'de>>(field: D) -> Result<Option<Aggregate>, D::Error> {
     Ok(Some(Option::deserialize(field)?.unwrap_or_default()))

@@ -367,35 +367,18 @@ impl<'a> Run<'a> {
         } = self.invocation.clone();
         let urls = repositories.into_iter().chain([self.repository.to_owned()]);
         let local = LocalConfig {
-            repository: PathBuf::from(self.repository),
-            made: false,
-            repositories: BTreeMap::new(),
             urls: urls.map(|url| (url.clone(), url)).collect(),
-            good: good.commit,
             good_arguments: good.arguments,
-            good_env: BTreeMap::new(),
             build,
-            command: self.command,
             env,
-            patch: None,
             format,
             chart,
             every_chart,
-            measure_choice: None,
-            instructions: None,
-            run_aggregate: None,
             results,
-            warmup: 1,
             timeout,
-            cpus: None,
-            settle: None,
             build_jobs: BUILD_JOBS,
             cache_size: CACHE_SIZE,
-            skip: Vec::new(),
-            trace: false,
-            allow_outside_reads: false,
-            profiling: None,
-            paths: Vec::new(),
+            ..LocalConfig::new(PathBuf::from(self.repository), good.commit, self.command)
         };
         let config = JobConfig {
             local: Some(local),

@@ -75,35 +75,13 @@ impl World {
     /// Runs a shell script as the benchmark; the good end is `good`.
     pub(crate) fn config(&self, good: &str, script: &str) -> LocalConfig {
         LocalConfig {
-            repository: self.repository.clone(),
-            made: false,
-            repositories: Default::default(),
-            good: self.combined(good),
-            build: None,
-            command: vec!["sh".into(), "-c".into(), script.into()],
-            env: Default::default(),
-            patch: None,
-            format: Format::Auto,
-            chart: None,
-            instructions: None,
-            measure_choice: None,
-            run_aggregate: None,
-            results: None,
             warmup: 0,
-            timeout: None,
-            cpus: None,
-            settle: None,
             build_jobs: 2,
-            good_arguments: Vec::new(),
-            good_env: Default::default(),
-            every_chart: false,
-            cache_size: u64::MAX,
-            skip: Vec::new(),
-            trace: false,
-            allow_outside_reads: false,
-            profiling: None,
-            paths: Vec::new(),
-            urls: Default::default(),
+            ..LocalConfig::new(
+                self.repository.clone(),
+                self.combined(good),
+                vec!["sh".into(), "-c".into(), script.into()],
+            )
         }
     }
 

@@ -114,37 +114,22 @@ impl Benchmark {
             Err(error) => return Err(error.into()),
         };
         let mut config = LocalConfig {
-            repository: repository.to_owned(),
-            made: false,
             repositories,
             urls,
-            good,
-            good_arguments: Vec::new(),
-            good_env: Default::default(),
             build: self.build,
-            command,
             env: (self.env.into_iter())
                 .filter_map(|variable| Some((variable.name, variable.value?)))
                 .collect(),
-            patch: None,
             format: self.format,
             chart,
-            every_chart: false,
-            instructions: None,
-            measure_choice: None,
-            run_aggregate: None,
             results: self.results,
             warmup: self.warmup,
             timeout: self.timeout,
             cpus: self.cpu,
             settle: self.settle,
-            build_jobs: 1,
             cache_size: self.cache_size.as_u64(),
-            skip: Vec::new(),
-            trace: false,
             allow_outside_reads: self.allow_outside_reads,
-            profiling: None,
-            paths: Vec::new(),
+            ..LocalConfig::new(repository.to_owned(), good, command)
         };
         match (self.measure.map(MeasureArgument::named), choice) {
             (Some(Some(measure)), _) => config.measure_by(measure)?,

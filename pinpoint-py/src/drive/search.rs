@@ -228,22 +228,12 @@ impl Search {
         let mut config = LocalConfig {
             paths: repository.paths_between(&good.git_hash, &bad.git_hash, &self.paths)?,
             urls: repository.urls(&self.repositories, &[&good.git_hash, &bad.git_hash])?,
-            repository: repository.path().to_owned(),
             repositories: self.repositories,
-            made: false,
-            good: good.clone().into(),
-            good_arguments: Vec::new(),
-            good_env: BTreeMap::new(),
             build: self.build,
-            command: self.command,
             env: self.env,
-            patch: None,
             format: parsed("format", &self.format)?,
             every_chart: self.kind == JobKind::Pairwise && self.chart.is_none(),
             chart: self.chart,
-            instructions: None,
-            measure_choice: None,
-            run_aggregate: None,
             results: self.results,
             warmup: self.warmup,
             timeout: self.timeout.map(Duration::from_millis),
@@ -256,7 +246,11 @@ impl Search {
             skip,
             trace: self.trace_reads,
             allow_outside_reads: self.allow_outside_reads,
-            profiling: None,
+            ..LocalConfig::new(
+                repository.path().to_owned(),
+                good.clone().into(),
+                self.command,
+            )
         };
         // Before a job is made of it.
         config.cpus.as_ref().map_or(Ok(()), CpuList::check)?;
