@@ -22,9 +22,6 @@
 mod fill;
 #[path = "../../pinpoint-service/tests/command/paced.rs"]
 mod paced;
-#[path = "../../pinpoint-backends/tests/store/postgres.rs"]
-#[expect(dead_code, reason = "tests need more of it")]
-mod postgres;
 #[path = "service/program.rs"]
 mod program;
 
@@ -43,6 +40,7 @@ use tokio::task::JoinSet;
 
 use fill::Which;
 use program::{Connection, Failure, Service, below, built, limit, ms, ratio};
+use test_servers::postgres;
 
 /// Requests under way at once, and the duration of each load.
 const AT_ONCE: u64 = 50;

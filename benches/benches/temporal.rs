@@ -18,10 +18,6 @@
     reason = "the database is started by what starts it for tests"
 )]
 
-#[path = "../../pinpoint-backends/tests/store/postgres.rs"]
-#[expect(dead_code, reason = "tests need more of it")]
-mod postgres;
-
 use std::error::Error;
 use std::future::Future;
 use std::net::TcpListener;
@@ -56,6 +52,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use temporalio_sdk::runtime::PollerBehavior;
 use temporalio_sdk::runtime::worker_tuner::{FixedSizeSlotSupplier, TunerHolder};
 use temporalio_sdk::{ActivityOptions, Runtime, Worker, WorkflowContext, WorkflowResult};
+use test_servers::postgres;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 

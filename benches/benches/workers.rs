@@ -15,10 +15,6 @@
     reason = "the server is started by what starts it for tests"
 )]
 
-#[path = "../../pinpoint-backends/tests/store/postgres.rs"]
-#[expect(dead_code, reason = "tests need more of it")]
-mod postgres;
-
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
@@ -35,6 +31,7 @@ use pinpoint_core::results::Format;
 use pinpoint_core::{
     Commit, FindMetric, JobState, PairwiseSpec, Record, Report, RunReport, Variant,
 };
+use test_servers::postgres;
 use tokio::task::JoinSet;
 use tracing::Subscriber;
 use tracing::span::{Attributes, Id};

@@ -13,9 +13,6 @@
     reason = "what tests share with it fails as tests do"
 )]
 
-#[path = "../../../pinpoint-cli/tests/cli/chromium.rs"]
-#[allow(dead_code, unsafe_code, reason = "tests need more of it")]
-mod chromium;
 mod trace;
 
 use std::error::Error;
@@ -27,6 +24,7 @@ use pinpoint_report::profile::{Report, report};
 use serde_json::{Value, json};
 
 use chromium::Chromium;
+use test_servers::chromium;
 
 /// MB of the file.
 const SIZE: f64 = 15.0;

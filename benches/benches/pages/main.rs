@@ -17,9 +17,6 @@
 )]
 
 mod browser;
-#[path = "../../../pinpoint-cli/tests/cli/chromium.rs"]
-#[allow(dead_code, unsafe_code, reason = "tests need more of it")]
-mod chromium;
 #[path = "../store/fill.rs"]
 #[expect(dead_code, reason = "the benchmark of the store needs more of it")]
 mod fill;
@@ -39,6 +36,7 @@ use pinpoint_backends::store::{JobId, JobStore};
 use browser::{Browser, Loaded};
 use large::Simulated;
 use program::{Failure, Service, below, built, ms, ratio};
+use test_servers::chromium;
 
 /// Milliseconds until the first byte of the list, and until it is there.
 const FIRST_BYTE: f64 = 30.0;

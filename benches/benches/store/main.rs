@@ -22,9 +22,6 @@
 mod a_run;
 mod fill;
 mod older;
-#[path = "../../../pinpoint-backends/tests/store/postgres.rs"]
-#[expect(dead_code, reason = "tests need more of it")]
-mod postgres;
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -32,6 +29,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use pinpoint_backends::store::{Durability, JobFilter, JobStore, NewJob, Order, Place, SortBy};
 use pinpoint_core::{JobState, Record};
+use test_servers::postgres;
 
 use crate::a_run::run;
 use crate::fill::Which;

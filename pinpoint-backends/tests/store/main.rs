@@ -23,13 +23,11 @@ mod lists;
 mod network;
 mod orders;
 mod outages;
-mod postgres;
 mod processes;
-// The tests of the command line use all of it.
-#[allow(dead_code)]
-mod proxy;
 mod quotas;
 mod signatures;
 mod versions;
 mod watching;
 mod workers;
+
+use test_servers::{postgres, proxy};

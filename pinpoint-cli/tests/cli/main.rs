@@ -17,8 +17,6 @@
 mod attack;
 mod bots;
 mod browser;
-#[allow(dead_code, reason = "shared with the tests of the service")]
-mod chromium;
 #[cfg(feature = "otlp")]
 mod collector;
 mod company;
@@ -39,15 +37,6 @@ mod plan;
 mod pool;
 #[cfg(feature = "temporal")]
 mod published_names;
-// Starts a server, as for the tests of the store.
-#[cfg(feature = "postgres")]
-#[path = "../../../pinpoint-backends/tests/store/postgres.rs"]
-#[allow(dead_code)]
-mod postgres;
-#[cfg(feature = "postgres")]
-#[path = "../../../pinpoint-backends/tests/store/proxy.rs"]
-#[allow(dead_code)]
-mod proxy;
 mod refuse;
 mod report;
 mod repositories;
@@ -74,3 +63,7 @@ mod traces;
 mod versions;
 mod workers;
 mod world;
+
+use test_servers::chromium;
+#[cfg(feature = "postgres")]
+use test_servers::{postgres, proxy};

@@ -6,18 +6,8 @@
 
 mod authority;
 mod browser;
-#[path = "../../../pinpoint-cli/tests/cli/chromium.rs"]
-#[allow(
-    dead_code,
-    unsafe_code,
-    reason = "shared with the tests of the command line"
-)]
-mod chromium;
 mod clients;
 mod paced;
-#[path = "../../../pinpoint-backends/tests/store/postgres.rs"]
-#[expect(dead_code, reason = "tests of the store need more of it")]
-mod postgres;
 mod proxy;
 mod scene;
 mod several;
@@ -31,6 +21,7 @@ use std::time::Duration;
 
 use pinpoint_backends::store::SCHEMA_VERSION;
 use serde_json::Value;
+use test_servers::{chromium, postgres};
 
 use crate::scene::{Running, Scene};
 

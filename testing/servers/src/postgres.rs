@@ -20,13 +20,13 @@ static SERVER: OnceCell<(String, String)> = OnceCell::const_new();
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// A database of one test.
-pub(crate) struct Database {
+pub struct Database {
     url: String,
     name: String,
 }
 
 impl Database {
-    pub(crate) async fn new() -> Self {
+    pub async fn new() -> Self {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("pinpoint_test_{}_{number}", std::process::id());
         let mut connection = PgConnection::connect(&url("postgres").await).await.unwrap();
@@ -39,7 +39,7 @@ impl Database {
         }
     }
 
-    pub(crate) fn url(&self) -> &str {
+    pub fn url(&self) -> &str {
         &self.url
     }
 }
@@ -129,18 +129,18 @@ fn command(program: &Path) -> Command {
 
 /// Starts a server, and returns the directory with its socket. One that is not durable
 /// does not wait for the disk.
-pub(crate) fn start(durable: bool) -> PathBuf {
+pub fn start(durable: bool) -> PathBuf {
     Server::start(durable).directory
 }
 
 /// A server that a test may end and start again.
-pub(crate) struct Server {
+pub struct Server {
     directory: PathBuf,
     durable: bool,
 }
 
 impl Server {
-    pub(crate) fn start(durable: bool) -> Self {
+    pub fn start(durable: bool) -> Self {
         let programs = programs();
         let made = command(Path::new("mktemp"))
             .args(["-d", "/tmp/pinpoint-postgres-XXXXXX"])
@@ -207,18 +207,18 @@ impl Server {
     }
 
     /// The socket on which it listens.
-    pub(crate) fn socket(&self) -> PathBuf {
+    pub fn socket(&self) -> PathBuf {
         self.directory.join(".s.PGSQL.5432")
     }
 
     /// The address of a database on it.
-    pub(crate) fn url(&self, database: &str) -> String {
+    pub fn url(&self, database: &str) -> String {
         let host = self.directory.to_str().unwrap().replace('/', "%2F");
         format!("postgres://postgres@localhost/{database}?host={host}")
     }
 
     /// Ends it without a chance to clean up.
-    pub(crate) fn kill(&self) {
+    pub fn kill(&self) {
         let process = fs::read_to_string(self.directory.join("data/postmaster.pid")).unwrap();
         let number = process.lines().next().unwrap();
         let killed = Command::new("kill").args(["-9", number]).status().unwrap();
@@ -226,7 +226,7 @@ impl Server {
     }
 
     /// Restarts it, as soon as its earlier processes are gone.
-    pub(crate) fn restart(&self) {
+    pub fn restart(&self) {
         for _ in 0..600 {
             if self.launch().status.success() {
                 return;

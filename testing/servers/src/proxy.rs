@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::watch;
 
 /// A proxy on loopback. Connections stay open when it is dropped.
-pub(crate) struct Proxy {
+pub struct Proxy {
     port: u16,
     state: Arc<State>,
     /// Held by the tasks that disturb it, which end with it.
@@ -39,12 +39,12 @@ struct State {
 
 impl Proxy {
     /// Before the server that listens on this socket.
-    pub(crate) fn start(socket: &Path) -> Self {
+    pub fn start(socket: &Path) -> Self {
         Self::before(Listens::Socket(socket.to_owned()))
     }
 
     /// Before the server that listens at this address: `HOST:PORT`.
-    pub(crate) fn before_address(address: &str) -> Self {
+    pub fn before_address(address: &str) -> Self {
         Self::before(Listens::Address(address.to_owned()))
     }
 
@@ -75,12 +75,12 @@ impl Proxy {
     }
 
     /// `HOST:PORT`.
-    pub(crate) fn address(&self) -> String {
+    pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
     /// The address of a database through it.
-    pub(crate) fn url(&self, database: &str) -> String {
+    pub fn url(&self, database: &str) -> String {
         format!(
             "postgres://postgres@127.0.0.1:{}/{database}?sslmode=disable",
             self.port
@@ -88,12 +88,12 @@ impl Proxy {
     }
 
     /// Resets every existing connection.
-    pub(crate) fn reset(&self) {
+    pub fn reset(&self) {
         self.state.resets.send_modify(|count| *count += 1);
     }
 
     /// Resets every connection again and again, until the proxy is dropped.
-    pub(crate) fn reset_every(&self, time: Duration) {
+    pub fn reset_every(&self, time: Duration) {
         self.again_and_again(move |state| {
             std::thread::sleep(time);
             state.resets.send_modify(|count| *count += 1);
@@ -102,7 +102,7 @@ impl Proxy {
 
     /// Resets connections, slows them down and falls silent, for at most this many milliseconds,
     /// until the proxy is dropped; `below` draws what comes next.
-    pub(crate) fn disturb(&self, longest: u64, mut below: impl FnMut(u64) -> u64 + Send + 'static) {
+    pub fn disturb(&self, longest: u64, mut below: impl FnMut(u64) -> u64 + Send + 'static) {
         self.again_and_again(move |state| {
             let mut pause = || Duration::from_millis(below(longest));
             std::thread::sleep(pause() / 2);
@@ -133,22 +133,22 @@ impl Proxy {
     }
 
     /// Accepts connections, but passes nothing on; data sent in the meantime arrives afterwards.
-    pub(crate) fn silence(&self, silent: bool) {
+    pub fn silence(&self, silent: bool) {
         self.state.silent.store(silent, Ordering::SeqCst);
     }
 
     /// Loses the next answer of the server that contains this, with its connection.
-    pub(crate) fn lose(&self, answer: &'static [u8]) {
+    pub fn lose(&self, answer: &'static [u8]) {
         *self.state.loses.lock().unwrap() = Some(answer);
     }
 
     /// Returns true if it was lost.
-    pub(crate) fn has_lost(&self) -> bool {
+    pub fn has_lost(&self) -> bool {
         self.state.loses.lock().unwrap().is_none()
     }
 
     /// Connections that were made through it.
-    pub(crate) fn connections(&self) -> u64 {
+    pub fn connections(&self) -> u64 {
         self.state.connections.load(Ordering::SeqCst)
     }
 }

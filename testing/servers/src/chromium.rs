@@ -25,7 +25,7 @@ const NAMES: [&str; 4] = [
 const HANG_TIMEOUT_MS: i32 = 120_000;
 
 /// The browser, one of whose tabs is in front. Killed when dropped.
-pub(crate) struct Chromium {
+pub struct Chromium {
     child: Child,
     commands: File,
     answers: BufReader<File>,
@@ -40,13 +40,13 @@ pub(crate) struct Chromium {
 
 impl Chromium {
     #[track_caller]
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         Self::start_with(&[])
     }
 
     /// One with more options.
     #[track_caller]
-    pub(crate) fn start_with(options: &[&str]) -> Self {
+    pub fn start_with(options: &[&str]) -> Self {
         let profile = tempfile::tempdir().unwrap();
         let (theirs_in, ours_out) = pipe();
         let (ours_in, theirs_out) = pipe();
@@ -105,7 +105,7 @@ impl Chromium {
 
     /// Opens a tab in front of the others, and returns the one that was there.
     #[track_caller]
-    pub(crate) fn open_tab(&mut self) -> String {
+    pub fn open_tab(&mut self) -> String {
         let before = std::mem::take(&mut self.session);
         let target = self.call("Target.createTarget", json!({ "url": "about:blank" }));
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
@@ -122,7 +122,7 @@ impl Chromium {
 
     /// Brings a tab to the front, and returns the one that was there.
     #[track_caller]
-    pub(crate) fn turn_to(&mut self, tab: String) -> String {
+    pub fn turn_to(&mut self, tab: String) -> String {
         let before = std::mem::replace(&mut self.session, tab);
         self.call("Page.bringToFront", json!({}));
         before
@@ -130,20 +130,20 @@ impl Chromium {
 
     /// Sets whether pages of this tab run their scripts.
     #[track_caller]
-    pub(crate) fn run_scripts(&mut self, is: bool) {
+    pub fn run_scripts(&mut self, is: bool) {
         self.has_scripts = is;
         let disabled = json!({ "value": !is });
         self.call("Emulation.setScriptExecutionDisabled", disabled);
     }
 
     /// The id of its first process.
-    pub(crate) fn id(&self) -> u32 {
+    pub fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// Calls a method, and gives its result.
     #[track_caller]
-    pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
+    pub fn call(&mut self, method: &str, parameters: Value) -> Value {
         let answer = self.ask(method, parameters);
         assert!(answer["error"].is_null(), "{method}: {answer}");
         answer["result"].clone()
@@ -190,13 +190,13 @@ impl Chromium {
 
     /// Opens a file and waits until it is loaded and drawn.
     #[track_caller]
-    pub(crate) fn open(&mut self, file: &Path) {
+    pub fn open(&mut self, file: &Path) {
         self.visit(&format!("file://{}", file.display()));
     }
 
     /// Opens an address and waits until it is loaded and drawn.
     #[track_caller]
-    pub(crate) fn visit(&mut self, url: &str) {
+    pub fn visit(&mut self, url: &str) {
         self.events.retain(|event| !is_loaded(event));
         let opened = self.call("Page.navigate", json!({ "url": url }));
         assert!(opened["errorText"].is_null(), "{opened}");
@@ -205,7 +205,7 @@ impl Chromium {
 
     /// Runs a statement that leads to another page, and waits until that is loaded and drawn.
     #[track_caller]
-    pub(crate) fn follow(&mut self, statement: &str) {
+    pub fn follow(&mut self, statement: &str) {
         self.events.retain(|event| !is_loaded(event));
         match self.has_scripts {
             // The answer is there before the page has gone.
@@ -218,7 +218,7 @@ impl Chromium {
 
     /// Waits until the page that has been asked for is loaded and drawn.
     #[track_caller]
-    pub(crate) fn wait_until_loaded(&mut self) {
+    pub fn wait_until_loaded(&mut self) {
         let session = json!(self.session);
         let is_ours = |event: &Value| is_loaded(event) && event["sessionId"] == session;
         while !self.events.iter().any(is_ours) {
@@ -231,7 +231,7 @@ impl Chromium {
     }
 
     /// The addresses that were asked for.
-    pub(crate) fn requests(&self) -> impl Iterator<Item = &str> {
+    pub fn requests(&self) -> impl Iterator<Item = &str> {
         let asked =
             (self.events.iter()).filter(|event| event["method"] == "Network.requestWillBeSent");
         asked.filter_map(|event| event["params"]["request"]["url"].as_str())
@@ -239,7 +239,7 @@ impl Chromium {
 
     /// The value of an expression in the page; for a promise, its result.
     #[track_caller]
-    pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
+    pub fn evaluate(&mut self, expression: &str) -> Value {
         let parameters = json!({
             "expression": expression, "awaitPromise": true, "returnByValue": true,
         });
@@ -253,7 +253,7 @@ impl Chromium {
 
     /// Waits until an expression in the page is true.
     #[track_caller]
-    pub(crate) fn wait_for(&mut self, expression: &str) {
+    pub fn wait_for(&mut self, expression: &str) {
         let mut answer = Value::Null;
         for _ in 0..3000 {
             let parameters = json!({ "expression": expression, "returnByValue": true });
@@ -270,7 +270,7 @@ impl Chromium {
 
     /// A key is pressed and released: one of those that have names, or a character.
     #[track_caller]
-    pub(crate) fn press(&mut self, key: &str) {
+    pub fn press(&mut self, key: &str) {
         let (code, text) = match key {
             "Enter" => (13, "\r"),
             "Tab" => (9, ""),
@@ -295,7 +295,7 @@ impl Chromium {
 
     /// Waits for an event.
     #[track_caller]
-    pub(crate) fn wait_to_hear(&mut self, method: &str) {
+    pub fn wait_to_hear(&mut self, method: &str) {
         while self.heard(method).next().is_none() {
             let heard = self.hear();
             self.events.push_back(heard);
@@ -303,14 +303,14 @@ impl Chromium {
     }
 
     /// The parameters of the events of a method, in the order in which they came.
-    pub(crate) fn heard(&self, method: &str) -> impl Iterator<Item = &Value> {
+    pub fn heard(&self, method: &str) -> impl Iterator<Item = &Value> {
         let events = self.events.iter();
         let heard = events.filter(move |event| event["method"] == method);
         heard.map(|event| &event["params"])
     }
 
     /// The console messages of pages: errors above all.
-    pub(crate) fn console(&mut self) -> Vec<Value> {
+    pub fn console(&mut self) -> Vec<Value> {
         // Messages on their way arrive before the answer.
         self.evaluate("1");
         let mut said = self.events.clone();
@@ -319,7 +319,7 @@ impl Chromium {
     }
 
     /// The page's complaints, and its requests for anything besides itself.
-    pub(crate) fn complaints(&mut self, file: &Path) -> Vec<Value> {
+    pub fn complaints(&mut self, file: &Path) -> Vec<Value> {
         // Messages on their way arrive before the answer.
         self.evaluate("1");
         let own = format!("file://{}", file.display());
