@@ -20,7 +20,7 @@ use super::sources::Sources;
 use crate::build::build_store::BuildStore;
 use crate::build::builds::Builds;
 use crate::build::maker::{Builder, Made};
-use crate::build::workspace::{Workspace, hexadecimal};
+use crate::build::workspace::Workspace;
 use crate::git::local_clones::LocalClones;
 use crate::git::repository::Repository;
 use crate::process::child::{CancelGuard, Processes};
@@ -305,7 +305,7 @@ impl LocalExecutor {
                 digest.update((field.len() as u64).to_le_bytes());
                 digest.update(field);
             }
-            hexadecimal(&digest.finalize())
+            hex::encode(digest.finalize())
         }))
     }
 

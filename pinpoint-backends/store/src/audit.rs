@@ -201,7 +201,7 @@ impl Stored {
             },
             number: self.number,
             time: fields.time,
-            hash: hexadecimal(&self.hash),
+            hash: hex::encode(self.hash),
         })
     }
 }
@@ -356,7 +356,7 @@ impl JobStore {
         }
         Ok(AuditCheck::Whole {
             rows: u64::try_from(head.number).unwrap_or_default(),
-            hash: hexadecimal(&head.hash),
+            hash: hex::encode(head.hash),
         })
     }
 }
@@ -470,10 +470,6 @@ async fn lock(database: &Database, transaction: &mut Transaction) -> Result<Head
 fn stored(database: &Database, rows: &[Row]) -> Result<Vec<Stored>, StoreError> {
     let rows = rows.iter().map(Stored::of).collect::<Result<_, _>>();
     rows.map_err(|source| database.failed(source))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ impl JobStore {
     pub async fn identity(&self) -> Result<String, StoreError> {
         let secret = self.shared_secret("identity").await?;
         let hash = sha256(secret.as_str().as_bytes());
-        Ok(hash[..8].iter().map(|byte| format!("{byte:02x}")).collect())
+        Ok(hex::encode(&hash[..8]))
     }
 
     /// The secret of this name that all processes of the store share, to sign with. The first call

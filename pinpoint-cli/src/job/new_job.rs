@@ -318,8 +318,7 @@ impl PatchFile {
         let bytes = fs::read(path).map_err(|error| {
             CliError::Input(format!("can't read the patch {}: {error}", path.display()))
         })?;
-        let digest = Sha256::digest(&bytes);
-        let sha256: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = hex::encode(Sha256::digest(&bytes));
         let name = path.display().to_string();
         Ok(Self {
             patch: Patch::File {

@@ -61,9 +61,7 @@ static ASSETS: LazyLock<BTreeMap<&str, Asset>> = LazyLock::new(|| {
             _ => "image/svg+xml",
         };
         let hash = Sha256::digest(text.as_bytes());
-        let hash: String = (hash.iter().take(8))
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let hash = hex::encode(&hash[..8]);
         let path = format!("/assets/{stem}.{hash}.{ending}");
         (name, Asset { path, kind, text })
     });

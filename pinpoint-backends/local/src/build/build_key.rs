@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use pinpoint_core::CombinedCommit;
 use sha2::{Digest, Sha256};
 
-use crate::build::workspace::hexadecimal;
 use crate::config::LocalConfig;
 use crate::git::history::url::normal_form;
 use crate::process::host;
@@ -53,7 +52,7 @@ pub(crate) fn key(commit: &CombinedCommit, config: &LocalConfig, clones: &[Strin
         add(name);
         add(value);
     }
-    hexadecimal(&hash.finalize())
+    hex::encode(hash.finalize())
 }
 
 /// The name of a build in a store: of the URLs and hashes of all that was laid out, by its
@@ -77,7 +76,7 @@ pub(crate) fn stored_key(
     let mut name = Sha256::new_with_prefix("pinpoint stored build 2");
     name.update(key(&commit, config, &checkouts));
     name.update(host::system());
-    Some(hexadecimal(&name.finalize()))
+    Some(hex::encode(name.finalize()))
 }
 
 /// The commit, with each repository named by its URL; absent where one has none.

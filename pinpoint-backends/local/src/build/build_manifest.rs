@@ -11,8 +11,6 @@ use std::path::{Component, Path};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::build::workspace::hexadecimal;
-
 /// The version of the format.
 const VERSION: u32 = 1;
 
@@ -95,7 +93,7 @@ impl BuildManifest {
     }
 
     fn first_line(&self, json: &[u8]) -> String {
-        format!("{} {}\n", hexadecimal(&Sha256::digest(json)), self.size())
+        format!("{} {}\n", hex::encode(Sha256::digest(json)), self.size())
     }
 
     /// The bytes of a build's files, by the beginning of its list. They are not checked.
@@ -114,7 +112,7 @@ impl BuildManifest {
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let end = end.ok_or(BuildManifestError::Checksum)? + 1;
         let (first_line, json) = bytes.split_at(end);
-        if !first_line.starts_with(hexadecimal(&Sha256::digest(json)).as_bytes()) {
+        if !first_line.starts_with(hex::encode(Sha256::digest(json)).as_bytes()) {
             return Err(BuildManifestError::Checksum);
         }
         let manifest: Self = serde_json::from_slice(json)?;

@@ -31,7 +31,7 @@ use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
 use crate::build::build_manifest::{BuildManifest, BuildManifestError, Entry, is_digest};
-use crate::build::workspace::{CleanReport, hexadecimal};
+use crate::build::workspace::CleanReport;
 use crate::error::LocalError;
 use crate::process::files;
 use crate::trace::Before;
@@ -217,7 +217,7 @@ impl BuildStore {
             digest.update(read);
             file.write_all(read).map_err(LocalError::io("write", to))?;
         }
-        if hexadecimal(&digest.finalize()) != sha256 {
+        if hex::encode(digest.finalize()) != sha256 {
             return damaged("it is not what its digest says".into());
         }
         Ok(Ok(()))
@@ -339,7 +339,7 @@ impl BuildStore {
                 digest.update(&buffer[..read]);
                 file.write_all(&buffer[..read])?;
             }
-            if hexadecimal(&digest.finalize()) != sha256 {
+            if hex::encode(digest.finalize()) != sha256 {
                 return Ok(false);
             }
             file.persist(&blob)?;
@@ -661,7 +661,7 @@ fn look_at(path: &Path, name: &memmem::Finder<'_>) -> io::Result<(String, bool)>
         let before = kept.len();
         (&mut file).take(PIECE as u64).read_to_end(&mut kept)?;
         if kept.len() == before {
-            return Ok((hexadecimal(&digest.finalize()), is_in));
+            return Ok((hex::encode(digest.finalize()), is_in));
         }
         digest.update(&kept[before..]);
         is_in |= name.find(&kept).is_some();

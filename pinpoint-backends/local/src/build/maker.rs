@@ -19,7 +19,7 @@ use crate::build::build_key::{key, stored_key};
 use crate::build::build_steps::{BuildSteps, Holds, Trouble, failure_line, hash_of, note};
 use crate::build::build_store::{self, BuildStore, Taken};
 use crate::build::workspace::{
-    self, BuildDir, Found, LaidOut, Marker, Whole, Workspace, hexadecimal, milliseconds,
+    self, BuildDir, Found, LaidOut, Marker, Whole, Workspace, milliseconds,
 };
 use crate::config::LocalConfig;
 use crate::error::LocalError;
@@ -861,7 +861,7 @@ impl Builder {
         };
         let path = self.config.patch.as_deref().ok_or_else(changed)?;
         let bytes = fs::read(path).map_err(LocalError::io("read", path))?;
-        if hexadecimal(&Sha256::digest(&bytes)) != sha256 {
+        if hex::encode(Sha256::digest(&bytes)) != sha256 {
             return Err(changed());
         }
         Ok(path)

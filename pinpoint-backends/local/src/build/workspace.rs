@@ -34,10 +34,6 @@ use crate::run::job_remarks::Remark;
 use crate::run::profiler;
 use pinpoint_state::create_state_dir;
 
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Written when a build is complete.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Marker {
@@ -105,7 +101,7 @@ impl Workspace {
             return self.build_dir_named(key);
         }
         let name = Sha256::digest(format!("{key} {further}"));
-        self.build_dir_named(&hexadecimal(&name))
+        self.build_dir_named(&hex::encode(name))
     }
 
     fn build_dir_named(&self, name: &str) -> BuildDir {
@@ -149,7 +145,7 @@ impl Workspace {
         // The number is raised when their layout changes.
         let mut name = Sha256::new_with_prefix("2 ");
         name.update(repository.path().as_os_str().as_encoded_bytes());
-        let name = hexadecimal(&name.finalize());
+        let name = hex::encode(name.finalize());
         let borrowed = Borrowed::at(self.state.join("repositories").join(name));
         let alone = files::lock(&borrowed.lock, Mode::Alone).await?;
         let alternates = borrowed.path.join("objects/info/alternates");

@@ -24,7 +24,7 @@ use pinpoint_core::Key;
 use sha2::{Digest, Sha256};
 
 use crate::build::build_steps::BuildSteps;
-use crate::build::workspace::{Workspace, check_room, hexadecimal};
+use crate::build::workspace::{Workspace, check_room};
 use crate::error::LocalError;
 use crate::git::history::url::normal_form;
 use crate::git::remote_url::{RemoteUrl, RemoteUrlError, RepositoryPattern, TRANSPORTS};
@@ -180,7 +180,7 @@ impl Mirrors {
             let url = url.to_string();
             return Err(MirrorError::NotPermitted { url }.into());
         }
-        let name = hexadecimal(&Sha256::digest(name));
+        let name = hex::encode(Sha256::digest(name));
         let path = self.0.workspace.mirrors().join(name);
         Ok(Place::Mirror(Mirror(Arc::new(MirrorInner {
             _used: files::lock(&path.with_extension("used"), Mode::Shared).await?,

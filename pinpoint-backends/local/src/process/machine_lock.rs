@@ -289,7 +289,7 @@ impl SharedHold {
     /// Begins in a tree, in which no other process may be building.
     pub(crate) async fn build_in(self, tree: &Path) -> Result<BuildHold, LocalError> {
         let name = Sha256::digest(tree.as_os_str().as_encoded_bytes());
-        let name = format!("build-{}", workspace::hexadecimal(&name));
+        let name = format!("build-{}", hex::encode(name));
         let register = self.registers.join(name);
         end_recorded(&register).await?;
         Ok(BuildHold {

@@ -14,7 +14,6 @@ use sha2::{Digest, Sha256};
 use super::super::error::LocalError;
 use super::elf::Elf;
 use super::reads::Reads;
-use crate::build::workspace::hexadecimal;
 #[cfg(test)]
 use crate::git::repository;
 use crate::process::files;
@@ -184,7 +183,7 @@ impl Before {
                 part(&mut digest, &before.size.to_le_bytes());
             }
         }
-        Ok(Ok(hexadecimal(&digest.finalize())))
+        Ok(Ok(hex::encode(digest.finalize())))
     }
 
     /// The names in each directory, with their kinds.
@@ -320,7 +319,7 @@ mod tests {
     fn digest(before: impl Fn(&Path), run: impl Fn(&Path)) -> Result<String, String> {
         let temporary = tempfile::tempdir().unwrap();
         // As long as other names: paths are of equal length.
-        let name = hexadecimal(&Sha256::digest(temporary.path().as_os_str().as_bytes()));
+        let name = hex::encode(Sha256::digest(temporary.path().as_os_str().as_bytes()));
         let root = temporary.path().parent().unwrap().join(&name);
         fs::rename(temporary.path(), &root).unwrap();
         let directory = build(&root, &name);

@@ -43,7 +43,7 @@ impl Digest {
 
     /// The SHA-256 in hexadecimal digits.
     pub fn hash(&self) -> String {
-        self.hash.iter().map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(self.hash)
     }
 
     /// The size in bytes, at most 2^63 - 1.

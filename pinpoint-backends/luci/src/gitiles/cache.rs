@@ -58,12 +58,7 @@ impl DiskCache {
             digest.update((part.len() as u64).to_le_bytes());
             digest.update(part);
         }
-        let mut name = String::with_capacity(64);
-        for byte in digest.finalize() {
-            use std::fmt::Write as _;
-            let _ = write!(name, "{byte:02x}");
-        }
-        self.dir.join(name)
+        self.dir.join(hex::encode(digest.finalize()))
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {

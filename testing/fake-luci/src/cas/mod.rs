@@ -15,8 +15,7 @@ pub const INSTANCE: &str = "projects/chrome-swarming/instances/default_instance"
 impl State {
     /// Keeps a blob; its digest.
     pub(crate) fn store(&mut self, bytes: Vec<u8>) -> String {
-        let hash = Sha256::digest(&bytes);
-        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = hex::encode(Sha256::digest(&bytes));
         let digest = format!("{hash}/{}", bytes.len());
         self.blobs.insert(digest.clone(), bytes);
         digest

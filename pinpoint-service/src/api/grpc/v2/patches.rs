@@ -89,11 +89,10 @@ impl Service {
             return Ok(None);
         };
         let content = gerrit.file(&change).await?;
-        let digest = Sha256::digest(&content);
         Ok(Some(PatchFile {
             patch: Patch::File {
                 name: address(&change),
-                sha256: digest.iter().map(|byte| format!("{byte:02x}")).collect(),
+                sha256: hex::encode(Sha256::digest(&content)),
             },
             content,
         }))
