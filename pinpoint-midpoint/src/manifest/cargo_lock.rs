@@ -9,7 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{Dependency, Manifest, ManifestError, Problem, Source, check_size};
+use super::dependency::{Dependency, Source};
+use super::error::{ManifestError, Problem};
+use super::interface::{Manifest, check_size};
 
 /// The newest known version of the format.
 const NEWEST: u32 = 4;

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Dependency, Manifest, ManifestError, Problem, Source, check_size};
+use super::dependency::{Dependency, Source};
+use super::error::{ManifestError, Problem};
+use super::interface::{Manifest, check_size};
 
 /// Reads `go.mod`.
 ///

@@ -17,7 +17,6 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
 
-use crate::build::workspace;
 use crate::error::LocalError;
 use crate::process::child;
 use crate::process::files::{self, Locked, Mode};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Fault;
+use super::fault::Fault;
 use super::parser::{Expression, Kind};
 use crate::manifest::Problem;
 

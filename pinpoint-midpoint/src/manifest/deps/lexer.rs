@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::Fault;
+use super::fault::Fault;
 
 /// The smallest piece with a meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]

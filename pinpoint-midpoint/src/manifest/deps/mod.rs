@@ -30,14 +30,18 @@
 //! subset, too.
 
 mod evaluate;
+mod fault;
 mod lexer;
 mod parser;
 
 use std::collections::BTreeMap;
 
 use self::evaluate::{Data, Evaluator, Value, Variables};
+use self::fault::Fault;
 use self::parser::names_in_condition;
-use super::{Dependency, Manifest, ManifestError, Problem, Source, check_size};
+use super::dependency::{Dependency, Source};
+use super::error::{ManifestError, Problem};
+use super::interface::{Manifest, check_size};
 
 /// Reads Chromium's `DEPS`.
 ///
@@ -99,47 +103,6 @@ impl Deps {
 fn bounded<T>(file: &str, read: impl FnOnce(&str) -> Result<T, Fault>) -> Result<T, ManifestError> {
     check_size(Deps.file(), file)?;
     read(file).map_err(|fault| ManifestError::at(Deps.file(), file, fault.offset, fault.problem))
-}
-
-/// A problem and its place, in bytes from the start of the file.
-#[derive(Debug)]
-struct Fault {
-    offset: usize,
-    problem: Problem,
-}
-
-impl Fault {
-    /// It breaks the grammar of Python.
-    fn syntax(offset: usize, what: impl Into<String>) -> Self {
-        Self {
-            offset,
-            problem: Problem::Syntax(what.into()),
-        }
-    }
-
-    /// It is Python, but not in the subset.
-    fn unsupported(offset: usize, what: impl Into<String>) -> Self {
-        Self {
-            offset,
-            problem: Problem::Unsupported(what.into()),
-        }
-    }
-
-    /// It is in the subset, but has no meaning.
-    fn meaning(offset: usize, what: impl Into<String>) -> Self {
-        Self {
-            offset,
-            problem: Problem::Meaning(what.into()),
-        }
-    }
-
-    /// A value of the wrong kind.
-    fn wrong_kind(offset: usize, wanted: &str, found: &Data) -> Self {
-        Self::meaning(
-            offset,
-            format!("{wanted} is needed here, not {}", found.kind()),
-        )
-    }
 }
 
 #[derive(Default)]

@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::Fault;
+use super::fault::Fault;
 use super::lexer::{Lexer, Token};
 use crate::manifest::Problem;
 

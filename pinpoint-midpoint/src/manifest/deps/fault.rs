@@ -1,0 +1,45 @@
+//! A problem at a place of the file.
+
+use super::super::error::Problem;
+use super::evaluate::Data;
+
+/// A problem and its place, in bytes from the start of the file.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) offset: usize,
+    pub(super) problem: Problem,
+}
+
+impl Fault {
+    /// It breaks the grammar of Python.
+    pub(super) fn syntax(offset: usize, what: impl Into<String>) -> Self {
+        Self {
+            offset,
+            problem: Problem::Syntax(what.into()),
+        }
+    }
+
+    /// It is Python, but not in the subset.
+    pub(super) fn unsupported(offset: usize, what: impl Into<String>) -> Self {
+        Self {
+            offset,
+            problem: Problem::Unsupported(what.into()),
+        }
+    }
+
+    /// It is in the subset, but has no meaning.
+    pub(super) fn meaning(offset: usize, what: impl Into<String>) -> Self {
+        Self {
+            offset,
+            problem: Problem::Meaning(what.into()),
+        }
+    }
+
+    /// A value of the wrong kind.
+    pub(super) fn wrong_kind(offset: usize, wanted: &str, found: &Data) -> Self {
+        Self::meaning(
+            offset,
+            format!("{wanted} is needed here, not {}", found.kind()),
+        )
+    }
+}
