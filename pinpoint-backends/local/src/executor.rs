@@ -19,7 +19,7 @@ use super::error::LocalError;
 use super::sources::Sources;
 use crate::build::build_store::BuildStore;
 use crate::build::builds::Builds;
-use crate::build::maker::{Builder, Made};
+use crate::build::maker::{BuildOutcome, Builder};
 use crate::build::workspace::Workspace;
 use crate::git::local_clones::LocalClones;
 use crate::git::repository::Repository;
@@ -325,7 +325,7 @@ impl LocalExecutor {
             report.log = builder.log_of(&commit);
         }
         match made {
-            Made::Ready(build) => {
+            BuildOutcome::Ready(build) => {
                 report.cached = build.cached;
                 report.duration = build.duration;
                 report.artifact = Some(Artifact::Directory(build.tree.display().to_string()));
@@ -341,7 +341,7 @@ impl LocalExecutor {
                     report.same_as = Some(self.described(same).await?);
                 }
             }
-            Made::Failed(failure) => {
+            BuildOutcome::Failed(failure) => {
                 report.failure = Some(failure.reason.clone());
                 report.duration = failure.duration;
             }

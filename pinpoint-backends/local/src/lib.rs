@@ -100,7 +100,7 @@ pub use run::instructions::InstructionCounter;
 pub use run::measures::{MeasureChoice, RunMeasure};
 pub use run::outside_reads::OutsideRead;
 #[doc(hidden)]
-pub use run::profiler::Kept;
+pub use run::profiler::ProfileStore;
 pub use run::profiler::{
     Profiler, ProfilerError, ProfilerFacts, Profiling, choose_profiler, kept_profiles,
     profiler_facts,

@@ -25,13 +25,13 @@ pub(super) struct Sources {
 }
 
 /// The commits between two others.
-enum Found {
+enum CommitsBetween {
     /// The commits that touch the paths of the job.
     Paths(Arc<Hashes>),
     Between(Arc<Between>),
 }
 
-impl Found {
+impl CommitsBetween {
     fn count(&self) -> u64 {
         match self {
             Self::Paths(hashes) => hashes.count(),
@@ -82,8 +82,8 @@ impl Sources {
             self.midpoints.check_order(lower, higher).await?;
         }
         Ok(match self.find(&request.lower, &request.higher).await? {
-            Found::Paths(hashes) => Listing::new(request, hashes.count()),
-            Found::Between(between) => Listing {
+            CommitsBetween::Paths(hashes) => Listing::new(request, hashes.count()),
+            CommitsBetween::Between(between) => Listing {
                 changes: between.changes().to_vec(),
                 merge_base: between.merge_base(),
                 ..Listing::new(request, between.count())
@@ -107,7 +107,7 @@ impl Sources {
             });
         }
         match found {
-            Found::Paths(hashes) => {
+            CommitsBetween::Paths(hashes) => {
                 let hash = hashes.get(offset).ok_or(LocalError::NoSuchOffset {
                     offset,
                     count: hashes.count(),
@@ -116,7 +116,7 @@ impl Sources {
                 commit.main = Commit::new(commit.main.repository, hash);
                 Ok(commit)
             }
-            Found::Between(between) => Ok(self.midpoints.nth(&between, offset).await?),
+            CommitsBetween::Between(between) => Ok(self.midpoints.nth(&between, offset).await?),
         }
     }
 
@@ -125,14 +125,16 @@ impl Sources {
         &self,
         lower: &CombinedCommit,
         higher: &CombinedCommit,
-    ) -> Result<Found, LocalError> {
+    ) -> Result<CommitsBetween, LocalError> {
         let midpoints = &self.midpoints;
         if self.paths.is_empty() || lower.main == higher.main || !is_plain(lower) {
-            return Ok(Found::Between(midpoints.between(lower, higher).await?));
+            return Ok(CommitsBetween::Between(
+                midpoints.between(lower, higher).await?,
+            ));
         }
         let hashes = self.path_range(&lower.main, &higher.main).await?;
         if hashes.count() > 0 {
-            return Ok(Found::Paths(hashes));
+            return Ok(CommitsBetween::Paths(hashes));
         }
         // Nothing touches the paths between the two, so any search inside starts where the higher
         // one leaves the line.
@@ -144,7 +146,9 @@ impl Sources {
         } else {
             higher.main.git_hash.clone()
         };
-        Ok(Found::Between(midpoints.between(&from, higher).await?))
+        Ok(CommitsBetween::Between(
+            midpoints.between(&from, higher).await?,
+        ))
     }
 
     /// The commits strictly between two that touch one of the paths.

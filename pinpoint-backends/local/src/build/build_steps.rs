@@ -45,14 +45,14 @@ pub(crate) struct Holds {
 }
 
 /// The reason why a step of a build failed.
-pub(crate) enum Trouble {
+pub(crate) enum BuildStepError {
     /// The commit does not build.
     Build(String),
     /// The step could not even be tried.
     Local(LocalError),
 }
 
-impl<E: Into<LocalError>> From<E> for Trouble {
+impl<E: Into<LocalError>> From<E> for BuildStepError {
     fn from(error: E) -> Self {
         Self::Local(error.into())
     }
@@ -69,7 +69,7 @@ impl BuildSteps<'_> {
         &self,
         clone: &Repository,
         commit: &Commit,
-    ) -> Result<String, Trouble> {
+    ) -> Result<String, BuildStepError> {
         hash_of(self.workspace, clone, commit, Some(self)).await
     }
 
@@ -192,9 +192,9 @@ pub(crate) async fn hash_of(
     clone: &Repository,
     commit: &Commit,
     build: Option<&BuildSteps<'_>>,
-) -> Result<String, Trouble> {
+) -> Result<String, BuildStepError> {
     let does_not_build = |error| match error {
-        HistoryError::UnknownRevision { .. } => Trouble::Build(error.to_string()),
+        HistoryError::UnknownRevision { .. } => BuildStepError::Build(error.to_string()),
         other => MidpointError::from(other).into(),
     };
     // Fetched here, and not by the history, which does not know a build's locks.
@@ -202,7 +202,7 @@ pub(crate) async fn hash_of(
         for revision in [&commit.git_hash].into_iter().chain(&commit.merged) {
             match mirror.bring(revision, build).await {
                 Err(LocalError::Mirror(error @ MirrorError::NoCommit { .. })) => {
-                    return Err(Trouble::Build(error.to_string()));
+                    return Err(BuildStepError::Build(error.to_string()));
                 }
                 other => other?,
             }
@@ -225,7 +225,7 @@ pub(crate) async fn hash_of(
     let hash = history.resolve(&name).await.map_err(does_not_build)?;
     let merged = history.merged_commit(&hash, &commit.merged).await;
     merged.map_err(does_not_build)?.ok_or_else(|| {
-        Trouble::Build(format!(
+        BuildStepError::Build(format!(
             "merging {} into {} of {} gives conflicts",
             commit.merged.join(" and "),
             commit.git_hash,

@@ -34,7 +34,7 @@ use crate::build::build_manifest::{BuildManifest, BuildManifestError, Entry, is_
 use crate::build::workspace::CleanReport;
 use crate::error::LocalError;
 use crate::process::files;
-use crate::trace::Before;
+use crate::trace::BuildSnapshot;
 
 /// Lists longer than that of a build with some 500,000 files are not read.
 const LARGEST_MANIFEST: u64 = 128 << 20;
@@ -57,7 +57,7 @@ pub struct BuildStore {
 
 /// The outcome of looking for a build.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
+pub(crate) enum BuildLookup {
     /// The build is in its place.
     Whole,
     /// No build could be used here.
@@ -69,12 +69,12 @@ pub(crate) enum Taken {
 }
 
 /// The reason why a build of the store can't be used.
-enum Unfit {
+enum UnusableBuild {
     Damaged(String),
     Unreadable(String),
 }
 
-impl Unfit {
+impl UnusableBuild {
     /// Names the file of the build that has the problem.
     fn of(self, file: &str) -> Self {
         match self {
@@ -84,7 +84,7 @@ impl Unfit {
     }
 }
 
-impl From<io::Error> for Unfit {
+impl From<io::Error> for UnusableBuild {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             // A missing file, or something else in its place.
@@ -144,16 +144,16 @@ impl BuildStore {
     }
 
     /// Puts a build in its place, the build directory that holds the checkout.
-    pub(crate) fn take(&self, key: &str, directory: &Path) -> Result<Taken, LocalError> {
+    pub(crate) fn take(&self, key: &str, directory: &Path) -> Result<BuildLookup, LocalError> {
         let path = self.manifest(key);
         let manifest = match read_manifest(&path, key) {
             Ok(Some(manifest)) => manifest,
-            Ok(None) => return Ok(Taken::Nothing),
+            Ok(None) => return Ok(BuildLookup::Nothing),
             Err(unfit) => return Ok(drop_if_damaged(&path, unfit)),
         };
         let is_elsewhere = |it: &String| Path::new(it) != directory;
         if manifest.directory.as_ref().is_some_and(is_elsewhere) || manifest.size() > self.most {
-            return Ok(Taken::Nothing);
+            return Ok(BuildLookup::Nothing);
         }
         let arriving = directory.join("arriving");
         files::remove(&arriving)?;
@@ -172,19 +172,24 @@ impl BuildStore {
                 Ok(()) => {
                     // For `shrink`, if it may be written.
                     let _ = File::open(&path).and_then(|it| it.set_modified(SystemTime::now()));
-                    Taken::Whole
+                    BuildLookup::Whole
                 }
                 Err(error) if is_full(&error) => return Err(error),
-                Err(error) => drop_if_damaged(&path, Unfit::Damaged(reason_of(&error))),
+                Err(error) => drop_if_damaged(&path, UnusableBuild::Damaged(reason_of(&error))),
             },
-            false => Taken::Nothing,
+            false => BuildLookup::Nothing,
         };
         files::remove(&arriving)?;
         Ok(taken)
     }
 
     /// Copies a file, or returns the reason why it can't be used.
-    fn fetch(&self, sha256: &str, size: u64, to: &Path) -> Result<Result<(), Unfit>, LocalError> {
+    fn fetch(
+        &self,
+        sha256: &str,
+        size: u64,
+        to: &Path,
+    ) -> Result<Result<(), UnusableBuild>, LocalError> {
         let path = self.blob(sha256);
         let read = || {
             let from = files::open_regular(&path)?;
@@ -198,7 +203,7 @@ impl BuildStore {
         let damaged = |reason: String| {
             // So that it is stored anew.
             let _ = fs::remove_file(&path);
-            Ok(Err(Unfit::Damaged(reason)))
+            Ok(Err(UnusableBuild::Damaged(reason)))
         };
         if length != size {
             return damaged(format!("it has {length} bytes in place of {size}"));
@@ -229,7 +234,7 @@ impl BuildStore {
         &self,
         key: &str,
         directory: &Path,
-        before: &Before,
+        before: &BuildSnapshot,
     ) -> Result<(), NotStored> {
         let mut manifest = BuildManifest::new(key);
         let mut open = vec!["modules".to_owned(), "tree".to_owned()];
@@ -479,9 +484,9 @@ impl BuildStore {
     clippy::disallowed_methods,
     reason = "on a thread that may block, for a few milliseconds"
 )]
-pub(crate) fn files_before(directory: &Path) -> Result<Option<Before>, LocalError> {
+pub(crate) fn files_before(directory: &Path) -> Result<Option<BuildSnapshot>, LocalError> {
     const LOOKS: u32 = 3_000;
-    let before = Before::of(directory)?;
+    let before = BuildSnapshot::of(directory)?;
     let probe = directory.join("now");
     for _ in 0..LOOKS {
         drop(files::create(&probe)?);
@@ -496,12 +501,13 @@ pub(crate) fn files_before(directory: &Path) -> Result<Option<Before>, LocalErro
 }
 
 /// The list of a build, if it exists, or the reason why it can't be used.
-fn read_manifest(path: &Path, key: &str) -> Result<Option<BuildManifest>, Unfit> {
+fn read_manifest(path: &Path, key: &str) -> Result<Option<BuildManifest>, UnusableBuild> {
     let bytes = match read_list(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };
-    let damaged = |error| Unfit::Damaged(format!("its list of files can't be used: {error}"));
+    let damaged =
+        |error| UnusableBuild::Damaged(format!("its list of files can't be used: {error}"));
     BuildManifest::read(&bytes, key).map(Some).map_err(damaged)
 }
 
@@ -520,13 +526,13 @@ fn read_list(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Removes the list of a damaged build: it is stored again when it is made.
-fn drop_if_damaged(list: &Path, unfit: Unfit) -> Taken {
+fn drop_if_damaged(list: &Path, unfit: UnusableBuild) -> BuildLookup {
     match unfit {
-        Unfit::Damaged(reason) => {
+        UnusableBuild::Damaged(reason) => {
             let _ = fs::remove_file(list);
-            Taken::Damaged(reason)
+            BuildLookup::Damaged(reason)
         }
-        Unfit::Unreadable(reason) => Taken::Unreadable(reason),
+        UnusableBuild::Unreadable(reason) => BuildLookup::Unreadable(reason),
     }
 }
 
@@ -702,7 +708,7 @@ mod tests {
         let store = BuildStore::open(&root.path().join("store"), u64::MAX).unwrap();
         let build = root.path().join("build");
         fs::create_dir_all(build.join("tree")).unwrap();
-        let before = Before::of(&build).unwrap();
+        let before = BuildSnapshot::of(&build).unwrap();
         fs::write(build.join("tree/program"), "program").unwrap();
         store.put("one", &build, &before).unwrap();
         let mut open = vec![root.path().to_owned()];
@@ -724,7 +730,7 @@ mod tests {
         put.unwrap();
         let taken = root.path().join("taken");
         fs::create_dir_all(taken.join("tree")).unwrap();
-        assert_eq!(store.take("other", &taken).unwrap(), Taken::Whole);
+        assert_eq!(store.take("other", &taken).unwrap(), BuildLookup::Whole);
         assert_eq!(fs::read(taken.join("tree/program")).unwrap(), b"program");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pinpoint_core::CombinedCommit;
 
-use crate::build::maker::{Build, Builder, Made};
+use crate::build::maker::{Build, BuildOutcome, Builder};
 use crate::error::LocalError;
 use crate::process::child::Processes;
 
@@ -23,13 +23,13 @@ impl Builds {
         &self,
         commit: &CombinedCommit,
         processes: &Arc<Processes>,
-    ) -> Result<Made, LocalError> {
+    ) -> Result<BuildOutcome, LocalError> {
         match self {
             Self::OfCommits(builder) => builder.build(commit, processes).await,
             Self::Prebuilt => {
                 let build = Build::prebuilt(PathBuf::from(&commit.main.repository));
                 build.check_tree()?;
-                Ok(Made::Ready(Arc::new(build)))
+                Ok(BuildOutcome::Ready(Arc::new(build)))
             }
         }
     }

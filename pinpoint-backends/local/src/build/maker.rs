@@ -16,10 +16,10 @@ use sha2::{Digest, Sha256};
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
 use crate::build::build_key::{key, stored_key};
-use crate::build::build_steps::{BuildSteps, Holds, Trouble, failure_line, hash_of, note};
-use crate::build::build_store::{self, BuildStore, Taken};
+use crate::build::build_steps::{BuildStepError, BuildSteps, Holds, failure_line, hash_of, note};
+use crate::build::build_store::{self, BuildLookup, BuildStore};
 use crate::build::workspace::{
-    self, BuildDir, Found, LaidOut, Marker, Whole, Workspace, milliseconds,
+    self, BuildDir, BuildOnDisk, LaidOut, Marker, RequiredParts, Workspace, milliseconds,
 };
 use crate::config::LocalConfig;
 use crate::error::LocalError;
@@ -36,7 +36,7 @@ use crate::process::machine_lock::MachineLock;
 use crate::process::sync::{blocking, locked};
 use crate::run::benchmark;
 use crate::run::results;
-use crate::trace::{self, Before, Reads, Traced, Tracer};
+use crate::trace::{self, BuildSnapshot, Reads, Traced, Tracer};
 
 /// Further places for a build whose first place can't be used.
 const MOST_PLACES: u32 = 16;
@@ -49,7 +49,7 @@ const DAMAGED: &str = ".damaged.json";
 
 /// The state of a build in this job.
 #[derive(Debug, Clone)]
-pub(crate) enum Made {
+pub(crate) enum BuildOutcome {
     Ready(Arc<Build>),
     Failed(Arc<Failure>),
 }
@@ -187,7 +187,7 @@ pub(crate) struct Builder {
     clones: LocalClones,
     machine: Arc<MachineLock>,
     slots: Semaphore,
-    builds: Mutex<HashMap<String, Arc<OnceCell<Made>>>>,
+    builds: Mutex<HashMap<String, Arc<OnceCell<BuildOutcome>>>>,
     /// The number of builds made or found: it distinguishes a build from one made after
     /// it.
     makings: AtomicU64,
@@ -271,7 +271,7 @@ impl Builder {
         &self,
         commit: &CombinedCommit,
         processes: &Arc<Processes>,
-    ) -> Result<Made, LocalError> {
+    ) -> Result<BuildOutcome, LocalError> {
         if let Some(Patch::Gerrit { host, change, .. }) = &commit.patch {
             return Err(LocalError::PatchAtGerrit {
                 host: host.clone(),
@@ -287,7 +287,7 @@ impl Builder {
                 .clone();
             match &made {
                 // It was removed by another program.
-                Made::Ready(ready) if !ready.tree.is_dir() => self.forget(ready),
+                BuildOutcome::Ready(ready) if !ready.tree.is_dir() => self.forget(ready),
                 _ => return Ok(made),
             }
         }
@@ -296,7 +296,7 @@ impl Builder {
     /// Makes the next user of a build look for it again.
     pub(crate) fn forget(&self, damaged: &Arc<Build>) {
         locked(&self.builds).retain(|_, cell| match cell.get() {
-            Some(Made::Ready(build)) => !Arc::ptr_eq(build, damaged),
+            Some(BuildOutcome::Ready(build)) => !Arc::ptr_eq(build, damaged),
             _ => true,
         });
     }
@@ -314,7 +314,7 @@ impl Builder {
         let Some(Ours { dir, marker, .. }) = &build.ours else {
             return Ok(());
         };
-        let whole = Whole::But(self.config.results.as_deref());
+        let whole = RequiredParts::But(self.config.results.as_deref());
         let Some(missing) = dir.missing(marker, whole)? else {
             return Ok(());
         };
@@ -337,27 +337,27 @@ impl Builder {
         commit: &CombinedCommit,
         key: &str,
         processes: &Arc<Processes>,
-    ) -> Result<Made, LocalError> {
+    ) -> Result<BuildOutcome, LocalError> {
         /// Others hold the lock briefly, to see whether it is there; a process that holds
         /// a damaged build for longer uses it.
         const MOMENTS: u32 = 50;
         let is_skipped = |hash| self.config.skip.contains(hash);
         if is_skipped(&commit.main.git_hash) || commit.main.merged.iter().any(is_skipped) {
-            return Ok(Made::Failed(Arc::new(Failure {
+            return Ok(BuildOutcome::Failed(Arc::new(Failure {
                 reason: "skipped on request".into(),
                 duration: 0,
             })));
         }
         let remembered = self.logs.join(format!("{key}.json"));
         if let Some(failure) = files::read_json(&remembered)? {
-            return Ok(Made::Failed(Arc::new(failure)));
+            return Ok(BuildOutcome::Failed(Arc::new(failure)));
         }
         if let Some(same) = self.same_build(commit, key, processes).await? {
             return Ok(same);
         }
         let (mut dir, mut further) = (self.workspace.build_dir(key, 0), 0);
         let log = self.log(key);
-        let mut whole = Whole::But(self.config.results.as_deref());
+        let mut whole = RequiredParts::But(self.config.results.as_deref());
         let mut was_stored = false;
         let mut slot = None;
         let mut moments = 0;
@@ -376,12 +376,12 @@ impl Builder {
                     let note = self.logs.join(format!("{key}{TRACED}"));
                     files::write_json(&note, &(commit, traced))?;
                 }
-                return Ok(Made::Ready(Arc::new(Build {
+                return Ok(BuildOutcome::Ready(Arc::new(Build {
                     traced,
                     commit: Some(commit.clone()),
                     key: format!("{key} {making}"),
                     tree: dir.tree.clone(),
-                    cached: was_stored || matches!(whole, Whole::But(_)),
+                    cached: was_stored || matches!(whole, RequiredParts::But(_)),
                     duration: marker.duration,
                     ours: Some(Ours {
                         marker: marker.clone(),
@@ -398,7 +398,7 @@ impl Builder {
             }
             let Some(alone) = dir.make_it()? else {
                 moments += 1;
-                let is_used = !matches!(found, Found::Nothing);
+                let is_used = !matches!(found, BuildOnDisk::Nothing);
                 if is_used && moments > MOMENTS && further < MOST_PLACES {
                     moments = 0;
                     further += 1;
@@ -442,16 +442,16 @@ impl Builder {
                 Ok(stored) => was_stored = stored,
                 Err(failure) => {
                     files::write_json(&remembered, &failure)?;
-                    return Ok(Made::Failed(Arc::new(failure)));
+                    return Ok(BuildOutcome::Failed(Arc::new(failure)));
                 }
             }
-            whole = Whole::Tree;
+            whole = RequiredParts::Tree;
         }
     }
 
     /// The marker of a complete build from which nothing was left out that is available now.
-    async fn usable<'a>(&self, found: &'a Found) -> Result<Option<&'a Marker>, LocalError> {
-        let Found::Whole(marker) = found else {
+    async fn usable<'a>(&self, found: &'a BuildOnDisk) -> Result<Option<&'a Marker>, LocalError> {
+        let BuildOnDisk::Whole(marker) = found else {
             return Ok(None);
         };
         for (url, revision) in &marker.left_out {
@@ -461,8 +461,8 @@ impl Builder {
             let commit = Commit::new(url, revision);
             match hash_of(&self.workspace, &clone, &commit, None).await {
                 Ok(_) => return Ok(None),
-                Err(Trouble::Build(_)) => {}
-                Err(Trouble::Local(error)) => return Err(error),
+                Err(BuildStepError::Build(_)) => {}
+                Err(BuildStepError::Local(error)) => return Err(error),
             }
         }
         Ok(Some(marker))
@@ -505,7 +505,7 @@ impl Builder {
                 })
                 .await
             }
-            Err(Trouble::Build(reason)) => {
+            Err(BuildStepError::Build(reason)) => {
                 let dir = dir.clone();
                 let duration = milliseconds(began.elapsed());
                 blocking(holds, move || {
@@ -517,7 +517,7 @@ impl Builder {
                 })
                 .await
             }
-            Err(Trouble::Local(error)) => {
+            Err(BuildStepError::Local(error)) => {
                 // A full disk fails in many ways; this reports the real cause.
                 workspace::check_room(&dir.path)?;
                 Err(error)
@@ -526,7 +526,7 @@ impl Builder {
     }
 
     /// Fills the work tree: the commit, its dependencies and its patch.
-    async fn lay_out(&self, steps: &BuildSteps<'_>) -> Result<LaidOut, Trouble> {
+    async fn lay_out(&self, steps: &BuildSteps<'_>) -> Result<LaidOut, BuildStepError> {
         let (commit, repository, tree) = (steps.commit, &self.repository, &steps.dir.tree);
         let hash = steps.hash_of(repository, &commit.main).await?;
         let borrowed = steps.check_out(repository, &hash, tree).await?;
@@ -540,7 +540,7 @@ impl Builder {
                 .step(workspace::apply_patch(tree, patch), None)
                 .await?;
             if !ended.status.success() {
-                return Err(Trouble::Build(format!(
+                return Err(BuildStepError::Build(format!(
                     "the patch {name} does not apply: {}",
                     failure_line(steps.log)?
                 )));
@@ -550,7 +550,7 @@ impl Builder {
     }
 
     /// Fills the work tree and runs the build command in it.
-    async fn take(&self, steps: &BuildSteps<'_>) -> Result<LaidOut, Trouble> {
+    async fn take(&self, steps: &BuildSteps<'_>) -> Result<LaidOut, BuildStepError> {
         let (commit, tree) = (steps.commit, &steps.dir.tree);
         let mut made = self.lay_out(steps).await?;
         let stored = self.stored_key(commit, &made);
@@ -560,19 +560,19 @@ impl Builder {
                 store.take(&key, &dir.path)
             });
             match taken.await? {
-                Taken::Whole => {
+                BuildLookup::Whole => {
                     made.stored = true;
                     return Ok(self.examined(steps, made).await?);
                 }
-                Taken::Nothing => {}
-                Taken::Damaged(reason) => {
+                BuildLookup::Nothing => {}
+                BuildLookup::Damaged(reason) => {
                     self.note_damage(steps, &reason)?;
                     let dir = steps.dir.clone();
                     let again = move || dir.remove().and_then(|()| dir.create());
                     blocking(Arc::clone(&steps.holds), again).await?;
                     made = self.lay_out(steps).await?;
                 }
-                Taken::Unreadable(reason) => {
+                BuildLookup::Unreadable(reason) => {
                     let problem = format!("the stored build can't be read: {reason}");
                     note(steps.log, problem)?;
                 }
@@ -596,7 +596,7 @@ impl Builder {
                 None => steps.step(command, self.config.timeout).await?,
                 Some(tracer) => {
                     let dir = steps.dir.clone();
-                    let before = move || Before::of(&dir.path);
+                    let before = move || BuildSnapshot::of(&dir.path);
                     let before = blocking(Arc::clone(&steps.holds), before).await?;
                     let (ended, mut read) = self.step_traced(tracer, steps, command).await?;
                     if let Some(link) = before.changed_link(&steps.dir.path) {
@@ -614,7 +614,7 @@ impl Builder {
                     Some(_) => " (it was traced, and may build without that)",
                     None => "",
                 };
-                return Err(Trouble::Build(format!(
+                return Err(BuildStepError::Build(format!(
                     "the build command {reason}{traced}"
                 )));
             }
@@ -717,7 +717,7 @@ impl Builder {
                 // If that fails, the runs that count will say so.
                 let _ = results::remove_old(&dir.tree, &name);
             }
-            Before::of(&dir.path)
+            BuildSnapshot::of(&dir.path)
         })
         .await?;
         let mut command = Command::new(benchmark::program(&self.config, &steps.dir.tree));
@@ -803,7 +803,7 @@ impl Builder {
         commit: &CombinedCommit,
         key: &str,
         processes: &Arc<Processes>,
-    ) -> Result<Option<Made>, LocalError> {
+    ) -> Result<Option<BuildOutcome>, LocalError> {
         if !self.config.trace || !is_plain(commit) {
             return Ok(None);
         }

@@ -271,7 +271,7 @@ impl Workspace {
 }
 
 /// The state of a build on disk.
-pub(crate) enum Found {
+pub(crate) enum BuildOnDisk {
     Whole(Marker),
     /// The marker of a build that is missing or incomplete.
     Damaged,
@@ -280,7 +280,7 @@ pub(crate) enum Found {
 
 /// The parts that have to exist for a build to count as complete.
 #[derive(Clone, Copy)]
-pub(crate) enum Whole<'a> {
+pub(crate) enum RequiredParts<'a> {
     /// Everything that existed when it was finished, except this results file, which is removed
     /// before each run.
     But(Option<&'a Path>),
@@ -291,10 +291,13 @@ pub(crate) enum Whole<'a> {
 
 impl BuildDir {
     /// Holds the build, if it exists: it is not removed until the lock is dropped.
-    pub(crate) async fn use_it(&self, whole: Whole<'_>) -> Result<(Found, Locked), LocalError> {
+    pub(crate) async fn use_it(
+        &self,
+        whole: RequiredParts<'_>,
+    ) -> Result<(BuildOnDisk, Locked), LocalError> {
         let lock = files::lock(&self.lock, Mode::Shared).await?;
         let found = self.look(whole)?;
-        if matches!(found, Found::Whole(_)) {
+        if matches!(found, BuildOnDisk::Whole(_)) {
             File::open(&self.marker)
                 .and_then(|file| file.set_modified(SystemTime::now()))
                 .map_err(LocalError::io("touch", &self.marker))?;
@@ -303,13 +306,13 @@ impl BuildDir {
     }
 
     /// Checks the state of the build. Only for the holder of its lock.
-    pub(crate) fn look(&self, whole: Whole<'_>) -> Result<Found, LocalError> {
+    pub(crate) fn look(&self, whole: RequiredParts<'_>) -> Result<BuildOnDisk, LocalError> {
         let Some(marker) = self.marker()? else {
-            return Ok(Found::Nothing);
+            return Ok(BuildOnDisk::Nothing);
         };
         Ok(match self.missing(&marker, whole)? {
-            Some(_) => Found::Damaged,
-            None => Found::Whole(marker),
+            Some(_) => BuildOnDisk::Damaged,
+            None => BuildOnDisk::Whole(marker),
         })
     }
 
@@ -317,12 +320,12 @@ impl BuildDir {
     pub(crate) fn missing(
         &self,
         marker: &Marker,
-        whole: Whole<'_>,
+        whole: RequiredParts<'_>,
     ) -> Result<Option<String>, LocalError> {
         if !self.tree.is_dir() {
             return Ok(Some("tree".into()));
         }
-        let Whole::But(results) = whole else {
+        let RequiredParts::But(results) = whole else {
             return Ok(None);
         };
         if marker.tracked.is_none() {

@@ -7,7 +7,7 @@ use pinpoint_core::{CombinedCommit, Key};
 use tokio::sync::{MutexGuard, SemaphorePermit};
 
 use crate::build::builds::Builds;
-use crate::build::maker::{Build, Made};
+use crate::build::maker::{Build, BuildOutcome};
 use crate::error::LocalError;
 use crate::executor::LocalExecutor;
 use crate::process::child::CancelGuard;
@@ -147,8 +147,8 @@ impl LocalExecutor {
         let CancelGuard(processes) = &self.begin(key);
         let made = self.builds.get(commit, processes);
         Ok(match processes.unless_cancelled(made).await? {
-            Made::Ready(build) => Some(build),
-            Made::Failed(_) => None,
+            BuildOutcome::Ready(build) => Some(build),
+            BuildOutcome::Failed(_) => None,
         })
     }
 }

@@ -148,10 +148,10 @@ impl Mirrors {
         build: Option<&BuildSteps<'_>>,
     ) -> Result<Repository, LocalError> {
         match self.place(url).await? {
-            Place::Given(directory) => {
+            UrlLocation::Given(directory) => {
                 blocking((), move || Ok(Repository::discover(&directory)?)).await
             }
-            Place::Mirror(mirror) => {
+            UrlLocation::Mirror(mirror) => {
                 mirror.make(build).await?;
                 mirror.repository().await
             }
@@ -164,17 +164,17 @@ impl Mirrors {
         url: &str,
     ) -> Result<Option<Repository>, LocalError> {
         match self.place(url).await? {
-            Place::Mirror(mirror) if !mirror.0.path.is_dir() => Ok(None),
-            Place::Mirror(mirror) => mirror.repository().await.map(Some),
-            Place::Given(_) => self.repository_during(url, None).await.map(Some),
+            UrlLocation::Mirror(mirror) if !mirror.0.path.is_dir() => Ok(None),
+            UrlLocation::Mirror(mirror) => mirror.repository().await.map(Some),
+            UrlLocation::Given(_) => self.repository_during(url, None).await.map(Some),
         }
     }
 
-    async fn place(&self, url: &str) -> Result<Place, LocalError> {
+    async fn place(&self, url: &str) -> Result<UrlLocation, LocalError> {
         let url: RemoteUrl = url.parse().map_err(MirrorError::Url)?;
         let name = url.normal_form();
         if let Some(directory) = self.0.given.get(&name) {
-            return Ok(Place::Given(directory.clone()));
+            return Ok(UrlLocation::Given(directory.clone()));
         }
         if !self.0.permitted.iter().any(|pattern| pattern.permits(&url)) {
             let url = url.to_string();
@@ -182,7 +182,7 @@ impl Mirrors {
         }
         let name = hex::encode(Sha256::digest(name));
         let path = self.0.workspace.mirrors().join(name);
-        Ok(Place::Mirror(Mirror(Arc::new(MirrorInner {
+        Ok(UrlLocation::Mirror(Mirror(Arc::new(MirrorInner {
             _used: files::lock(&path.with_extension("used"), Mode::Shared).await?,
             lock: path.with_extension("lock"),
             mirrors: self.clone(),
@@ -198,7 +198,7 @@ impl Mirrors {
 }
 
 /// The location of a URL's repository.
-enum Place {
+enum UrlLocation {
     /// In a given directory.
     Given(PathBuf),
     /// In a mirror, made or not.
@@ -229,7 +229,7 @@ impl PartialEq for Mirror {
 impl Eq for Mirror {}
 
 /// The locks held while a mirror changes, dropped in this order.
-struct Alone<'a> {
+struct MirrorLocks<'a> {
     machine: Machine<'a>,
     lock: Arc<Locked>,
 }
@@ -290,7 +290,7 @@ impl Mirror {
     }
 
     /// Clones it, in place of a damaged one.
-    async fn clone(&self, alone: &Alone<'_>) -> Result<(), LocalError> {
+    async fn clone(&self, alone: &MirrorLocks<'_>) -> Result<(), LocalError> {
         let path = &self.0.path;
         let new = path.with_extension("new");
         let remains = new.clone();
@@ -380,7 +380,7 @@ impl Mirror {
     /// Fetches everything, and then a commit by its hash. Returns true if the commit exists now.
     async fn fetch_revision(
         &self,
-        alone: &Alone<'_>,
+        alone: &MirrorLocks<'_>,
         revision: &str,
         is_hash: bool,
     ) -> Result<bool, LocalError> {
@@ -456,23 +456,26 @@ impl Mirror {
     }
 
     /// Takes the machine, unless the build holds it, and then the mirror.
-    async fn lock<'a>(&self, build: Option<&'a BuildSteps<'_>>) -> Result<Alone<'a>, LocalError> {
+    async fn lock<'a>(
+        &self,
+        build: Option<&'a BuildSteps<'_>>,
+    ) -> Result<MirrorLocks<'a>, LocalError> {
         let Some(build) = build else {
             let machine = self.0.mirrors.0.machine.shared().await?;
             let lock = files::lock(&self.0.lock, Mode::Alone).await?;
             let machine = machine.build_in(&self.0.path).await?;
-            return Ok(Alone {
+            return Ok(MirrorLocks {
                 machine: Machine::Own(Arc::new(machine)),
                 lock: Arc::new(lock),
             });
         };
-        Ok(Alone {
+        Ok(MirrorLocks {
             machine: Machine::Build(build),
             lock: Arc::new(files::lock(&self.0.lock, Mode::Alone).await?),
         })
     }
 
-    async fn run(&self, alone: &Alone<'_>, command: Command) -> Result<(), LocalError> {
+    async fn run(&self, alone: &MirrorLocks<'_>, command: Command) -> Result<(), LocalError> {
         let lock = Arc::clone(&alone.lock);
         let (ended, said) = match &alone.machine {
             Machine::Build(build) => {

@@ -22,7 +22,7 @@ use pinpoint_core::{Key, Usage};
 use tokio::sync::watch;
 
 use crate::error::LocalError;
-pub(crate) use crate::process::supervisor::{Launch, Left};
+pub(crate) use crate::process::supervisor::{Launch, LeftoverProcesses};
 use crate::process::supervisor::{Plan, Supervisor};
 use crate::run::instructions::ProcessorCount;
 
@@ -39,7 +39,7 @@ pub(crate) struct Ended {
     pub(crate) started: Instant,
     pub(crate) status: ExitStatus,
     /// The limit for which it was ended.
-    pub(crate) beyond: Option<Beyond>,
+    pub(crate) beyond: Option<ExceededLimit>,
     /// Wall time includes creating the process, some tenths of a millisecond.
     ///
     /// On Linux the peak of memory begins at the memory that the new process shares with this one,
@@ -48,7 +48,7 @@ pub(crate) struct Ended {
     /// The reason why its instructions were not counted, if requested.
     pub(crate) uncounted: Option<io::Error>,
     /// The processes that it left, which were ended after it.
-    pub(crate) left: Left,
+    pub(crate) left: LeftoverProcesses,
     /// Bytes that its two outputs had at its end: leftover processes may have written more.
     pub(crate) written: [u64; 2],
 }
@@ -58,8 +58,10 @@ impl Ended {
     /// when it succeeded.
     pub(crate) fn failure(&self, error_line: &str) -> Option<String> {
         match self.beyond {
-            Some(Beyond::Timeout(limit)) => return Some(format!("timed out after {limit:?}")),
-            Some(Beyond::Output) => {
+            Some(ExceededLimit::Timeout(limit)) => {
+                return Some(format!("timed out after {limit:?}"));
+            }
+            Some(ExceededLimit::Output) => {
                 return Some(format!(
                     "wrote more than {} MiB of output; send what is not needed to /dev/null",
                     MOST_OUTPUT >> 20
@@ -81,7 +83,7 @@ impl Ended {
 
 /// A limit for one child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Beyond {
+pub(crate) enum ExceededLimit {
     Timeout(Duration),
     Output,
 }
@@ -143,8 +145,8 @@ pub(crate) async fn execute<H: Send + 'static>(
         joined = &mut waiter => joined,
         limit = async {
             tokio::select! {
-                timeout = too_late => Beyond::Timeout(timeout),
-                () = too_much => Beyond::Output,
+                timeout = too_late => ExceededLimit::Timeout(timeout),
+                () = too_much => ExceededLimit::Output,
             }
         } => {
             beyond = Some(limit);

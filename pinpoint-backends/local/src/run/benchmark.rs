@@ -27,7 +27,7 @@ use crate::process::sync::blocking;
 use crate::run::instructions::{CallgrindCounts, InstructionCounter};
 use crate::run::job_remarks::Remark;
 use crate::run::measures;
-use crate::run::metric::{Outputs, Reader, Values};
+use crate::run::metric::{MetricReader, Outputs, Values};
 use crate::run::outside_reads;
 use crate::run::profiler::Recording;
 use crate::run::results::{self, Results};
@@ -92,7 +92,10 @@ impl Execution {
     }
 
     /// The deciding chart and the values, or the reason why the run failed.
-    pub(crate) fn values(&self, reader: &Reader<'_>) -> Result<(Option<String>, Values), String> {
+    pub(crate) fn values(
+        &self,
+        reader: &MetricReader<'_>,
+    ) -> Result<(Option<String>, Values), String> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }

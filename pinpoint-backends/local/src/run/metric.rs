@@ -15,7 +15,7 @@ use crate::listed::listed;
 pub(crate) type Values = BTreeMap<String, Series>;
 
 /// Reads the values of a run.
-pub(crate) struct Reader<'a> {
+pub(crate) struct MetricReader<'a> {
     /// Absent where each run is read separately.
     metric: Option<&'a Metric>,
     format: Format,
@@ -47,7 +47,7 @@ impl Outputs {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> MetricReader<'a> {
     pub(crate) fn new(
         config: &'a LocalConfig,
         metric: Option<&'a Metric>,

@@ -14,7 +14,7 @@ use pinpoint_core::{
 use tokio::sync::watch;
 
 use crate::build::builds::Builds;
-use crate::build::maker::{Build, Made};
+use crate::build::maker::{Build, BuildOutcome};
 use crate::config::LocalConfig;
 use crate::error::LocalError;
 use crate::process::child::Processes;
@@ -30,9 +30,9 @@ use crate::run::job_remarks::Remark;
 use crate::run::last_run::{LastRun, Ran};
 use crate::run::measures::{self, Samples};
 use crate::run::memory_floor;
-use crate::run::metric::{self, Outputs, Reader};
+use crate::run::metric::{self, MetricReader, Outputs};
 use crate::run::outside_reads::{self, Surroundings};
-use crate::run::profiler::{self, Kept, Profiling};
+use crate::run::profiler::{self, ProfileStore, Profiling};
 use crate::run::settle::{SettleWait, Settling};
 use crate::run::tails::{OutputTail, Tails, run_warnings};
 use crate::run::uncommitted;
@@ -54,7 +54,7 @@ const UNTESTABLE: i32 = 125;
 pub const NOT_KEPT: &str = "its profile was not kept: the job's profiles have no more room";
 
 /// One execution that counts, about to be made.
-struct One<'a> {
+struct PlannedExecution<'a> {
     variant: &'a Variant,
     index: u32,
     bot: Option<&'a String>,
@@ -82,7 +82,7 @@ pub(crate) struct Runner {
     tails: Mutex<Tails>,
     settling: Option<Settling>,
     /// Present in a job whose runs are profiled.
-    profiles: Option<Arc<Kept>>,
+    profiles: Option<Arc<ProfileStore>>,
     /// The current wait for a quiet machine.
     pub(crate) waiting: watch::Sender<Option<SettleWait>>,
     /// Present in a job that found it before metrics were journaled.
@@ -106,7 +106,8 @@ impl Runner {
         let runs = job_dir.join("runs");
         instructions::remove_left(&runs)?;
         profiler::remove_left(&runs)?;
-        let kept = |profiling: &Profiling| Kept::open(&job_dir, profiling.keep).map(Arc::new);
+        let kept =
+            |profiling: &Profiling| ProfileStore::open(&job_dir, profiling.keep).map(Arc::new);
         Ok(Self {
             turn: tokio::sync::Mutex::default(),
             last_run: Mutex::new(LastRun::open(&job_dir.join("last_run.json"))?),
@@ -156,10 +157,10 @@ impl Runner {
             return Ok(report.clone());
         }
         let metric = request.metric.as_ref().or(self.old_metric.as_ref());
-        let reader = Reader::new(&self.config, metric, &request.charts)?;
+        let reader = MetricReader::new(&self.config, metric, &request.charts)?;
         let made = self.builds.get(commit, processes).await?;
         let machine = Arc::new(self.machine.for_run().await?);
-        let one = One {
+        let one = PlannedExecution {
             variant: &request.variant,
             index: request.index,
             bot: request.bot.as_ref(),
@@ -197,7 +198,7 @@ impl Runner {
             });
         }
         let metric = request.metric.as_ref().or(self.old_metric.as_ref());
-        let reader = Reader::new(&self.config, metric, &request.charts)?;
+        let reader = MetricReader::new(&self.config, metric, &request.charts)?;
         // Both before the machine is taken: a build needs it, too.
         let made = [
             self.builds.get(&first.commit, processes).await?,
@@ -205,7 +206,7 @@ impl Runner {
         ];
         let machine = Arc::new(self.machine.for_run().await?);
         let [first_made, second_made] = made.map(|made| ready(made, &machine));
-        let one = |variant, name, ready| One {
+        let one = |variant, name, ready| PlannedExecution {
             variant,
             index: request.index,
             bot: request.bot.as_ref(),
@@ -245,8 +246,8 @@ impl Runner {
     /// One execution that counts.
     async fn count(
         &self,
-        one: &One<'_>,
-        reader: &Reader<'_>,
+        one: &PlannedExecution<'_>,
+        reader: &MetricReader<'_>,
         processes: &Arc<Processes>,
     ) -> Result<RunReport, LocalError> {
         let began = Instant::now();
@@ -352,8 +353,8 @@ impl Runner {
         };
         let mut outside = self.look_outside().await?;
         let build = match self.builds.get(commit, processes).await? {
-            Made::Ready(build) => build,
-            Made::Failed(failure) => {
+            BuildOutcome::Ready(build) => build,
+            BuildOutcome::Failed(failure) => {
                 return Err(LocalError::GoodDoesNotBuild {
                     commit: self.builds.name(commit),
                     reason: failure.reason.clone(),
@@ -392,7 +393,7 @@ impl Runner {
                                 .await?;
                             self.check_name(&metric, good, &holds, processes).await?;
                             *warmed.entry(key).or_default() += 1;
-                            let Some((choice, Made::Ready(build))) = choice else {
+                            let Some((choice, BuildOutcome::Ready(build))) = choice else {
                                 return Ok(metric);
                             };
                             let other = (&choice.other, &Arc::new((build, machine)));
@@ -626,7 +627,7 @@ impl Runner {
     /// that counts. The results are ignored.
     async fn warm_up(
         &self,
-        one: &One<'_>,
+        one: &PlannedExecution<'_>,
         warmed: &mut WarmedUp,
         processes: &Arc<Processes>,
     ) -> Result<(), LocalError> {
@@ -695,10 +696,12 @@ impl Runner {
 
 /// The holds of a run, or the reason why it can't run: the build was removed after it was made, and
 /// can't be made again.
-fn ready(made: Made, machine: &Arc<RunHold>) -> Result<Holds, String> {
+fn ready(made: BuildOutcome, machine: &Arc<RunHold>) -> Result<Holds, String> {
     match made {
-        Made::Ready(build) => Ok(Arc::new((build, Arc::clone(machine)))),
-        Made::Failed(failure) => Err(format!("does not build any more: {}", failure.reason)),
+        BuildOutcome::Ready(build) => Ok(Arc::new((build, Arc::clone(machine)))),
+        BuildOutcome::Failed(failure) => {
+            Err(format!("does not build any more: {}", failure.reason))
+        }
     }
 }
 

@@ -40,9 +40,9 @@ pub struct SettleWait {
 }
 
 /// Ends the display of a wait, however that ends.
-struct Shown<'a>(&'a watch::Sender<Option<SettleWait>>);
+struct WaitDisplay<'a>(&'a watch::Sender<Option<SettleWait>>);
 
-impl Drop for Shown<'_> {
+impl Drop for WaitDisplay<'_> {
     fn drop(&mut self) {
         self.0.send_if_modified(|waiting| waiting.take().is_some());
     }
@@ -86,7 +86,7 @@ impl Settling {
         shown: &watch::Sender<Option<SettleWait>>,
     ) -> Result<(), LocalError> {
         let began = Instant::now();
-        let Shown(shown) = &Shown(shown);
+        let WaitDisplay(shown) = &WaitDisplay(shown);
         let mut before = times()?;
         let used = || {
             let now = times()?;

@@ -27,7 +27,7 @@ const LINK: u32 = 0o120_000;
 const PIECE: u64 = 1 << 20;
 
 /// The files of a build before the benchmark runs in it, to tell the benchmark's own files apart.
-pub(in super::super) struct Before(BTreeMap<PathBuf, Stamp>);
+pub(in super::super) struct BuildSnapshot(BTreeMap<PathBuf, Stamp>);
 
 /// Identifies the state of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Stamp {
     }
 }
 
-impl Before {
+impl BuildSnapshot {
     /// Walks the directory of a build.
     ///
     /// Cost: one `stat` for each of its files.
@@ -325,7 +325,7 @@ mod tests {
         let directory = build(&root, &name);
         let tree = directory.join("tree");
         before(&tree);
-        let found = Before::of(&directory).unwrap();
+        let found = BuildSnapshot::of(&directory).unwrap();
         run(&tree);
         let digest = found.digest(&directory, &reads()).unwrap();
         fs::remove_dir_all(&root).unwrap();
@@ -366,7 +366,7 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let root = temporary.path();
         let directory = build(root, "one");
-        let found = Before::of(&directory).unwrap();
+        let found = BuildSnapshot::of(&directory).unwrap();
         assert_eq!(found.changed_link(&directory), None);
         let mut reads = reads();
         let elsewhere = root.join("elsewhere");
@@ -375,7 +375,7 @@ mod tests {
         found.digest(&directory, &reads).unwrap().unwrap();
         fs::remove_file(&elsewhere).unwrap();
         fs::hard_link(directory.join("tree/program"), &elsewhere).unwrap();
-        let found = Before::of(&directory).unwrap();
+        let found = BuildSnapshot::of(&directory).unwrap();
         let doubt = found.digest(&directory, &reads).unwrap().unwrap_err();
         assert!(
             doubt.ends_with("is another name of tree/program"),
@@ -410,7 +410,7 @@ mod tests {
             let temporary = tempfile::tempdir().unwrap();
             let directory = build(temporary.path(), "one");
             compile(&directory, name);
-            let found = Before::of(&directory).unwrap();
+            let found = BuildSnapshot::of(&directory).unwrap();
             let reads = Reads {
                 places: [("tree/bench".to_owned(), access)].into(),
                 ..Reads::default()

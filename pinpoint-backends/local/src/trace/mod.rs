@@ -63,10 +63,10 @@ use serde::{Deserialize, Serialize};
 use super::error::LocalError;
 use crate::build::workspace::BuildDir;
 use crate::process::files;
-pub(super) use digest::Before;
+pub(super) use digest::BuildSnapshot;
 use reads::Outside;
 pub(super) use reads::Reads;
-use strace::{Access, CALLS, Reader, Trace};
+use strace::{Access, CALLS, StraceReader, Trace};
 
 /// A traced command takes longer by a factor below this, and gets more time.
 const SLOWER: u32 = 4;
@@ -151,7 +151,7 @@ pub(super) fn read(
 }
 
 fn parse(output: &Path, directory: &Path) -> io::Result<Trace> {
-    let mut reader = Reader::new(directory);
+    let mut reader = StraceReader::new(directory);
     let mut lines = BufReader::new(File::open(output)?);
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line)? > 0 {

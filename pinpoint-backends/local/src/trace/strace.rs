@@ -95,7 +95,7 @@ pub(super) struct Trace {
 }
 
 /// Reads a trace line by line.
-pub(super) struct Reader {
+pub(super) struct StraceReader {
     trace: Trace,
     has_begun: bool,
     /// The working directories, each of one process or of several threads.
@@ -117,7 +117,7 @@ pub(super) struct Reader {
     bound: BTreeSet<String>,
 }
 
-impl Reader {
+impl StraceReader {
     /// Creates a reader for a command started in a directory.
     pub(super) fn new(directory: &Path) -> Self {
         Self {
@@ -514,7 +514,7 @@ mod tests {
     use super::*;
 
     fn trace(text: &str) -> Trace {
-        let mut reader = Reader::new(Path::new("/tree"));
+        let mut reader = StraceReader::new(Path::new("/tree"));
         text.lines().for_each(|line| reader.line(line.as_bytes()));
         reader.finish()
     }

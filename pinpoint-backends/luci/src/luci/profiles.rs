@@ -22,7 +22,7 @@ use super::executor::LuciExecutor;
 use super::outputs::OutputError;
 use crate::google::unix_milliseconds;
 use crate::swarming::{TaskResult, Tracing};
-use pinpoint_local::{Kept, LocalError, NOT_KEPT, Profiler, Profiling};
+use pinpoint_local::{LocalError, NOT_KEPT, ProfileStore, Profiler, Profiling};
 
 /// The subdirectory of a job for profiles that are being fetched.
 const DOWNLOADS: &str = "downloads";
@@ -66,14 +66,14 @@ impl LuciProfiling {
 
 /// The directory of a job's profiles on this machine.
 pub(super) struct Profiles {
-    kept: Arc<Kept>,
+    kept: Arc<ProfileStore>,
     downloads: PathBuf,
 }
 
 impl Profiles {
     /// Opens it, and removes unfinished downloads of an earlier process.
     fn open(job_dir: &Path, keep: u64) -> Result<Self, LocalError> {
-        let kept = Arc::new(Kept::open(job_dir, keep)?);
+        let kept = Arc::new(ProfileStore::open(job_dir, keep)?);
         let downloads = job_dir.join(DOWNLOADS);
         let write = |error| LocalError::io("write", &downloads)(error);
         match fs::remove_dir_all(&downloads) {

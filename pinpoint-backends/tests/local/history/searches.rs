@@ -14,9 +14,9 @@ use proptest::prelude::*;
 use crate::world::{World, git};
 
 /// The parents of each commit, and true if it adds a file.
-type Made = Vec<(Vec<usize>, bool)>;
+type GeneratedHistory = Vec<(Vec<usize>, bool)>;
 
-fn histories() -> impl Strategy<Value = Made> {
+fn histories() -> impl Strategy<Value = GeneratedHistory> {
     let commit = (
         0..12_u8,
         proptest::collection::vec(any::<prop::sample::Index>(), 3),
@@ -45,7 +45,7 @@ fn histories() -> impl Strategy<Value = Made> {
 }
 
 /// The commits that each includes, with itself.
-fn included(made: &Made) -> Vec<BTreeSet<usize>> {
+fn included(made: &GeneratedHistory) -> Vec<BTreeSet<usize>> {
     let mut included: Vec<BTreeSet<usize>> = Vec::new();
     for (index, (parents, _)) in made.iter().enumerate() {
         let mut all: BTreeSet<usize> = parents
@@ -58,7 +58,7 @@ fn included(made: &Made) -> Vec<BTreeSet<usize>> {
     included
 }
 
-fn make(world: &World, made: &Made) -> Vec<String> {
+fn make(world: &World, made: &GeneratedHistory) -> Vec<String> {
     let included = included(made);
     let mut stream = String::new();
     for (index, (parents, _)) in made.iter().enumerate() {

@@ -60,7 +60,7 @@ use pinpoint_midpoint::manifest::{
 };
 
 use self::inside::inside;
-use crate::build::build_steps::{BuildSteps, Trouble};
+use crate::build::build_steps::{BuildStepError, BuildSteps};
 use crate::build::workspace::LaidOut;
 use crate::error::LocalError;
 use crate::git::repository;
@@ -78,7 +78,7 @@ impl BuildSteps<'_> {
     /// Lays out the dependencies of a commit whose own work tree is filled.
     ///
     /// Checks just four files when none of them names a repository that is available locally.
-    pub(crate) async fn place_dependencies(&self) -> Result<LaidOut, Trouble> {
+    pub(crate) async fn place_dependencies(&self) -> Result<LaidOut, BuildStepError> {
         let commit = self.commit;
         let mut layout = Layout {
             steps: self,
@@ -103,7 +103,7 @@ impl BuildSteps<'_> {
         let unnamed = layout.named.iter().position(|named| !named);
         match unnamed.map(|index| layout.held[index]) {
             None => Ok(layout.made),
-            Some(held) => Err(Trouble::Build(format!(
+            Some(held) => Err(BuildStepError::Build(format!(
                 "it holds {} at {}, but no manifest of {} in this state names that repository",
                 held.commit.repository,
                 held.commit.revision(),
@@ -161,7 +161,7 @@ struct Entry<'a> {
 }
 
 impl<'a> Layout<'a> {
-    async fn place_named_by(&mut self, holder: &Holder) -> Result<(), Trouble> {
+    async fn place_named_by(&mut self, holder: &Holder) -> Result<(), BuildStepError> {
         for (format, file) in &holder.manifests {
             let path = holder.tree.join(file);
             // Git does not read a `.gitmodules` through a link either.
@@ -207,7 +207,7 @@ impl<'a> Layout<'a> {
         holder: &Holder,
         file: &str,
         text: &str,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), BuildStepError> {
         let paths = match Submodules.gitlinks(text) {
             Ok(paths) => paths,
             Err(error) => return self.unreadable(holder, file, error.to_string()),
@@ -249,7 +249,12 @@ impl<'a> Layout<'a> {
         Ok(())
     }
 
-    async fn place_deps(&mut self, holder: &Holder, file: &str, text: &str) -> Result<(), Trouble> {
+    async fn place_deps(
+        &mut self,
+        holder: &Holder,
+        file: &str,
+        text: &str,
+    ) -> Result<(), BuildStepError> {
         let read = || {
             let dependencies = Deps.read(text, &BTreeMap::new())?;
             Ok((dependencies, Deps::has_relative_paths(text)?))
@@ -306,7 +311,7 @@ impl<'a> Layout<'a> {
         &mut self,
         holder: &Holder,
         entry: Entry<'_>,
-    ) -> Result<Option<String>, Trouble> {
+    ) -> Result<Option<String>, BuildStepError> {
         let held = self.held(holder, &entry.url);
         let Some(repository) = self.steps.located(&entry.url).await? else {
             return match held {
@@ -318,7 +323,7 @@ impl<'a> Layout<'a> {
             };
         };
         let wrong = |what: &str| {
-            Trouble::Build(format!(
+            BuildStepError::Build(format!(
                 "{} of {} puts {} at `{}`, which {what}",
                 entry.file, holder.repository, entry.url, entry.path
             ))
@@ -342,7 +347,7 @@ impl<'a> Layout<'a> {
             |held| held.commit.clone(),
         );
         let hash = match self.steps.hash_of(&repository, &commit).await {
-            Err(Trouble::Build(_)) if held.is_none() && entry.may_be_missing => {
+            Err(BuildStepError::Build(_)) if held.is_none() && entry.may_be_missing => {
                 // Once the revision exists, this build is incomplete.
                 let left_out = (entry.url, entry.revision.to_owned());
                 self.made.left_out.insert(left_out);
@@ -376,7 +381,7 @@ impl<'a> Layout<'a> {
         holder: &Holder,
         path: &Path,
         mut text: String,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), BuildStepError> {
         let clones = self.steps.clones;
         let mut is_changed = false;
         for (held, named) in self.held.iter().zip(&mut self.named) {
@@ -394,7 +399,7 @@ impl<'a> Layout<'a> {
                 continue;
             };
             if !merged.is_empty() {
-                return Err(Trouble::Build(format!(
+                return Err(BuildStepError::Build(format!(
                     "Cargo takes {repository} from where it is published, which has no merge {}",
                     held.commit.revision()
                 )));
@@ -414,7 +419,7 @@ impl<'a> Layout<'a> {
         holder: &Holder,
         path: &Path,
         mut text: String,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), BuildStepError> {
         // Only held dependencies are checked out for Go.
         if !self.holds_for(holder) {
             return Ok(());
@@ -453,7 +458,7 @@ impl<'a> Layout<'a> {
             let module_to_find = module.clone();
             let found = blocking((), move || go_mod::directory_of(&checkout, &module_to_find));
             let directory = found.await?.ok_or_else(|| {
-                Trouble::Build(format!(
+                BuildStepError::Build(format!(
                     "{url} at {} holds no module {module}",
                     held.commit.revision()
                 ))
@@ -484,7 +489,12 @@ impl<'a> Layout<'a> {
 
     /// The error for a manifest that can't be read: absent if nothing that it names could be laid
     /// out anyway.
-    fn unreadable(&self, holder: &Holder, file: &str, problem: String) -> Result<(), Trouble> {
+    fn unreadable(
+        &self,
+        holder: &Holder,
+        file: &str,
+        problem: String,
+    ) -> Result<(), BuildStepError> {
         let matters = match file {
             // Submodules have their own file; a held dependency that is named nowhere else is found
             // in the end.
@@ -493,7 +503,7 @@ impl<'a> Layout<'a> {
         };
         if matters {
             let repository = &holder.repository;
-            return Err(Trouble::Build(format!("in {repository}, {problem}")));
+            return Err(BuildStepError::Build(format!("in {repository}, {problem}")));
         }
         Ok(())
     }

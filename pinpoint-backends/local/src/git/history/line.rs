@@ -111,7 +111,7 @@ pub(super) fn is_ancestor(
     descendant: u32,
 ) -> Result<bool, HistoryError> {
     let lowest = walk.generation(ancestor);
-    let mut seen = Seen::default();
+    let mut seen = CommitSet::default();
     let mut stack = vec![descendant];
     let mut parents = Vec::new();
     while let Some(commit) = stack.pop() {
@@ -221,7 +221,7 @@ fn newest_in_history(
         newer.insert(*number, place);
     }
     let mut newest = None;
-    let mut seen = Seen::default();
+    let mut seen = CommitSet::default();
     let mut stack = vec![commit];
     let mut by_generation = BinaryHeap::new();
     while let Some(commit) = stack.pop() {
@@ -269,9 +269,9 @@ fn newest_in_history(
 
 /// A set of commits.
 #[derive(Default)]
-struct Seen(Vec<bool>);
+struct CommitSet(Vec<bool>);
 
-impl Seen {
+impl CommitSet {
     /// Adds a commit; returns true if it was new.
     fn insert(&mut self, commit: u32) -> bool {
         let place = commit as usize;

@@ -51,7 +51,7 @@ struct Inner {
     state_dir: PathBuf,
     /// By URL in normal form, the one used last at the end.
     open: Mutex<VecDeque<(String, LocalHistory)>>,
-    known: OnceLock<Known>,
+    known: OnceLock<KnownLocations>,
     /// The identity of the repository at each path.
     git_dirs: Mutex<BTreeMap<PathBuf, String>>,
 }
@@ -126,12 +126,12 @@ impl LocalRepositories {
         build: Option<&BuildSteps<'_>>,
     ) -> Result<Option<Repository>, LocalError> {
         match self.0.find(repository, &url::normal_form(repository)) {
-            Some(Place::Main) => Ok(Some(self.0.main.clone())),
-            Some(Place::Directory(place)) => {
+            Some(RepositoryLocation::Main) => Ok(Some(self.0.main.clone())),
+            Some(RepositoryLocation::Directory(place)) => {
                 let place = place.clone();
                 blocking((), move || Ok(Some(Repository::discover(&place)?))).await
             }
-            Some(Place::Url(url)) => {
+            Some(RepositoryLocation::Url(url)) => {
                 let Some(Elsewhere { mirrors, .. }) = &self.0.elsewhere else {
                     return Ok(None);
                 };
@@ -144,9 +144,9 @@ impl LocalRepositories {
     /// The repository of this name, if it is available without fetching it.
     pub(crate) fn located(&self, repository: &str) -> Option<Repository> {
         match self.0.find(repository, &url::normal_form(repository))? {
-            Place::Main => Some(self.0.main.clone()),
-            Place::Directory(place) => Repository::discover(place).ok(),
-            Place::Url(_) => None,
+            RepositoryLocation::Main => Some(self.0.main.clone()),
+            RepositoryLocation::Directory(place) => Repository::discover(place).ok(),
+            RepositoryLocation::Url(_) => None,
         }
     }
 
@@ -265,7 +265,7 @@ impl Inner {
         Some(history)
     }
 
-    fn find(&self, name: &str, key: &str) -> Option<&Place> {
+    fn find(&self, name: &str, key: &str) -> Option<&RepositoryLocation> {
         let known = self.known();
         // A relative URL may be resolved against each remote.
         let bases = known.bases.iter().filter(|_| url::is_relative(name));
@@ -273,10 +273,10 @@ impl Inner {
         { resolved.chain([key.to_owned()]) }.find_map(|key| known.places.get(&key))
     }
 
-    fn known(&self) -> &Known {
+    fn known(&self) -> &KnownLocations {
         self.known.get_or_init(|| match &self.elsewhere {
-            None => Known::around(&self.main, &self.named),
-            Some(elsewhere) => Known::elsewhere(&self.main, elsewhere),
+            None => KnownLocations::around(&self.main, &self.named),
+            Some(elsewhere) => KnownLocations::elsewhere(&self.main, elsewhere),
         })
     }
 
@@ -285,9 +285,9 @@ impl Inner {
         let key = url::normal_form(name);
         let place = match self.find(name, &key) {
             None => return key,
-            Some(Place::Url(url)) => return url::normal_form(url),
-            Some(Place::Main) => return git_dir_name(self.main.common_dir()),
-            Some(Place::Directory(place)) => place,
+            Some(RepositoryLocation::Url(url)) => return url::normal_form(url),
+            Some(RepositoryLocation::Main) => return git_dir_name(self.main.common_dir()),
+            Some(RepositoryLocation::Directory(place)) => place,
         };
         // The user may have named a work tree, or a directory in one.
         let git_dir = match locked(&self.git_dirs).get(place) {
@@ -301,7 +301,7 @@ impl Inner {
 }
 
 /// The location of a repository.
-enum Place {
+enum RepositoryLocation {
     Main,
     Directory(PathBuf),
     /// At a URL, for a job that was created elsewhere.
@@ -314,11 +314,11 @@ fn git_dir_name(git_dir: &Path) -> String {
 }
 
 /// The locations of repositories that were found so far.
-struct Known {
+struct KnownLocations {
     /// The bases of relative URLs.
     bases: Vec<String>,
     /// By URL in normal form.
-    places: BTreeMap<String, Place>,
+    places: BTreeMap<String, RepositoryLocation>,
 }
 
 /// The URLs from which other machines can fetch the repositories related to one, by their names on
@@ -330,7 +330,7 @@ pub(crate) fn urls_around(
     let named: Vec<_> = { named.iter() }
         .map(|(url, place)| (url::normal_form(url), place.clone()))
         .collect();
-    let known = Known::around(main, &named);
+    let known = KnownLocations::around(main, &named);
     let mut by_place = BTreeMap::new();
     let mut urls = BTreeMap::new();
     for (name, place) in known.places {
@@ -338,7 +338,7 @@ pub(crate) fn urls_around(
         let Ok(name) = name.parse::<RemoteUrl>() else {
             continue;
         };
-        let Place::Directory(place) = place else {
+        let RepositoryLocation::Directory(place) = place else {
             continue;
         };
         let url = match named.iter().any(|(_, directory)| *directory == place) {
@@ -354,7 +354,7 @@ pub(crate) fn urls_around(
     urls
 }
 
-impl Known {
+impl KnownLocations {
     /// The repositories related to one on this machine.
     fn around(main: &Repository, named: &[(String, PathBuf)]) -> Self {
         let main = Cloned::read(main.common_dir());
@@ -363,10 +363,10 @@ impl Known {
             places: BTreeMap::new(),
         };
         for (url, place) in named {
-            known.add(url.clone(), Place::Directory(place.clone()));
+            known.add(url.clone(), RepositoryLocation::Directory(place.clone()));
         }
         for name in main.names() {
-            known.add(url::normal_form(&name), Place::Main);
+            known.add(url::normal_form(&name), RepositoryLocation::Main);
         }
         known.add_submodules(&main, &main.names(), 0);
         known
@@ -383,17 +383,17 @@ impl Known {
             places: BTreeMap::new(),
         };
         for name in names() {
-            known.add(url::normal_form(&name), Place::Main);
+            known.add(url::normal_form(&name), RepositoryLocation::Main);
         }
         for (name, url) in &elsewhere.urls {
-            known.add(url::normal_form(name), Place::Url(url.clone()));
-            known.add(url::normal_form(url), Place::Url(url.clone()));
+            known.add(url::normal_form(name), RepositoryLocation::Url(url.clone()));
+            known.add(url::normal_form(url), RepositoryLocation::Url(url.clone()));
         }
         known
     }
 
     /// Adds a URL, whose first known location counts.
-    fn add(&mut self, url: String, place: Place) {
+    fn add(&mut self, url: String, place: RepositoryLocation) {
         self.places.entry(url).or_insert(place);
     }
 
@@ -419,7 +419,10 @@ impl Known {
         }
         for (clone, names) in &names {
             for name in names {
-                self.add(url::normal_form(name), Place::Directory(clone.clone()));
+                self.add(
+                    url::normal_form(name),
+                    RepositoryLocation::Directory(clone.clone()),
+                );
             }
         }
         let clones: Vec<(Cloned, Vec<String>)> = names
@@ -430,7 +433,7 @@ impl Known {
             for name in clone.names() {
                 self.add(
                     url::normal_form(&name),
-                    Place::Directory(clone.git_dir.clone()),
+                    RepositoryLocation::Directory(clone.git_dir.clone()),
                 );
             }
         }

@@ -19,7 +19,7 @@ use std::time::Duration;
 use libc::{c_int, pid_t};
 
 use super::plan::{Plan, Strings};
-use super::report::{MOST_COUNTED, Told};
+use super::report::{MOST_COUNTED, ReportBuffer};
 
 /// The time that a process has to end after the request.
 const GRACE: Duration = Duration::from_secs(2);
@@ -50,7 +50,7 @@ extern "C" fn note(signal: c_int) {
 /// The whole life of the supervisor. It is `extern "C"` so that a panic, which is
 /// impossible, would not unwind into a copy of the program.
 pub(super) extern "C" fn supervise(plan: &Plan, parent: pid_t) -> ! {
-    let mut told = Told::new();
+    let mut told = ReportBuffer::new();
     // SAFETY: this is the only thread of a process that was forked, and the functions
     // called allocate nothing and take no lock.
     unsafe {
@@ -153,7 +153,7 @@ unsafe fn begin(plan: &Plan) -> Result<(pid_t, Duration), c_int> {
         if error != 0 {
             return Err(error);
         }
-        let mut path = Told::new();
+        let mut path = ReportBuffer::new();
         let _ = write!(path, "/proc/{leader}/stat\0");
         if let Ok(path) = CStr::from_bytes_until_nul(path.bytes()) {
             record(plan.register.as_raw_fd(), path, recorded);
@@ -243,7 +243,7 @@ unsafe fn accompany(
     began: Duration,
     parent: pid_t,
     waiting: &libc::sigset_t,
-    told: &mut Told,
+    told: &mut ReportBuffer,
 ) {
     // SAFETY: as for this function.
     unsafe {
@@ -274,7 +274,7 @@ unsafe fn accompany(
             let left = deadline.map(|moment| moment.saturating_sub(now()));
             pause(waiting, left.into_iter().chain(look).min());
         };
-        let mut names = Told::new();
+        let mut names = ReportBuffer::new();
         let asked = deadline.is_some();
         let (count, survived) = end_the_rest(leader, ended, asked, waiting, &mut names);
         // The types of the two differ between systems.
@@ -346,7 +346,7 @@ unsafe fn end_the_rest(
     ended: Duration,
     asked: bool,
     waiting: &libc::sigset_t,
-    names: &mut Told,
+    names: &mut ReportBuffer,
 ) -> (usize, usize) {
     // SAFETY: as for this function.
     unsafe {
@@ -401,8 +401,8 @@ unsafe fn end_the_rest(
 /// # Safety
 ///
 /// As for [`supervise`].
-unsafe fn name(process: pid_t, names: &mut Told) {
-    let mut path = Told::new();
+unsafe fn name(process: pid_t, names: &mut ReportBuffer) {
+    let mut path = ReportBuffer::new();
     let _ = write!(path, "/proc/{process}/comm\0");
     let mut name = [0; 64];
     // SAFETY: as for this function.

@@ -36,7 +36,7 @@ use libc::pid_t;
 use report::{REPORT_LENGTH, Report};
 
 pub(crate) use plan::{Launch, Plan, check_program, find};
-pub(crate) use report::Left;
+pub(crate) use report::LeftoverProcesses;
 
 /// A supervisor that was started.
 pub(crate) struct Supervisor {

@@ -22,14 +22,14 @@ pub(crate) struct Report {
     pub(crate) system: Duration,
     /// In the system's unit.
     pub(crate) peak_memory: u64,
-    pub(crate) left: Left,
+    pub(crate) left: LeftoverProcesses,
     /// Bytes that its two outputs had when the command ended.
     pub(crate) written: [u64; 2],
 }
 
 /// Processes that were still running when the command had ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Left {
+pub(crate) struct LeftoverProcesses {
     /// The number of processes known to be left.
     pub(crate) count: usize,
     /// The number of them that could not be ended.
@@ -38,7 +38,7 @@ pub(crate) struct Left {
     pub(crate) names: Vec<String>,
 }
 
-impl Left {
+impl LeftoverProcesses {
     /// As a half sentence: "1 process was still running and was ended: …".
     pub(crate) fn in_words(&self) -> Option<String> {
         let were = |count: usize| if count == 1 { "was" } else { "were" };
@@ -65,19 +65,19 @@ impl Left {
 }
 
 /// The report, written into a buffer of fixed size: allocation is not allowed here.
-pub(super) struct Told {
+pub(super) struct ReportBuffer {
     text: [u8; REPORT_LENGTH],
     length: usize,
 }
 
-impl fmt::Write for Told {
+impl fmt::Write for ReportBuffer {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.push(text.as_bytes());
         Ok(())
     }
 }
 
-impl Told {
+impl ReportBuffer {
     pub(super) const fn new() -> Self {
         Self {
             text: [0; REPORT_LENGTH],
@@ -100,7 +100,7 @@ impl Told {
     }
 }
 
-/// Reads the text of a [`Told`]. The inner error is from the start of the command.
+/// Reads the text of a [`ReportBuffer`]. The inner error is from the start of the command.
 pub(super) fn parse(report: &str) -> Option<io::Result<Report>> {
     let mut lines = report.lines();
     let mut numbers = lines
@@ -133,7 +133,7 @@ pub(super) fn parse(report: &str) -> Option<io::Result<Report>> {
         user,
         system,
         peak_memory,
-        left: Left {
+        left: LeftoverProcesses {
             count,
             survived,
             names: names.collect(),
@@ -158,7 +158,7 @@ mod tests {
                 user: Duration::from_micros(20),
                 system: Duration::from_micros(30),
                 peak_memory: 4096,
-                left: Left {
+                left: LeftoverProcesses {
                     count: 2,
                     survived: 1,
                     names: vec!["a b (pid 12)".into(), "c\u{fffd}[2J (pid 13)".into()],

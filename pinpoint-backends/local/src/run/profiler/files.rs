@@ -52,12 +52,12 @@ pub(super) fn matching(tree: &Path, pattern: &str) -> Result<Vec<PathBuf>, Local
 
 /// The files that match before a run.
 #[derive(Default)]
-pub(super) struct Before(HashMap<PathBuf, Stamp>);
+pub(super) struct FileSnapshot(HashMap<PathBuf, Stamp>);
 
 /// Differs once a file is written: its inode, its length, and the time of its last change.
 type Stamp = (u64, u64, i64, i64);
 
-impl Before {
+impl FileSnapshot {
     pub(super) fn of(tree: &Path, pattern: &str) -> Result<Self, LocalError> {
         let paths = matching(tree, pattern)?.into_iter();
         let stamped = paths.filter_map(|path| Some((stamp(&path)?, path)));
@@ -98,7 +98,7 @@ mod tests {
             fs::write(path(name), "x").unwrap();
         }
         let (tree, pattern) = (tree.path(), "out/*.folded");
-        let before = Before::of(tree, pattern).unwrap();
+        let before = FileSnapshot::of(tree, pattern).unwrap();
         assert!(before.written(tree, pattern).unwrap().is_empty());
         fs::write(path("out/b.folded"), "xy").unwrap();
         fs::write(path("out/d.folded"), "x").unwrap();

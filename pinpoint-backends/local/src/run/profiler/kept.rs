@@ -26,7 +26,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// The profiles of a job.
 #[doc(hidden)]
-pub struct Kept {
+pub struct ProfileStore {
     place: PathBuf,
     /// The most bytes of profiles.
     most: u64,
@@ -34,7 +34,7 @@ pub struct Kept {
     placing: Mutex<()>,
 }
 
-impl Kept {
+impl ProfileStore {
     /// Opens those of the job in this directory. Removes unfinished ones of an earlier process.
     #[doc(hidden)]
     pub fn open(job_dir: &Path, most: u64) -> Result<Self, LocalError> {
@@ -211,7 +211,7 @@ mod tests {
         let job = tempfile::tempdir().unwrap();
         let written = job.path().join("x.txt");
         fs::write(&written, "main;parse 3\n").unwrap();
-        let kept = Kept::open(job.path(), 100).unwrap();
+        let kept = ProfileStore::open(job.path(), 100).unwrap();
         assert!(kept.add("7-first", std::slice::from_ref(&written)).unwrap());
         let files = kept_profiles(job.path(), "7-first").unwrap();
         let mut text = String::new();
@@ -231,7 +231,7 @@ mod tests {
         assert!(kept_profiles(job.path(), "8-first").unwrap().is_empty());
         let unfinished = job.path().join("profiles/9-first.unfinished");
         fs::create_dir(&unfinished).unwrap();
-        Kept::open(job.path(), 100).unwrap();
+        ProfileStore::open(job.path(), 100).unwrap();
         assert!(!unfinished.exists());
     }
 
@@ -242,7 +242,7 @@ mod tests {
         let written = job.path().join("x.txt");
         let file = File::create(&written).unwrap();
         file.set_len(1 << 42).unwrap();
-        let kept = Kept::open(job.path(), 10_000).unwrap();
+        let kept = ProfileStore::open(job.path(), 10_000).unwrap();
         assert!(!kept.add("7-first", &[written]).unwrap());
         assert!(kept.add("8-first", &[job.path().join("absent")]).is_err());
         let left = fs::read_dir(job.path().join(DIRECTORY)).unwrap();
@@ -254,7 +254,7 @@ mod tests {
         let job = tempfile::tempdir().unwrap();
         let written = job.path().join("x.txt");
         fs::write(&written, "main;parse 3\n").unwrap();
-        let kept = Kept::open(job.path(), u64::MAX).unwrap();
+        let kept = ProfileStore::open(job.path(), u64::MAX).unwrap();
         std::thread::scope(|scope| {
             for thread in 0..8 {
                 let (kept, written) = (&kept, std::slice::from_ref(&written));

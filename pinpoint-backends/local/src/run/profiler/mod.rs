@@ -43,7 +43,7 @@ use self::choice::is_installed;
 pub use self::choice::{ProfilerFacts, choose_profiler, profiler_facts};
 pub use self::error::ProfilerError;
 #[doc(hidden)]
-pub use self::kept::Kept;
+pub use self::kept::ProfileStore;
 pub(crate) use self::kept::clean;
 pub use self::kept::kept_profiles;
 use crate::error::LocalError;
@@ -240,7 +240,7 @@ pub(crate) struct Recording {
     /// The work tree in which the benchmark runs.
     tree: PathBuf,
     /// The state of profiles that the benchmark writes itself.
-    before: files::Before,
+    before: files::FileSnapshot,
 }
 
 impl Recording {
@@ -254,7 +254,7 @@ impl Recording {
     ) -> Result<Self, LocalError> {
         let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place);
         let directory = directory.map_err(LocalError::io("make a directory in", place))?;
-        let mut before = files::Before::default();
+        let mut before = files::FileSnapshot::default();
         match profiler {
             Profiler::Node => {
                 let hook = directory.path().join(node::HOOK);
@@ -268,7 +268,7 @@ impl Recording {
                 let place = directory.path();
                 write_scripts(place, &[(go::EXECUTOR, go::SCRIPT.into())])?;
             }
-            Profiler::Files(glob) => before = files::Before::of(tree, glob)?,
+            Profiler::Files(glob) => before = files::FileSnapshot::of(tree, glob)?,
             _ => {}
         }
         Ok(Self {
