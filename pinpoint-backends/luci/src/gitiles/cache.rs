@@ -94,7 +94,7 @@ impl DiskCache {
         Ok(total)
     }
 
-    fn files(&self) -> io::Result<Vec<Kept>> {
+    fn files(&self) -> io::Result<Vec<CacheFile>> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.dir)? {
             let entry = entry?;
@@ -102,7 +102,7 @@ impl DiskCache {
                 continue;
             };
             if metadata.is_file() {
-                files.push(Kept {
+                files.push(CacheFile {
                     path: entry.path(),
                     bytes: metadata.len(),
                     used: metadata.modified()?,
@@ -113,7 +113,7 @@ impl DiskCache {
     }
 }
 
-struct Kept {
+struct CacheFile {
     path: PathBuf,
     bytes: u64,
     used: SystemTime,

@@ -125,7 +125,7 @@ pub(super) struct Fresh {
 
 /// The answer of an authorization server (RFC 6749, section 5.1).
 #[derive(Deserialize)]
-struct Answer {
+struct TokenResponse {
     access_token: String,
     expires_in: u64,
 }
@@ -185,7 +185,7 @@ async fn answer(
             reason: reason(answer.body()),
         });
     }
-    let read: Answer =
+    let read: TokenResponse =
         serde_json::from_slice(answer.body()).map_err(|_| TokenError::Unreadable(server))?;
     if read.expires_in == 0 {
         return Err(TokenError::Expired(server.into()));

@@ -123,7 +123,7 @@ struct Shared {
     source: TokenSource,
     scopes: Vec<String>,
     transport: Arc<dyn Transport>,
-    kept: RwLock<Option<Kept>>,
+    kept: RwLock<Option<CachedToken>>,
     /// Held during a renewal, with the error of the last one if it failed.
     renewal: Mutex<Option<Arc<TokenError>>>,
     /// The number of renewals that have ended.
@@ -131,7 +131,7 @@ struct Shared {
 }
 
 #[derive(Clone)]
-struct Kept {
+struct CachedToken {
     token: Secret,
     renewed_from: Instant,
     expires: Instant,
@@ -227,7 +227,7 @@ impl Tokens {
 }
 
 impl Shared {
-    fn kept(&self) -> Option<Kept> {
+    fn kept(&self) -> Option<CachedToken> {
         self.kept
             .read()
             .unwrap_or_else(|it| it.into_inner())
@@ -240,7 +240,7 @@ impl Shared {
             return Ok(None);
         };
         let life = fresh.life.min(LONGEST_LIFE);
-        let kept = Kept {
+        let kept = CachedToken {
             token: fresh.token.clone(),
             // Its life began before the answer came.
             renewed_from: asked + life.saturating_sub(MARGIN.min(life / 4)),

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use super::error::LuciError;
 use super::executor::{LuciExecutor, key_of};
 use super::handle::Handle;
-use super::runs::{Asked, MOST_TASKS, build_of, is_answer, part_of};
+use super::runs::{MOST_TASKS, TaskSpec, build_of, is_answer, part_of};
 use crate::google::unix_milliseconds;
 use crate::swarming::{TaskResult, TaskState};
 
@@ -138,7 +138,7 @@ impl LuciExecutor {
         part: &str,
     ) -> Result<TaskResult, LuciError> {
         let build = build_of(variant)?;
-        self.new_task(&Asked {
+        self.new_task(&TaskSpec {
             variant,
             build: &build,
             bot,

@@ -25,25 +25,25 @@ pub(super) struct Poll {
 #[derive(Default)]
 struct Last {
     asked: Option<Instant>,
-    known: HashMap<String, Known>,
+    known: HashMap<String, PolledTask>,
 }
 
-enum Known {
+enum PolledTask {
     Result(Box<TaskResult>),
     Gone,
 }
 
 /// A waiter for a task.
-struct Wanted<'a>(&'a Poll, &'a str);
+struct TaskWaiter<'a>(&'a Poll, &'a str);
 
-impl<'a> Wanted<'a> {
+impl<'a> TaskWaiter<'a> {
     fn new(poll: &'a Poll, id: &'a str) -> Self {
         *poll.wanted().entry(id.to_owned()).or_insert(0) += 1;
         Self(poll, id)
     }
 }
 
-impl Drop for Wanted<'_> {
+impl Drop for TaskWaiter<'_> {
     fn drop(&mut self) {
         let mut wanted = self.0.wanted();
         if let Some(count) = wanted.get_mut(self.1) {
@@ -78,7 +78,7 @@ impl Poll {
         id: &str,
         heartbeat: &Heartbeat,
     ) -> Result<TaskResult, LuciError> {
-        let _wanted = Wanted::new(self, id);
+        let _wanted = TaskWaiter::new(self, id);
         let mut seen = Instant::now();
         loop {
             let mut last = self.last.lock().await;
@@ -90,11 +90,11 @@ impl Poll {
             }
             seen = last.asked.unwrap_or(seen);
             match last.known.get(id) {
-                Some(Known::Result(result)) if result.state.is_final() => {
+                Some(PolledTask::Result(result)) if result.state.is_final() => {
                     return Ok((**result).clone());
                 }
-                Some(Known::Result(_)) => heartbeat.beat(),
-                Some(Known::Gone) => return Err(LuciError::Lost),
+                Some(PolledTask::Result(_)) => heartbeat.beat(),
+                Some(PolledTask::Gone) => return Err(LuciError::Lost),
                 None => {}
             }
         }
@@ -123,15 +123,17 @@ impl Last {
     }
 }
 
-fn known(answer: ResultOrError) -> Option<(String, Known)> {
+fn known(answer: ResultOrError) -> Option<(String, PolledTask)> {
     let ResultOrError {
         task_id,
         result,
         error,
     } = answer;
     match (result, error) {
-        (Some(result), _) => Some((task_id, Known::Result(Box::new(result)))),
-        (None, Some(error)) if Code(error.code) == Code::NOT_FOUND => Some((task_id, Known::Gone)),
+        (Some(result), _) => Some((task_id, PolledTask::Result(Box::new(result)))),
+        (None, Some(error)) if Code(error.code) == Code::NOT_FOUND => {
+            Some((task_id, PolledTask::Gone))
+        }
         (None, error) => {
             let error = error.unwrap_or_default();
             tracing::warn!(

@@ -22,7 +22,7 @@ use crate::swarming::{
 pub(super) const MOST_TASKS: usize = 3;
 
 /// One task to request.
-pub(super) struct Asked<'a> {
+pub(super) struct TaskSpec<'a> {
     pub(super) variant: &'a Variant,
     pub(super) build: &'a CasReference,
     pub(super) bot: &'a str,
@@ -91,7 +91,7 @@ impl LuciExecutor {
                 .bot(request.bot.as_deref(), request.index, attempt)
                 .await?;
             let part = (attempt + 1).to_string();
-            let asked = Asked {
+            let asked = TaskSpec {
                 variant: &request.variant,
                 build,
                 bot: &bot,
@@ -121,7 +121,7 @@ impl LuciExecutor {
             .await
     }
 
-    pub(super) async fn new_task(&self, asked: &Asked<'_>) -> Result<TaskResult, LuciError> {
+    pub(super) async fn new_task(&self, asked: &TaskSpec<'_>) -> Result<TaskResult, LuciError> {
         if !asked.variant.env.is_empty() {
             return Err(LuciError::Unsupported(
                 "Swarming's tasks of Chrome take no environment variables",

@@ -26,7 +26,7 @@ pub(super) struct Culprits {
 
 /// A row of the table.
 #[derive(Deserialize)]
-struct Known {
+struct CulpritNumberRow {
     number: i64,
 }
 
@@ -108,7 +108,7 @@ impl Culprits {
         };
         let known = format!("SELECT number FROM `{}` WHERE job = @job", self.name);
         let known = Query::new(known).with("job", &*first.job).uncached();
-        let known: Vec<Known> = self.service.query(&self.project, &known).await?;
+        let known: Vec<CulpritNumberRow> = self.service.query(&self.project, &known).await?;
         let is_missing = |row: &&CulpritRow| known.iter().all(|it| it.number != row.number);
         Ok(rows.iter().filter(is_missing).collect())
     }

@@ -44,7 +44,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use self::culprits::Culprits;
-use self::note::{Made, Note};
+use self::note::{CompletedReports, Note};
 use super::config::{LuciConfig, WantedCharts};
 use super::error::LuciError;
 use crate::bigquery::{BigQuery, BigQueryError};
@@ -214,7 +214,7 @@ impl Reports {
     /// Returns whether a job with this configuration owes a report of this result, not yet noted in
     /// its directory.
     pub fn are_owed(config: &LuciConfig, result: &JobResult, job_dir: &Path) -> bool {
-        let made = Made::read(job_dir);
+        let made = CompletedReports::read(job_dir);
         let has_table = config.settings.reports.culprits.is_some();
         let is_owed = (config.issue.is_some() && !made.issue) || (has_table && !made.culprits);
         is_owed && told(result).is_some()

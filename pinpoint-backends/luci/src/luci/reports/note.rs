@@ -15,14 +15,14 @@ const NAME: &str = "reported.json";
 /// The completed reports.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Made {
+pub(super) struct CompletedReports {
     pub(super) issue: bool,
     /// The time at which the comment was about to be sent, in milliseconds since 1970.
     pub(super) issue_begun: Option<u64>,
     pub(super) culprits: bool,
 }
 
-impl Made {
+impl CompletedReports {
     /// Reads the note. An unreadable one counts as absent: the services are queried instead.
     pub(super) fn read(job_dir: &Path) -> Self {
         let text = fs::read(job_dir.join(NAME)).unwrap_or_default();
@@ -33,27 +33,27 @@ impl Made {
 /// The note of one job, to which its reports add concurrently.
 pub(super) struct Note {
     job_dir: PathBuf,
-    made: Mutex<Made>,
+    made: Mutex<CompletedReports>,
 }
 
 impl Note {
     pub(super) fn read(job_dir: &Path) -> Self {
         Self {
             job_dir: job_dir.into(),
-            made: Mutex::new(Made::read(job_dir)),
+            made: Mutex::new(CompletedReports::read(job_dir)),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Made> {
+    fn lock(&self) -> MutexGuard<'_, CompletedReports> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn made(&self) -> Made {
+    pub(super) fn made(&self) -> CompletedReports {
         *self.lock()
     }
 
     /// Adds to the note, and writes it.
-    pub(super) fn add(&self, add: impl FnOnce(&mut Made)) -> Result<(), ReportError> {
+    pub(super) fn add(&self, add: impl FnOnce(&mut CompletedReports)) -> Result<(), ReportError> {
         let mut made = self.lock();
         add(&mut made);
         self.write(*made).map_err(|source| ReportError::Note {
@@ -62,7 +62,7 @@ impl Note {
         })
     }
 
-    fn write(&self, made: Made) -> io::Result<()> {
+    fn write(&self, made: CompletedReports) -> io::Result<()> {
         let mut file = tempfile::NamedTempFile::new_in(&self.job_dir)?;
         file.write_all(&serde_json::to_vec(&made)?)?;
         file.as_file().sync_all()?;

@@ -30,12 +30,12 @@ pub(crate) const BENCHMARK: &str = "speedometer3.crossbench";
 const TARGET: &str = "performance_test_suite";
 
 /// A world, and the folder that it is in.
-pub(crate) struct Place {
+pub(crate) struct LuciWorld {
     pub(crate) world: World,
     pub(crate) dir: Folder,
 }
 
-impl Place {
+impl LuciWorld {
     fn new(slower: Slower) -> Self {
         let dir = Folder::new(Path::new(env!("CARGO_TARGET_TMPDIR")), "luci");
         let world = World::make(dir.path(), &Shape::small(slower));
@@ -44,13 +44,14 @@ impl Place {
 }
 
 /// Slower from a commit of the main repository on.
-pub(crate) static IN_MAIN: LazyLock<Place> = LazyLock::new(|| Place::new(Slower::Main(17)));
+pub(crate) static IN_MAIN: LazyLock<LuciWorld> = LazyLock::new(|| LuciWorld::new(Slower::Main(17)));
 
 /// Slower from a commit of the dependency on, which is rolled by a commit of the main one.
-pub(crate) static IN_ROLL: LazyLock<Place> = LazyLock::new(|| Place::new(Slower::Dependency(4)));
+pub(crate) static IN_ROLL: LazyLock<LuciWorld> =
+    LazyLock::new(|| LuciWorld::new(Slower::Dependency(4)));
 
 /// Slower nowhere.
-pub(crate) static NOWHERE: LazyLock<Place> = LazyLock::new(|| Place::new(Slower::Never));
+pub(crate) static NOWHERE: LazyLock<LuciWorld> = LazyLock::new(|| LuciWorld::new(Slower::Never));
 
 /// Reads the outputs of tasks from the memory of the services.
 struct Memory(FakeLuci);
@@ -96,19 +97,24 @@ impl TaskOutputs for Mirrored {
 
 pub(crate) struct Fixture {
     pub(crate) luci: FakeLuci,
-    place: &'static Place,
+    place: &'static LuciWorld,
     cache: TempDir,
     server: InProcess,
     seed: u64,
 }
 
 impl Fixture {
-    pub(crate) fn new(place: &'static Place, seed: u64, faults: Faults) -> Self {
+    pub(crate) fn new(place: &'static LuciWorld, seed: u64, faults: Faults) -> Self {
         Self::at_speed(place, seed, faults, 1)
     }
 
     /// Services whose time runs so many times faster.
-    pub(crate) fn at_speed(place: &'static Place, seed: u64, faults: Faults, speed: u64) -> Self {
+    pub(crate) fn at_speed(
+        place: &'static LuciWorld,
+        seed: u64,
+        faults: Faults,
+        speed: u64,
+    ) -> Self {
         let luci = FakeLuci::with(place.world.repositories(), seed, faults, speed);
         Self {
             server: InProcess::new(luci.routes()),

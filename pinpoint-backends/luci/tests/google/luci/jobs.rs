@@ -13,9 +13,9 @@ use pinpoint_core::{
 };
 use tokio::time::sleep;
 
-use super::fixture::{CLOCK, Fixture, IN_MAIN, IN_ROLL, NOWHERE, Place};
+use super::fixture::{CLOCK, Fixture, IN_MAIN, IN_ROLL, LuciWorld, NOWHERE};
 
-fn fixture(place: &'static Place) -> Fixture {
+fn fixture(place: &'static LuciWorld) -> Fixture {
     Fixture::new(place, 1, Faults::default())
 }
 

@@ -85,13 +85,13 @@ fn settings() -> ReportSettings {
 }
 
 /// Services with the issue, and a job's directory.
-struct Told {
+struct ReportFixture {
     luci: FakeLuci,
     server: InProcess,
     job_dir: TempDir,
 }
 
-impl Told {
+impl ReportFixture {
     fn new(seed: u64, faults: Faults) -> Self {
         let luci = FakeLuci::with([], seed, faults, 1);
         luci.add_issue(ISSUE);
@@ -163,7 +163,7 @@ fn all(made: Vec<Result<Reported, ReportError>>) -> Vec<Reported> {
 
 #[tokio::test(start_paused = true)]
 async fn the_issue_and_the_table_hear_of_a_culprit() {
-    let told = Told::new(1, Faults::default());
+    let told = ReportFixture::new(1, Faults::default());
     let made = all(told.make().await);
     assert_eq!(
         made,
@@ -218,7 +218,7 @@ async fn the_issue_and_the_table_hear_of_a_culprit() {
 /// The process died between the reports and the note of them, minutes before its successor began.
 #[tokio::test(start_paused = true)]
 async fn what_a_process_told_before_it_died_is_not_told_again() {
-    let told = Told::new(1, Faults::default());
+    let told = ReportFixture::new(1, Faults::default());
     all(told.make().await);
     std::fs::remove_file(told.job_dir().join("reported.json")).unwrap();
     told.luci.forget_inserts();
@@ -236,7 +236,7 @@ async fn trouble_with_services_tells_nothing_twice() {
             garbage: 50,
             ..Faults::default()
         };
-        let told = Told::new(seed, faults);
+        let told = ReportFixture::new(seed, faults);
         let mut processes = 0;
         while told.make().await.iter().any(Result::is_err) {
             processes += 1;
@@ -250,7 +250,7 @@ async fn trouble_with_services_tells_nothing_twice() {
 /// The tracker may make a comment after the process that sent it has died.
 #[tokio::test(start_paused = true)]
 async fn a_comment_that_may_be_on_its_way_is_waited_for() {
-    let told = Told::new(1, Faults::default());
+    let told = ReportFixture::new(1, Faults::default());
     // As if by a clock that was set back later.
     let note = format!(r#"{{"issue_begun": {}}}"#, u64::MAX);
     std::fs::write(told.job_dir().join("reported.json"), note).unwrap();
@@ -262,7 +262,7 @@ async fn a_comment_that_may_be_on_its_way_is_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_note_that_is_cut_off_tells_nothing_twice() {
-    let told = Told::new(1, Faults::default());
+    let told = ReportFixture::new(1, Faults::default());
     all(told.make().await);
     std::fs::write(told.job_dir().join("reported.json"), r#"{"iss"#).unwrap();
     told.luci.forget_inserts();
@@ -272,12 +272,12 @@ async fn a_note_that_is_cut_off_tells_nothing_twice() {
 
 #[tokio::test(start_paused = true)]
 async fn a_table_that_was_just_made_is_waited_for() {
-    let told = Told::new(1, Faults::default());
+    let told = ReportFixture::new(1, Faults::default());
     told.luci.hide_new_tables(10);
     assert_eq!(all(told.make().await).len(), 2);
     told.is_told_once();
 
-    let told = Told::new(1, Faults::default());
+    let told = ReportFixture::new(1, Faults::default());
     told.luci.hide_new_tables(40);
     let made = told.make().await;
     let [Ok(Reported::Issue(ISSUE)), Err(error)] = &made[..] else {
@@ -295,7 +295,7 @@ async fn a_table_that_was_just_made_is_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn one_report_that_fails_keeps_no_other_from_being_made() {
-    let told = Told::of(FakeLuci::new([]));
+    let told = ReportFixture::of(FakeLuci::new([]));
     let made = told.make().await;
     let [Err(error), Ok(Reported::Culprits(1, _))] = &made[..] else {
         panic!("{made:?}");
@@ -312,7 +312,7 @@ async fn silence_ends_after_ten_minutes_in_all() {
     const BIGQUERY: &str = "/bigquery/";
     let ten_minutes = Duration::from_secs(600);
     for paths in [&[TRACKER][..], &[BIGQUERY], &[TRACKER, BIGQUERY]] {
-        let told = Told::new(1, Faults::default());
+        let told = ReportFixture::new(1, Faults::default());
         let begun = Instant::now();
         let silent = Silent {
             server: told.server.clone(),
@@ -340,7 +340,7 @@ async fn silence_ends_after_ten_minutes_in_all() {
 
 #[tokio::test(start_paused = true)]
 async fn rows_that_the_table_does_not_show_are_owed() {
-    let told = Told::new(1, Faults::default());
+    let told = ReportFixture::new(1, Faults::default());
     told.luci.lose_rows(true);
     let made = told.make().await;
     let [Ok(Reported::Issue(ISSUE)), Err(ReportError::Unseen(table))] = &made[..] else {

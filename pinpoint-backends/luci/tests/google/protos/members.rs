@@ -30,7 +30,7 @@ pub(super) enum Member {
 /// The members of a message, in the order of the type.
 pub(super) fn members_of<T: DeserializeOwned>() -> Vec<(String, Member)> {
     let member = RefCell::new(None);
-    T::deserialize(Reader(&member)).unwrap_or_else(|error| panic!("{error}"));
+    T::deserialize(MemberProbe(&member)).unwrap_or_else(|error| panic!("{error}"));
     match member.into_inner() {
         Some(Member::Message(members)) => members,
         other => panic!("no message: {other:?}"),
@@ -38,9 +38,9 @@ pub(super) fn members_of<T: DeserializeOwned>() -> Vec<(String, Member)> {
 }
 
 /// Has any value, and notes its kind.
-struct Reader<'a>(&'a RefCell<Option<Member>>);
+struct MemberProbe<'a>(&'a RefCell<Option<Member>>);
 
-impl Reader<'_> {
+impl MemberProbe<'_> {
     fn note(&self, member: Member) {
         *self.0.borrow_mut() = Some(member);
     }
@@ -57,7 +57,7 @@ macro_rules! numbers {
     };
 }
 
-impl<'de> Deserializer<'de> for Reader<'_> {
+impl<'de> Deserializer<'de> for MemberProbe<'_> {
     type Error = Error;
 
     numbers! {
@@ -165,7 +165,7 @@ impl<'de> MapAccess<'de> for &mut Fields {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
         let member = RefCell::new(None);
-        let value = seed.deserialize(Reader(&member))?;
+        let value = seed.deserialize(MemberProbe(&member))?;
         let member = member.into_inner();
         let member = member.ok_or_else(|| Error::custom(format!("{} reads nothing", self.name)))?;
         self.members.push((self.name.to_owned(), member));
@@ -185,7 +185,7 @@ impl<'de> SeqAccess<'de> for Once<'_> {
     ) -> Result<Option<T::Value>, Error> {
         self.0
             .take()
-            .map(|member| seed.deserialize(Reader(member)))
+            .map(|member| seed.deserialize(MemberProbe(member)))
             .transpose()
     }
 }
