@@ -14,8 +14,8 @@ use sqlx::sqlite::{SqlitePool, SqliteRow};
 
 use super::StoreError;
 #[cfg(feature = "postgres")]
-use super::server::{Held, Server};
-use super::text::Wanted;
+use super::server::{Server, ServerConnection};
+use super::text::SearchWord;
 
 /// A parameter of a statement.
 #[derive(Debug, Clone)]
@@ -134,7 +134,7 @@ impl Dialect {
     }
 
     /// The query for the index of words, in its own language. The words hold no quotes.
-    pub(super) fn text_query(self, wanted: &[Wanted]) -> String {
+    pub(super) fn text_query(self, wanted: &[SearchWord]) -> String {
         let (star, and) = match self {
             Self::Sqlite => ("*", " AND "),
             Self::Postgres => (":*", " & "),
@@ -145,7 +145,7 @@ impl Dialect {
         };
         let terms: Vec<String> = wanted
             .iter()
-            .map(|Wanted { word, prefix }| {
+            .map(|SearchWord { word, prefix }| {
                 let star = if *prefix { star } else { "" };
                 format!("{quote}{word}{quote}{star}")
             })
@@ -438,10 +438,10 @@ impl Pool {
         }
     }
 
-    async fn begin(&self, access: Access) -> Result<Begun, sqlx::Error> {
+    async fn begin(&self, access: Access) -> Result<OpenTransaction, sqlx::Error> {
         Ok(match self {
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(pool) => Begun::Sqlite(
+            Self::Sqlite(pool) => OpenTransaction::Sqlite(
                 pool.begin_with(match access {
                     Access::Read => "BEGIN",
                     // Between reading and writing no one else may write.
@@ -457,7 +457,7 @@ impl Pool {
                     Access::Write => "BEGIN",
                 };
                 held.execute(begin, []).await?;
-                Begun::Postgres(held)
+                OpenTransaction::Postgres(held)
             }
         })
     }
@@ -474,17 +474,17 @@ impl Pool {
 
 /// Statements that take effect together, or not at all.
 pub(super) struct Transaction {
-    inner: Begun,
+    inner: OpenTransaction,
     name: String,
     dialect: Dialect,
 }
 
-enum Begun {
+enum OpenTransaction {
     #[cfg(feature = "sqlite")]
     Sqlite(sqlx::Transaction<'static, sqlx::Sqlite>),
     /// Undone by the server when the connection is dropped with it.
     #[cfg(feature = "postgres")]
-    Postgres(Held),
+    Postgres(ServerConnection),
 }
 
 impl Transaction {
@@ -545,7 +545,7 @@ impl Transaction {
     }
 }
 
-impl Begun {
+impl OpenTransaction {
     async fn execute(
         &mut self,
         sql: &str,

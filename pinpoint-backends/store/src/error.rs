@@ -301,7 +301,7 @@ fn list(ids: &[JobId]) -> String {
 }
 
 /// The errors of a database, by their remedy.
-enum Trouble {
+enum DatabaseErrorKind {
     Busy,
     Forbidden,
     Disk,
@@ -381,57 +381,59 @@ impl StoreError {
     pub(super) fn from_database(store: &str, dialect: Dialect, source: sqlx::Error) -> Self {
         let store = store.to_owned();
         match trouble(dialect, &source) {
-            Trouble::Busy => Self::Busy {
+            DatabaseErrorKind::Busy => Self::Busy {
                 store,
                 source: Some(source),
             },
-            Trouble::Forbidden => Self::CannotOpen { store, source },
-            Trouble::Disk => Self::Disk { store, source },
-            Trouble::Corrupt => Self::Corrupt { store, source },
-            Trouble::Full => Self::Full { store, source },
-            Trouble::Unreachable => Self::Unreachable { store, source },
-            Trouble::Other => Self::Database { store, source },
+            DatabaseErrorKind::Forbidden => Self::CannotOpen { store, source },
+            DatabaseErrorKind::Disk => Self::Disk { store, source },
+            DatabaseErrorKind::Corrupt => Self::Corrupt { store, source },
+            DatabaseErrorKind::Full => Self::Full { store, source },
+            DatabaseErrorKind::Unreachable => Self::Unreachable { store, source },
+            DatabaseErrorKind::Other => Self::Database { store, source },
         }
     }
 }
 
-fn trouble(dialect: Dialect, error: &sqlx::Error) -> Trouble {
+fn trouble(dialect: Dialect, error: &sqlx::Error) -> DatabaseErrorKind {
     let code = match error {
         sqlx::Error::PoolTimedOut => {
             return match dialect {
-                Dialect::Sqlite => Trouble::Busy,
-                Dialect::Postgres => Trouble::Unreachable,
+                Dialect::Sqlite => DatabaseErrorKind::Busy,
+                Dialect::Postgres => DatabaseErrorKind::Unreachable,
             };
         }
-        sqlx::Error::Io(_) | sqlx::Error::Tls(_) => return Trouble::Unreachable,
+        sqlx::Error::Io(_) | sqlx::Error::Tls(_) => return DatabaseErrorKind::Unreachable,
         error => error.as_database_error().and_then(|error| error.code()),
     };
     let Some(code) = code else {
-        return Trouble::Other;
+        return DatabaseErrorKind::Other;
     };
     match dialect {
         // The low byte is the primary result code, the rest refines it:
         // <https://www.sqlite.org/rescode.html>.
         Dialect::Sqlite => match code.parse::<u32>().unwrap_or_default() & 0xff {
-            5 | 15 => Trouble::Busy,
-            8 | 14 => Trouble::Forbidden,
-            10 => Trouble::Disk,
-            11 | 26 => Trouble::Corrupt,
-            13 => Trouble::Full,
-            _ => Trouble::Other,
+            5 | 15 => DatabaseErrorKind::Busy,
+            8 | 14 => DatabaseErrorKind::Forbidden,
+            10 => DatabaseErrorKind::Disk,
+            11 | 26 => DatabaseErrorKind::Corrupt,
+            13 => DatabaseErrorKind::Full,
+            _ => DatabaseErrorKind::Other,
         },
         // The first two characters are the class:
         // <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
         Dialect::Postgres => match &*code {
-            "40001" | "40P01" | "55P03" => Trouble::Busy,
-            "42501" | "25006" => Trouble::Forbidden,
-            "53100" => Trouble::Full,
-            "58030" => Trouble::Disk,
-            "XX001" | "XX002" => Trouble::Corrupt,
-            "25P03" | "3D000" | "53300" => Trouble::Unreachable,
-            code if code.starts_with("08") || code.starts_with("28") => Trouble::Unreachable,
-            code if code.starts_with("57P") => Trouble::Unreachable,
-            _ => Trouble::Other,
+            "40001" | "40P01" | "55P03" => DatabaseErrorKind::Busy,
+            "42501" | "25006" => DatabaseErrorKind::Forbidden,
+            "53100" => DatabaseErrorKind::Full,
+            "58030" => DatabaseErrorKind::Disk,
+            "XX001" | "XX002" => DatabaseErrorKind::Corrupt,
+            "25P03" | "3D000" | "53300" => DatabaseErrorKind::Unreachable,
+            code if code.starts_with("08") || code.starts_with("28") => {
+                DatabaseErrorKind::Unreachable
+            }
+            code if code.starts_with("57P") => DatabaseErrorKind::Unreachable,
+            _ => DatabaseErrorKind::Other,
         },
     }
 }

@@ -8,7 +8,7 @@ use super::database::{Dialect, Value};
 use super::job::first_number;
 use super::jobs::{JobStore, SUMMARY, summary};
 use super::order::{SortValue, name_key};
-use super::text::{self, Names, Wanted};
+use super::text::{self, Names, SearchWord};
 use super::{
     JobFilter, JobId, JobSummary, NameParts, Order, Page, Place, SortBy, SortKey, StoreError, Total,
 };
@@ -420,7 +420,7 @@ impl Query {
     }
 
     /// The index of words is asked about each job.
-    fn add_words_of_each(&mut self, dialect: Dialect, wanted: &[Wanted]) {
+    fn add_words_of_each(&mut self, dialect: Dialect, wanted: &[SearchWord]) {
         self.add(
             "EXISTS (SELECT 1 FROM jobs_words WHERE rowid = jobs.number AND jobs_words MATCH",
             dialect.text_query(wanted),
@@ -430,7 +430,7 @@ impl Query {
         }
     }
 
-    fn add_words(&mut self, dialect: Dialect, mut wanted: Vec<Wanted>, filter: &JobFilter) {
+    fn add_words(&mut self, dialect: Dialect, mut wanted: Vec<SearchWord>, filter: &JobFilter) {
         match dialect {
             Dialect::Sqlite => {
                 // The index of words is walked, and the jobs are checked one by one:
@@ -444,7 +444,7 @@ impl Query {
                     },
                     user: filter.user.as_deref().unwrap_or_default(),
                 };
-                wanted.extend(names.tags().map(|word| Wanted {
+                wanted.extend(names.tags().map(|word| SearchWord {
                     word,
                     prefix: false,
                 }));

@@ -103,12 +103,12 @@ impl Server {
     }
 
     /// A connection, for one statement or one transaction.
-    pub(super) async fn hold(&self) -> Result<Held, sqlx::Error> {
+    pub(super) async fn hold(&self) -> Result<ServerConnection, sqlx::Error> {
         let connection = match self.pool.acquire().await {
             Err(sqlx::Error::PoolTimedOut) => return Err(late(self.patience.connect)),
             connection => connection?,
         };
-        Ok(Held {
+        Ok(ServerConnection {
             connection: Some(connection),
             answer: self.answer,
             given_up: self.given_up.clone(),
@@ -135,13 +135,13 @@ impl Server {
 
 /// A connection in use. It is closed hard when this is dropped, unless it was given back: more may
 /// still arrive over it, and the server rolls back uncommitted changes.
-pub(super) struct Held {
+pub(super) struct ServerConnection {
     connection: Option<PoolConnection<Postgres>>,
     answer: Duration,
     given_up: Arc<AtomicBool>,
 }
 
-impl Held {
+impl ServerConnection {
     fn connection(&mut self) -> Result<&mut PgConnection, sqlx::Error> {
         self.connection
             .as_deref_mut()
@@ -194,7 +194,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for ServerConnection {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.take() {
             drop(connection.detach());

@@ -72,18 +72,18 @@ fn cut(text: &str) -> impl Iterator<Item = String> {
 
 /// A word that a job has to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct SearchWord {
     pub(super) word: String,
     /// True if it matches any word with this beginning.
     pub(super) prefix: bool,
 }
 
 /// The words to look for: a `*` right after one makes it the beginning of a word.
-pub(super) fn wanted(text: &str) -> Vec<Wanted> {
+pub(super) fn wanted(text: &str) -> Vec<SearchWord> {
     let mut wanted = Vec::new();
     for piece in text.split_whitespace() {
         let first = wanted.len();
-        wanted.extend(cut(piece).map(|word| Wanted {
+        wanted.extend(cut(piece).map(|word| SearchWord {
             word,
             prefix: false,
         }));
