@@ -139,14 +139,14 @@ struct Files {
     job_dir: PathBuf,
     /// Other machines keep files of the same job at the same time.
     shared: bool,
-    kept: Mutex<Kept>,
+    kept: Mutex<StoredJobFiles>,
     /// Read-locked by tasks that are waiting to keep files.
     waiting: RwLock<()>,
 }
 
 /// The store's part of the files.
 #[derive(Debug, Default)]
-struct Kept {
+struct StoredJobFiles {
     growing: BTreeMap<String, KnownFile>,
     changing: BTreeMap<String, Vec<u8>>,
     /// Files that have outgrown the limit.
@@ -166,7 +166,7 @@ impl Keeper {
         lease: &Lease,
         job_dir: &Path,
     ) -> Result<Self, StoreError> {
-        let mut kept = Kept::default();
+        let mut kept = StoredJobFiles::default();
         for file in store.files(lease.id()).await? {
             let name = &*file.known.name;
             if is_changing(&file) || name == PATCH {
@@ -187,7 +187,13 @@ impl Keeper {
         Ok(Self::of(store, lease, job_dir, kept, true))
     }
 
-    fn of(store: &JobStore, lease: &Lease, job_dir: &Path, kept: Kept, shared: bool) -> Self {
+    fn of(
+        store: &JobStore,
+        lease: &Lease,
+        job_dir: &Path,
+        kept: StoredJobFiles,
+        shared: bool,
+    ) -> Self {
         Self(Arc::new(Files {
             store: store.clone(),
             lease: lease.clone(),
@@ -204,7 +210,7 @@ impl Keeper {
         lease: &Lease,
         job_dir: &Path,
     ) -> Result<Self, StoreError> {
-        let mut kept = Kept::default();
+        let mut kept = StoredJobFiles::default();
         for file in fetch(store, lease.id(), job_dir).await? {
             let name = file.known.name.clone();
             if is_output(&name) {
@@ -274,7 +280,7 @@ impl Files {
         }
     }
 
-    async fn keep_output(&self, kept: &mut Kept, name: &str) -> io::Result<()> {
+    async fn keep_output(&self, kept: &mut StoredJobFiles, name: &str) -> io::Result<()> {
         let mut file = match File::open(self.job_dir.join(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             file => file?,
@@ -304,7 +310,7 @@ impl Files {
         Ok(outputs.map(|(_, size)| size).sum())
     }
 
-    async fn keep_growing(&self, kept: &mut Kept, name: &str) -> io::Result<()> {
+    async fn keep_growing(&self, kept: &mut StoredJobFiles, name: &str) -> io::Result<()> {
         let known = (kept.growing).entry(name.into()).or_insert(new_file(name));
         let mut file = File::open(self.job_dir.join(name))?;
         loop {
@@ -327,7 +333,7 @@ impl Files {
         }
     }
 
-    async fn keep_changing(&self, kept: &mut Kept, name: &str) -> io::Result<()> {
+    async fn keep_changing(&self, kept: &mut StoredJobFiles, name: &str) -> io::Result<()> {
         let mut content = Vec::new();
         let file = File::open(self.job_dir.join(name))?;
         file.take(MOST_AT_ONCE).read_to_end(&mut content)?;

@@ -10,7 +10,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
 use super::failures::{from_store, refused};
 use super::jobs_here::JobsHere;
-use super::messages::{Begun, JobInput, Note, Noted, essential_of, size};
+use super::messages::{InitialJob, JobInput, Note, Noted, essential_of, size};
 use crate::job::{machine_of, message};
 use crate::store::{Job, PAUSED, StoreError};
 
@@ -30,7 +30,7 @@ impl Bookkeeping {
         self: Arc<Self>,
         _: ActivityContext,
         input: JobInput,
-    ) -> Result<Begun, ActivityError> {
+    ) -> Result<InitialJob, ActivityError> {
         self.jobs.check_store(&input.store)?;
         let job = self.jobs.read(&input.job).await?;
         let lease = self.jobs.lease(&job.id).await?;
@@ -50,7 +50,7 @@ impl Bookkeeping {
         }
         let machines = self.jobs.machines_of(&input.bot).await;
         let machines = machines.map_err(from_store)?;
-        Ok(Begun {
+        Ok(InitialJob {
             machines: u32::try_from(machines.len()).unwrap_or(u32::MAX).max(1),
             job: without_secrets(job),
         })

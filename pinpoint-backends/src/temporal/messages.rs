@@ -87,7 +87,7 @@ pub(crate) struct JobInput {
 
 /// The job at the start of a workflow's run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Begun {
+pub(crate) struct InitialJob {
     /// Without its outcome, and without its configuration except the metric to find.
     pub(crate) job: Job,
     /// The machines that serve the bot.

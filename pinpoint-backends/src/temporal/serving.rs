@@ -28,7 +28,7 @@ use super::published::{self, PublishedNames};
 use super::queues::Queues;
 use super::workflow::JobWorkflow;
 use crate::store::{Announcement, Job, JobId, JobStore};
-use crate::worker::{Place, Presence, WorkerError, WorkerOptions, open_executor};
+use crate::worker::{Presence, WorkerError, WorkerOptions, WorkerSlot, open_executor};
 
 /// The most polls for a task that wait at the server for each queue; it rejects fewer. The server
 /// also answers polls of a suspended worker, and each of these tasks is lost until its timeout.
@@ -124,7 +124,7 @@ pub async fn serve_with(
     let identity = StoreId::of(store).await?;
     temporal.check_store(&identity).await?;
     temporal.check_key(store).await?;
-    let place = Place::take(worker)?;
+    let place = WorkerSlot::take(worker)?;
     let presence = Presence::new(store, &place, worker);
     presence.announce().await.map_err(WorkerError::from)?;
     let (news, happened) = mpsc::unbounded_channel();

@@ -27,7 +27,7 @@ use super::actions::Actions;
 use super::bookkeeping::Bookkeeping;
 use super::failures::{REFUSED, SUPERSEDED, UNABLE, reason_of, type_of};
 use super::messages::{
-    Begun, End, JobInput, Note, Noted, QUEUE, UnderWay, Work, WorkflowProgress, bot_queue,
+    End, InitialJob, JobInput, Note, Noted, QUEUE, UnderWay, Work, WorkflowProgress, bot_queue,
     build_queue, machine_queue,
 };
 use super::namespace::STATE;
@@ -145,7 +145,7 @@ enum Step {
 struct Driver {
     ctx: WorkflowContext<JobWorkflow>,
     input: JobInput,
-    begun: Begun,
+    begun: InitialJob,
     engine: Engine<JobMachine>,
     /// The last record that the machine has received.
     heard: Option<i64>,
@@ -175,7 +175,7 @@ impl Driver {
         input: JobInput,
     ) -> Result<Self, WorkflowTermination> {
         let begun = ctx.execute_activity(Bookkeeping::begin, input.clone(), short(&input));
-        let begun: Begun = begun.await.map_err(failed)?;
+        let begun: InitialJob = begun.await.map_err(failed)?;
         let machine = machine_of(&begun.job, false).map_err(impossible)?;
         let key = JobKey {
             id: begun.job.id.to_string(),

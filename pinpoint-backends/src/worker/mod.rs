@@ -30,7 +30,7 @@ use crate::store::{
 };
 #[cfg(feature = "temporal")]
 pub(crate) use carry_out::{in_words, open_executor};
-pub(crate) use presence::{Place, Presence};
+pub(crate) use presence::{Presence, WorkerSlot};
 
 /// The least time between queries for a job.
 pub(crate) const POLL: Duration = Duration::from_secs(1);
@@ -115,7 +115,7 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
     tell: impl FnMut(WorkerEvent<'_>),
 ) -> Result<(), WorkerError> {
-    let place = Place::take(options)?;
+    let place = WorkerSlot::take(options)?;
     let worker = Serving {
         store,
         options,

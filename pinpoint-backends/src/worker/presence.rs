@@ -22,7 +22,7 @@ const GONE: Duration = Duration::from_secs(35);
 const SHORTEST: Duration = Duration::from_secs(1);
 
 /// A place among the workers that share a state directory.
-pub(crate) struct Place {
+pub(crate) struct WorkerSlot {
     /// The owner of all leases of the state directory.
     pub(crate) owner: String,
     /// Starts at 1.
@@ -30,7 +30,7 @@ pub(crate) struct Place {
     _lock: JobLock,
 }
 
-impl Place {
+impl WorkerSlot {
     /// Takes the first free place, on a machine whose locks can be used.
     pub(crate) fn take(options: &WorkerOptions) -> Result<Self, WorkerError> {
         check_machine_dir()?;
@@ -68,7 +68,7 @@ pub(crate) struct Presence<'a> {
 }
 
 impl<'a> Presence<'a> {
-    pub(crate) fn new(store: &'a JobStore, place: &Place, options: &WorkerOptions) -> Self {
+    pub(crate) fn new(store: &'a JobStore, place: &WorkerSlot, options: &WorkerOptions) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let started = since.unwrap_or_default().as_millis();
         Self {

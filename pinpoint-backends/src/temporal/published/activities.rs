@@ -47,8 +47,8 @@ pub(crate) struct Order {
 
 /// A job that was created.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(from = "MadeForm", into = "MadeForm")]
-pub(crate) struct Made {
+#[serde(from = "CreatedJobForm", into = "CreatedJobForm")]
+pub(crate) struct CreatedJob {
     pub(super) job: String,
     /// The identity of the store that has it; empty in workflows of earlier versions.
     store: String,
@@ -57,24 +57,24 @@ pub(crate) struct Made {
 /// Earlier versions have only the id.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum MadeForm {
+enum CreatedJobForm {
     Id(String),
     InStore { job: String, store: String },
 }
 
-impl From<MadeForm> for Made {
-    fn from(form: MadeForm) -> Self {
+impl From<CreatedJobForm> for CreatedJob {
+    fn from(form: CreatedJobForm) -> Self {
         let (job, store) = match form {
-            MadeForm::Id(job) => (job, String::new()),
-            MadeForm::InStore { job, store } => (job, store),
+            CreatedJobForm::Id(job) => (job, String::new()),
+            CreatedJobForm::InStore { job, store } => (job, store),
         };
         Self { job, store }
     }
 }
 
-impl From<Made> for MadeForm {
-    fn from(made: Made) -> Self {
-        let Made { job, store } = made;
+impl From<CreatedJob> for CreatedJobForm {
+    fn from(made: CreatedJob) -> Self {
+        let CreatedJob { job, store } = made;
         match store.is_empty() {
             true => Self::Id(job),
             false => Self::InStore { job, store },
@@ -115,7 +115,7 @@ impl Following {
         self: Arc<Self>,
         ctx: ActivityContext,
         order: Order,
-    ) -> Result<Made, ActivityError> {
+    ) -> Result<CreatedJob, ActivityError> {
         let invalid = |error: &dyn std::error::Error| {
             ActivityError::from(lasting_failure(INVALID, &error.to_string()))
         };
@@ -135,7 +135,7 @@ impl Following {
             let created = self.jobs.store().create_once(&id, &job).await;
             if created.map_err(from_store)? {
                 let (job, store) = (id.to_string(), self.jobs.identity().to_owned());
-                return Ok(Made { job, store });
+                return Ok(CreatedJob { job, store });
             }
         }
         Err(again("there is no time left"))
@@ -146,7 +146,7 @@ impl Following {
     pub(crate) async fn follow(
         self: Arc<Self>,
         ctx: ActivityContext,
-        made: Made,
+        made: CreatedJob,
     ) -> Result<Followed, ActivityError> {
         self.jobs.check_store(&made.store)?;
         let job = made.job;
@@ -170,7 +170,7 @@ impl Following {
     pub(crate) async fn cancel(
         self: Arc<Self>,
         _: ActivityContext,
-        made: Made,
+        made: CreatedJob,
     ) -> Result<JobState, ActivityError> {
         self.jobs.check_store(&made.store)?;
         self.canceled(&made.job).await
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn a_made_job_is_read_as_earlier_versions_wrote_it() {
         for form in [json!("j"), json!({ "job": "j", "store": "s" })] {
-            let made: Made = serde_json::from_value(form.clone()).unwrap();
+            let made: CreatedJob = serde_json::from_value(form.clone()).unwrap();
             assert_eq!(made.job, "j");
             assert_eq!(serde_json::to_value(made).unwrap(), form);
         }

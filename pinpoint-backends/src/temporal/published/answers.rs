@@ -26,7 +26,7 @@ pub(super) fn message_of(result: &JobResult) -> Result<Value, NotCarried> {
 
 /// The answer of a published workflow.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct PublishedWorkflowResult {
     /// The type of the message; absent for plain JSON.
     message_type: Option<&'static str>,
     body: Value,
@@ -34,7 +34,7 @@ pub(super) struct Answer {
     culprits: Vec<Value>,
 }
 
-impl Answer {
+impl PublishedWorkflowResult {
     /// The answer to these parameters, from the message of the result.
     pub(super) fn new(parameters: &Parameters, message: Value) -> Result<Self, serde_json::Error> {
         let text = message.to_string();
@@ -170,7 +170,8 @@ mod tests {
             "culprits": [culprit()],
             "detailedCulprits": [{ "prior": { "main": { "gitHash": "a" } }, "culprit": culprit() }],
         });
-        let answer = Answer::new(&parameters(Name::Bisect, input.clone()), message.clone());
+        let answer =
+            PublishedWorkflowResult::new(&parameters(Name::Bisect, input.clone()), message.clone());
         let expected = json!({
             "JobId": "theirs",
             "Culprits": [plain_culprit()],
@@ -183,7 +184,8 @@ mod tests {
             ("json/plain".into(), None, expected)
         );
 
-        let answer = Answer::new(&parameters(Name::CatapultBisect, input), message.clone());
+        let answer =
+            PublishedWorkflowResult::new(&parameters(Name::CatapultBisect, input), message.clone());
         let mut expected = message.clone();
         expected["jobId"] = json!("theirs");
         let message_type = Some("pinpoint.v1.BisectExecution".to_owned());
@@ -193,7 +195,7 @@ mod tests {
         );
 
         let unnamed = parameters(Name::Bisect, json!({ "Request": {} }));
-        let answer = Answer::new(&unnamed, json!({ "jobId": "ours" })).unwrap();
+        let answer = PublishedWorkflowResult::new(&unnamed, json!({ "jobId": "ours" })).unwrap();
         let expected = json!({ "JobId": "ours", "Culprits": [], "DetailedCulprits": [] });
         assert_eq!(parts(&answer.payload()).2, expected);
     }
@@ -207,7 +209,9 @@ mod tests {
             "jobId": "ours",
             "results": { "time": { "pValue": 0.01, "significant": true } },
         });
-        let answer = Answer::new(&parameters(Name::Pairwise, input), message.clone()).unwrap();
+        let answer =
+            PublishedWorkflowResult::new(&parameters(Name::Pairwise, input), message.clone())
+                .unwrap();
         let (encoding, message_type, body) = parts(&answer.payload());
         assert_eq!(encoding, "json/protobuf");
         assert_eq!(
@@ -236,7 +240,7 @@ mod tests {
             "jobId": "ours", "regressionVerified": true, "culprits": [culprit(), alone],
         });
         let whole = callback("http://culprits", "perf.grouping");
-        let answer = Answer::new(&whole, message.clone()).unwrap();
+        let answer = PublishedWorkflowResult::new(&whole, message.clone()).unwrap();
         let (encoding, message_type, body) = parts(&answer.payload());
         assert_eq!(encoding, "json/protobuf");
         assert_eq!(
@@ -258,7 +262,7 @@ mod tests {
             assert_eq!(answer.notice(&parameters).map(|(queue, _)| queue), None);
         }
         let none = json!({ "jobId": "ours", "regressionVerified": true });
-        let answer = Answer::new(&whole, none).unwrap();
+        let answer = PublishedWorkflowResult::new(&whole, none).unwrap();
         assert_eq!(answer.notice(&whole).map(|(queue, _)| queue), None);
     }
 }

@@ -38,8 +38,8 @@ use super::error::TemporalError;
 use super::failures::{REFUSED, lasting_failure, reason_of, type_of};
 use super::jobs_here::JobsHere;
 use super::serving::at_a_time;
-use activities::{Followed, Following, Made, Order};
-use answers::Answer;
+use activities::{CreatedJob, Followed, Following, Order};
+use answers::PublishedWorkflowResult;
 use parameters::{Name, Parameters, parameters_in};
 
 /// The queue that Chromium's Pinpoint uses.
@@ -154,7 +154,7 @@ async fn carried_out<W>(
         bits: [ctx.random(), ctx.random()],
     };
     let made = ctx.execute_activity(Following::request, order, short("makes the job"));
-    let made: Made = made.await.map_err(failed)?;
+    let made: CreatedJob = made.await.map_err(failed)?;
     let job = &made.job;
     ctx.set_current_details(format!("job {job}"));
 
@@ -190,7 +190,7 @@ async fn carried_out<W>(
             return Err(lasting_failure(&state.to_string(), &reason).into());
         }
     };
-    let answer = Answer::new(&parameters, message);
+    let answer = PublishedWorkflowResult::new(&parameters, message);
     let answer = answer.map_err(|error| lasting_failure(REFUSED, &error.to_string()))?;
     if let Some((queue, culprits)) = answer.notice(&parameters) {
         let options = ChildWorkflowOptions::builder()
