@@ -10,12 +10,12 @@ use crate::MidpointError;
 
 /// A repository at a revision, with the held dependencies below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct DependencyTree {
     pub(crate) commit: Commit,
-    pub(crate) below: Vec<Held>,
+    pub(crate) below: Vec<DependencyTree>,
 }
 
-impl Held {
+impl DependencyTree {
     /// Creates a tree of one commit.
     pub(crate) fn alone(commit: Commit) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl Held {
     }
 }
 
-fn list(held: &Held, into: &mut Vec<ModifiedDependency>) {
+fn list(held: &DependencyTree, into: &mut Vec<ModifiedDependency>) {
     for below in &held.below {
         into.push(ModifiedDependency {
             commit: below.commit.clone(),

@@ -7,10 +7,10 @@ use lru::LruCache;
 use pinpoint_core::job::Blamed;
 use pinpoint_core::{CombinedCommit, Commit, DependencyChange, Followed};
 
-use crate::held::Held;
+use crate::held::DependencyTree;
 use crate::line::{self, Blame, Line, Relation};
 use crate::manifest::{self, Manifest};
-use crate::rolls::{Place, Roll};
+use crate::rolls::{ComparedRepository, Roll};
 use crate::sources::Sources;
 use crate::{History, HistoryError, MidpointError, Repositories};
 
@@ -48,13 +48,13 @@ enum Part {
     /// One repository moves along a line of its history.
     Line {
         /// The tree in which it moves.
-        tree: Held,
+        tree: DependencyTree,
         /// The path to it from the main repository, which is left out.
         way: Vec<String>,
         line: Line,
     },
     /// One state.
-    State(Held),
+    State(DependencyTree),
 }
 
 impl Part {
@@ -183,7 +183,7 @@ impl Midpoints {
                         let history = self.sources.open(repository).await?;
                         let commit = line.nth(&*history, repository, rest).await?;
                         if let Some(commit) = commit {
-                            *moving = Held::alone(commit);
+                            *moving = DependencyTree::alone(commit);
                         }
                     }
                     Ok(tree.flatten(&between.lower))
@@ -311,7 +311,7 @@ impl Midpoints {
         dependency: &str,
         revision: &str,
     ) -> Result<CombinedCommit, MidpointError> {
-        let mut tree = Held::of(state)?;
+        let mut tree = DependencyTree::of(state)?;
         // The main repository first, then the last one held.
         let mut ways = self.ways(state, &mut tree).await?;
         ways[1..].reverse();
@@ -326,7 +326,7 @@ impl Midpoints {
             let history = self.sources.open(&named.repository).await?;
             let hash = history.resolve(revision).await?;
             let repository = self.name_held(namer, named.repository).await?;
-            namer.hold(Held::alone(Commit::new(repository, hash)));
+            namer.hold(DependencyTree::alone(Commit::new(repository, hash)));
             return Ok(tree.flatten(state));
         }
         Err(MidpointError::NotNamed {
@@ -340,7 +340,7 @@ impl Midpoints {
     async fn ways(
         &self,
         state: &CombinedCommit,
-        tree: &mut Held,
+        tree: &mut DependencyTree,
     ) -> Result<Vec<(Vec<String>, Vec<String>)>, MidpointError> {
         let mut ways = vec![(Vec::new(), self.sources.every_manifest())];
         // The length of each path follows from the list before it.
@@ -364,7 +364,11 @@ impl Midpoints {
     }
 
     /// The existing name of a held repository, if it has one, even by another URL.
-    async fn name_held(&self, namer: &Held, repository: String) -> Result<String, HistoryError> {
+    async fn name_held(
+        &self,
+        namer: &DependencyTree,
+        repository: String,
+    ) -> Result<String, HistoryError> {
         let held = namer.below.iter().map(|held| &held.commit.repository);
         let names = held.clone().cloned().chain([repository.clone()]).collect();
         let identities = self.sources.identities(names).await?;
@@ -389,8 +393,8 @@ impl Midpoints {
         if lower.patch != higher.patch {
             return Err(MidpointError::DifferentPatches);
         }
-        let mut tree = Held::of(lower)?;
-        let higher_tree = Held::of(higher)?;
+        let mut tree = DependencyTree::of(lower)?;
+        let higher_tree = DependencyTree::of(higher)?;
         let mut between = Between {
             lower: lower.clone(),
             higher: higher.clone(),
@@ -404,7 +408,7 @@ impl Midpoints {
                 return Ok(between);
             }
         }
-        let mut place = Place::main(&self.sources, tree.clone(), higher_tree).await?;
+        let mut place = ComparedRepository::main(&self.sources, tree.clone(), higher_tree).await?;
         // Each turn is one dependency deeper, and no dependency comes twice.
         loop {
             let rolls = place.rolls(&self.sources).await?;
@@ -428,13 +432,13 @@ impl Midpoints {
     /// merge base if it is among them.
     async fn main_line(
         &self,
-        lower: &Held,
-        higher: &Held,
+        lower: &DependencyTree,
+        higher: &DependencyTree,
     ) -> Result<(Vec<Part>, Option<u64>), MidpointError> {
         let (older, newer) = (&lower.commit, &higher.commit);
         let history = self.sources.open(&older.repository).await?;
         let part = |from: &Commit, line| Part::Line {
-            tree: Held::alone(from.clone()),
+            tree: DependencyTree::alone(from.clone()),
             way: Vec::new(),
             line,
         };
@@ -449,7 +453,7 @@ impl Midpoints {
                 };
                 let back = part(older, base.back);
                 let offset = back.count();
-                let turn = Part::State(Held::alone(base.commit.clone()));
+                let turn = Part::State(DependencyTree::alone(base.commit.clone()));
                 (
                     vec![back, turn, part(&base.commit, base.forth)],
                     Some(offset),
@@ -457,7 +461,7 @@ impl Midpoints {
             }
         };
         if !higher.below.is_empty() {
-            parts.push(Part::State(Held::alone(newer.clone())));
+            parts.push(Part::State(DependencyTree::alone(newer.clone())));
         }
         Ok((parts, merge_base))
     }
@@ -513,7 +517,11 @@ async fn merge_base(
 
 /// The dependencies of a place roll one after the other, from the lower state on, until all have
 /// rolled. The result is an additional state unless it is the higher state.
-fn one_after_the_other(tree: &Held, place: &Place, rolls: &[Roll]) -> Vec<Part> {
+fn one_after_the_other(
+    tree: &DependencyTree,
+    place: &ComparedRepository,
+    rolls: &[Roll],
+) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut tree = tree.clone();
     let way = &place.way[1..];
@@ -531,7 +539,7 @@ fn one_after_the_other(tree: &Held, place: &Place, rolls: &[Roll]) -> Vec<Part> 
         });
         if !higher.below.is_empty() && lower.commit != higher.commit {
             if let Some(namer) = moving.at_mut(way) {
-                namer.hold(Held::alone(higher.commit.clone()));
+                namer.hold(DependencyTree::alone(higher.commit.clone()));
             }
             parts.push(Part::State(moving));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pinpoint_core::{Commit, DependencyChange, Followed};
 
-use crate::held::Held;
+use crate::held::DependencyTree;
 use crate::line::{self, Line, Relation};
 use crate::manifest::{Dependency, ManifestError, Source};
 use crate::sources::{Content, Manifests, Sources, url};
@@ -16,7 +16,7 @@ const MAX_REVISION: usize = 1_000;
 
 /// A repository within two states that are compared.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct ComparedRepository {
     /// The repositories from the top that name one another down to this one, itself last.
     pub(crate) way: Vec<String>,
     /// Their [identities](crate::Repositories::identities).
@@ -24,9 +24,9 @@ pub(crate) struct Place {
     /// Its effective manifests.
     pub(crate) manifests: Vec<String>,
     /// The dependency that the lower state holds here.
-    pub(crate) lower: Held,
+    pub(crate) lower: DependencyTree,
     /// The dependency that the higher state holds here.
-    pub(crate) higher: Held,
+    pub(crate) higher: DependencyTree,
 }
 
 /// The differences at a place.
@@ -41,7 +41,7 @@ pub(crate) struct Rolls {
 /// One dependency that rolls.
 #[derive(Debug)]
 pub(crate) struct Roll {
-    pub(crate) place: Place,
+    pub(crate) place: ComparedRepository,
     /// The line strictly between its two revisions.
     pub(crate) line: Line,
     /// Forward or backward.
@@ -60,7 +60,7 @@ struct Pair {
 }
 
 /// The names in the manifests of a place, by repository.
-struct Named<'a> {
+struct NamedRepositories<'a> {
     /// By identity: the entries that both revisions have.
     repositories: BTreeMap<String, Vec<Pair>>,
     /// The changes that can't be followed.
@@ -74,15 +74,15 @@ struct Named<'a> {
 
 /// A repository that both revisions of a place name, and its possible roll.
 struct Candidate<'a> {
-    place: &'a Place,
+    place: &'a ComparedRepository,
     /// Its name, in messages and in states.
     repository: String,
     identity: &'a str,
     /// The pairs that name it: at least one.
     pairs: &'a [Pair],
     /// The dependencies that the states hold in place of the named ones.
-    lower: Option<&'a Held>,
-    higher: Option<&'a Held>,
+    lower: Option<&'a DependencyTree>,
+    higher: Option<&'a DependencyTree>,
 }
 
 /// The reason why a candidate is not followed.
@@ -101,12 +101,12 @@ impl From<HistoryError> for Unfollowed {
     }
 }
 
-impl Place {
+impl ComparedRepository {
     /// The repository of the two states.
     pub(crate) async fn main(
         sources: &Sources,
-        lower: Held,
-        higher: Held,
+        lower: DependencyTree,
+        higher: DependencyTree,
     ) -> Result<Self, HistoryError> {
         let repository = lower.commit.repository.clone();
         let identities = sources.identities([repository.clone()].into()).await?;
@@ -168,7 +168,7 @@ impl Place {
         sources: &Sources,
         before: &'a Manifests,
         after: &'a Manifests,
-    ) -> Result<Named<'a>, HistoryError> {
+    ) -> Result<NamedRepositories<'a>, HistoryError> {
         let mut changes = Vec::new();
         let mut unreadable = None;
         let mut pairs = Vec::new();
@@ -190,7 +190,7 @@ impl Place {
         let held = held.map(|held| held.commit.repository.clone());
         let urls = pairs.iter().flat_map(|pair| pair.urls(namer)).flatten();
         let identities = sources.identities(held.chain(urls).collect()).await?;
-        let mut named = Named {
+        let mut named = NamedRepositories {
             repositories: BTreeMap::new(),
             changes,
             identities,
@@ -213,7 +213,7 @@ impl Place {
     }
 
     /// Checks that all dependencies held here are also named here.
-    fn check_held(&self, named: &Named<'_>) -> Result<(), MidpointError> {
+    fn check_held(&self, named: &NamedRepositories<'_>) -> Result<(), MidpointError> {
         for held in self.lower.below.iter().chain(&self.higher.below) {
             let repository = &held.commit.repository;
             let identity = named.identities.get(repository);
@@ -240,11 +240,11 @@ impl Place {
 
     fn candidate<'a>(
         &'a self,
-        named: &Named<'_>,
+        named: &NamedRepositories<'_>,
         identity: &'a str,
         pairs: &'a [Pair],
     ) -> Option<Candidate<'a>> {
-        let held = |below: &'a [Held]| {
+        let held = |below: &'a [DependencyTree]| {
             below.iter().find(|held| {
                 let known = named.identities.get(&held.commit.repository);
                 known.is_some_and(|known| known == identity)
@@ -306,7 +306,7 @@ fn read<'a>(
     }
 }
 
-impl Named<'_> {
+impl NamedRepositories<'_> {
     /// Sorts the named dependencies by their repositories.
     fn sort(&mut self, namer: &str, pairs: Vec<Pair>) {
         // By identity: entries that only the older revision has, and those of the newer.
@@ -367,7 +367,7 @@ impl Candidate<'_> {
         let mut lineage = self.place.lineage.clone();
         lineage.insert(self.identity.to_owned());
         Ok(Roll {
-            place: Place {
+            place: ComparedRepository {
                 way,
                 lineage,
                 manifests: self.manifests(),
@@ -396,7 +396,8 @@ impl Candidate<'_> {
     }
 
     fn check_change(&self) -> Result<(), Unfollowed> {
-        let below = |held: Option<&Held>| held.map_or_else(Vec::new, |held| held.below.clone());
+        let below =
+            |held: Option<&DependencyTree>| held.map_or_else(Vec::new, |held| held.below.clone());
         if self.lower_revision() != self.higher_revision()
             || below(self.lower) != below(self.higher)
         {
@@ -434,16 +435,16 @@ impl Candidate<'_> {
     async fn end(
         &self,
         history: &dyn History,
-        held: Option<&Held>,
+        held: Option<&DependencyTree>,
         named: Option<&str>,
-    ) -> Result<Held, Unfollowed> {
+    ) -> Result<DependencyTree, Unfollowed> {
         let Some(held) = held else {
             let commit = fixed(history, &self.repository, named.unwrap_or_default()).await?;
-            return Ok(Held::alone(commit));
+            return Ok(DependencyTree::alone(commit));
         };
         // The other state may use another name.
         let repository = self.repository.clone();
-        Ok(Held {
+        Ok(DependencyTree {
             commit: Commit {
                 repository,
                 ..held.commit.clone()

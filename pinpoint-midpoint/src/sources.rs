@@ -52,7 +52,7 @@ pub(crate) enum Content {
 }
 
 /// A dependency that a manifest names.
-pub(crate) struct Found {
+pub(crate) struct NamedDependency {
     /// Its repository.
     pub(crate) repository: String,
     /// Its effective manifests.
@@ -116,7 +116,7 @@ impl Sources {
         namer: &Commit,
         count: &[String],
         dependency: &str,
-    ) -> Result<Option<Found>, HistoryError> {
+    ) -> Result<Option<NamedDependency>, HistoryError> {
         let manifests = self.manifests(namer).await?;
         let named: Vec<(&String, String, &Dependency)> = count
             .iter()
@@ -136,7 +136,7 @@ impl Sources {
             .iter()
             .find(|(path, url, _)| *path == dependency || url == dependency)
             .or_else(|| named.iter().find(|(_, url, _)| same(url)));
-        Ok(found.map(|(_, url, named)| Found {
+        Ok(found.map(|(_, url, named)| NamedDependency {
             repository: url.clone(),
             nested: named.nested.clone(),
         }))

@@ -178,10 +178,10 @@ impl History for Graph {
     }
 }
 
-struct One(Arc<Graph>);
+struct OneRepository(Arc<Graph>);
 
 #[async_trait]
-impl Repositories for One {
+impl Repositories for OneRepository {
     async fn open(&self, _: &str) -> Result<Arc<dyn History>, HistoryError> {
         Ok(Arc::clone(&self.0) as Arc<dyn History>)
     }
@@ -380,7 +380,7 @@ enum Ended {
 fn search(graph: &Graph, good: usize, bad: usize, slow: usize, random: &mut Random) -> Ended {
     let mut search = Search {
         graph,
-        midpoints: Midpoints::new(Arc::new(One(Arc::new(graph.clone())))),
+        midpoints: Midpoints::new(Arc::new(OneRepository(Arc::new(graph.clone())))),
         slow,
         steps: 0,
     };

@@ -70,7 +70,7 @@ impl Manifest for Deps {
         file: &str,
         _gitlinks: &BTreeMap<String, String>,
     ) -> Result<BTreeMap<String, Dependency>, ManifestError> {
-        bounded(file, |text| Reader::default().read(text))
+        bounded(file, |text| DepsReader::default().read(text))
     }
 }
 
@@ -106,7 +106,7 @@ fn bounded<T>(file: &str, read: impl FnOnce(&str) -> Result<T, Fault>) -> Result
 }
 
 #[derive(Default)]
-struct Reader {
+struct DepsReader {
     evaluator: Evaluator,
     /// `vars` as written: the values for formatting strings.
     written: Variables,
@@ -115,7 +115,7 @@ struct Reader {
     formatted: Variables,
 }
 
-impl Reader {
+impl DepsReader {
     fn read(&mut self, text: &str) -> Result<BTreeMap<String, Dependency>, Fault> {
         let assignments = parser::parse(text)?;
         if let Some(vars) = assignments.get("vars") {
