@@ -11,7 +11,7 @@ pub(crate) struct Cell {
     pub(crate) scenario: Scenario,
     pub(crate) spec: BisectionSpec,
     /// The magnitude given to the strategy.
-    pub(crate) told: Told,
+    pub(crate) told: EffectHint,
     /// It is part of the quick table.
     pub(crate) is_quick: bool,
 }
@@ -36,14 +36,14 @@ pub(crate) enum Kind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Told {
+pub(crate) enum EffectHint {
     Right,
     Half,
     Double,
     None,
 }
 
-impl Told {
+impl EffectHint {
     const ALL: [Self; 4] = [Self::Right, Self::Half, Self::Double, Self::None];
 
     fn name(self) -> &'static str {
@@ -86,7 +86,7 @@ impl Cell {
         format!("{commits} {noise:?} {changes:?} {failure_rates:?}")
     }
 
-    fn one_change(title: &str, scenario: Scenario, effect: f64, told: Told) -> Self {
+    fn one_change(title: &str, scenario: Scenario, effect: f64, told: EffectHint) -> Self {
         let scenario = Scenario {
             changes: vec![effect],
             ..scenario
@@ -130,17 +130,19 @@ pub(crate) fn all() -> Vec<Cell> {
     for noise in Noise::FAMILIES {
         for commits in SIZES {
             for effect in EFFECTS {
-                for told in Told::ALL {
+                for told in EffectHint::ALL {
                     let scenario = Scenario {
                         noise: noise.clone(),
                         ..Scenario::new(commits)
                     };
                     let is_quick = match noise {
-                        Noise::Normal => commits == 1_024 && (told == Told::Right || effect == 1.0),
+                        Noise::Normal => {
+                            commits == 1_024 && (told == EffectHint::Right || effect == 1.0)
+                        }
                         _ => {
                             commits == 128
                                 && effect == 1.0
-                                && matches!(told, Told::Right | Told::None)
+                                && matches!(told, EffectHint::Right | EffectHint::None)
                         }
                     };
                     cells.push(Cell {
@@ -195,7 +197,7 @@ fn disturbed(cells: &mut Vec<Cell>) {
         ];
         for (title, scenario) in disturbances {
             for effect in EFFECTS {
-                for told in [Told::Right, Told::None] {
+                for told in [EffectHint::Right, EffectHint::None] {
                     cells.push(Cell {
                         is_quick: commits == 1_024 && effect == 1.0,
                         ..Cell::one_change(title, scenario.clone(), effect, told)
@@ -204,7 +206,8 @@ fn disturbed(cells: &mut Vec<Cell>) {
             }
         }
         for effect in EFFECTS {
-            let cell = Cell::one_change("build-cost-20", scenario.clone(), effect, Told::Right);
+            let cell =
+                Cell::one_change("build-cost-20", scenario.clone(), effect, EffectHint::Right);
             cells.push(Cell {
                 is_quick: commits == 1_024 && matches!(effect, 1.0 | 4.0),
                 spec: BisectionSpec {
@@ -234,9 +237,9 @@ fn nothing(cells: &mut Vec<Cell>) {
                 },
                 scenario,
                 told: if magnitude.is_none() {
-                    Told::None
+                    EffectHint::None
                 } else {
-                    Told::Right
+                    EffectHint::Right
                 },
                 is_quick: noise == Noise::Normal || magnitude.is_none(),
             });
@@ -248,7 +251,7 @@ fn two_changes(cells: &mut Vec<Cell>) {
     for commits in LARGER_SIZES {
         for (title, second) in TWO_CHANGES {
             for effect in [1.0, 2.0, 4.0] {
-                for told in [Told::Right, Told::None] {
+                for told in [EffectHint::Right, EffectHint::None] {
                     let one = Cell::one_change(title, Scenario::new(commits), effect, told);
                     cells.push(Cell {
                         is_quick: commits == 1_024 && effect == 2.0,
@@ -262,7 +265,7 @@ fn two_changes(cells: &mut Vec<Cell>) {
         let is_above = |commits: &u64| noise != Noise::Normal || !LARGER_SIZES.contains(commits);
         for commits in SIZES.into_iter().filter(is_above) {
             for (title, second) in TWO_CHANGES {
-                for told in [Told::Right, Told::None] {
+                for told in [EffectHint::Right, EffectHint::None] {
                     let scenario = Scenario {
                         noise: noise.clone(),
                         ..Scenario::new(commits)
@@ -287,7 +290,7 @@ fn beside_the_model(cells: &mut Vec<Cell>) {
             },
             spec: BisectionSpec::new(scenario.range()),
             scenario,
-            told: Told::None,
+            told: EffectHint::None,
             is_quick: false,
         });
     }
@@ -323,7 +326,7 @@ fn pass_fail(cells: &mut Vec<Cell>) {
                     ..BisectionSpec::new(scenario.range())
                 },
                 scenario,
-                told: Told::Right,
+                told: EffectHint::Right,
                 is_quick: noise == Noise::Normal,
             });
         }

@@ -6,7 +6,7 @@ use pinpoint_core::Strategy;
 use pinpoint_core::simulation::{Mean, Summary};
 
 use crate::IdealCost;
-use crate::cells::{Cell, Kind, Told};
+use crate::cells::{Cell, EffectHint, Kind};
 
 /// A target and its outcome.
 #[derive(Debug, Clone)]
@@ -70,7 +70,7 @@ pub(crate) fn check(
     }
     match cell.kind {
         // Below the default smallest change, and no other was asked for.
-        Kind::OneChange(effect) if effect < 1.0 && cell.told == Told::None => {}
+        Kind::OneChange(effect) if effect < 1.0 && cell.told == EffectHint::None => {}
         Kind::OneChange(effect) => {
             add(
                 "right",
@@ -83,7 +83,7 @@ pub(crate) fn check(
             if let Some(ideal) = ideal {
                 add("ideal", at_most_of(runs, 2.5, ideal.runs, 15.0));
             }
-            if cell.told == Told::Right {
+            if cell.told == EffectHint::Right {
                 add("reference", at_most_of(runs, 0.4, reference.runs.mean, 0.0));
             }
             if cell.spec.build_cost > 1.0 {
@@ -117,7 +117,7 @@ pub(crate) fn check(
         }
         Kind::Nothing => {
             add("right", at_least(summary.exactly_right, 0.95));
-            if cell.told == Told::None {
+            if cell.told == EffectHint::None {
                 add("runs", at_most(runs, 60.0));
             } else {
                 add("reference", at_most_of(runs, 1.0, reference.runs.mean, 0.0));

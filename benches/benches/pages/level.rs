@@ -26,14 +26,14 @@ const GROWTH: f64 = 10.0;
 const HANG_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The memory of a page, after a garbage collection.
-struct Kept {
+struct PageMemory {
     /// MB.
     heap: f64,
     nodes: f64,
     listeners: f64,
 }
 
-impl Kept {
+impl PageMemory {
     fn of(browser: &mut Browser) -> Self {
         let heap = browser.heap();
         let counted = browser.0.call("Memory.getDOMCounters", json!({}));
@@ -79,7 +79,7 @@ pub(crate) async fn level(
             written = end;
             shown(&mut browser, written).await?;
         }
-        let kept = Kept::of(&mut browser);
+        let kept = PageMemory::of(&mut browser);
         let of_service = service.memory("VmRSS:")?;
         println!(
             "{written:>9} {:>16.2} {:>8} {:>11} {of_service:>19.1}",
