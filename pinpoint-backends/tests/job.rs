@@ -161,10 +161,10 @@ impl Fixture {
             }),
             ..JobConfig::default()
         };
-        Self::of(&new_job(&spec.into(), &config).unwrap()).await
+        Self::with_job(&new_job(&spec.into(), &config).unwrap()).await
     }
 
-    async fn of(job: &NewJob) -> Self {
+    async fn with_job(job: &NewJob) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let store = JobStore::open(directory.path()).await.unwrap();
         let id = store.create(job).await.unwrap();
@@ -410,7 +410,7 @@ async fn work_elsewhere_ends_with_a_job_on_which_no_one_works() {
         },
         ..Fixture::spec()
     };
-    let fixture = Fixture::of(&NewJob::new(spec).unwrap()).await;
+    let fixture = Fixture::with_job(&NewJob::new(spec).unwrap()).await;
     let (elsewhere, source) = (Elsewhere::default(), Farm::new());
     let worker = Worker {
         executor: &elsewhere,
@@ -466,7 +466,7 @@ async fn work_elsewhere_ends_though_no_one_heard_that_it_had_begun() {
 #[tokio::test]
 async fn a_job_needs_no_configuration() {
     let spec = Fixture::spec();
-    let fixture = Fixture::of(&NewJob::new(spec).unwrap()).await;
+    let fixture = Fixture::with_job(&NewJob::new(spec).unwrap()).await;
     let config = JobConfig::of(&fixture.job().await).unwrap();
     assert!(config.needs_functions());
     assert_eq!(culprit(&fixture.work(&Farm::new()).await.unwrap()), "40");

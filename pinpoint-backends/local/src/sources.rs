@@ -45,7 +45,7 @@ impl Sources {
         let repository = Repository::discover(&config.repository)?;
         let named = config.repositories.clone();
         let repositories = LocalRepositories::new(repository.clone(), named, state_dir);
-        Ok(Self::of(config, repository, repositories))
+        Ok(Self::new(config, repository, repositories))
     }
 
     /// The sources of a job that was created elsewhere.
@@ -62,10 +62,10 @@ impl Sources {
         let repository = mirrors.repository_with(url, good).await?;
         let (main, urls) = (repository.clone(), config.urls.clone());
         let repositories = LocalRepositories::elsewhere(main, name, urls, mirrors, state_dir);
-        Ok(Self::of(config, repository, repositories))
+        Ok(Self::new(config, repository, repositories))
     }
 
-    fn of(config: &LocalConfig, repository: Repository, repositories: LocalRepositories) -> Self {
+    fn new(config: &LocalConfig, repository: Repository, repositories: LocalRepositories) -> Self {
         Self {
             midpoints: Midpoints::new(Arc::new(repositories.clone())),
             repositories,

@@ -24,7 +24,7 @@ impl Question {
     ///
     /// The first problem that prevents it.
     pub fn job(&self, bots: &Bots) -> Result<NewJob, RequestError> {
-        let run = Run::of(&self.workload, bots)?;
+        let run = Run::from_workload(&self.workload, bots)?;
         let aggregate = Some(run.aggregate());
         let repository = run.repository.to_owned();
         let name = |commit: &mut CombinedCommit| commit.main.repository.clone_from(&repository);

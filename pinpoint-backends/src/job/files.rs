@@ -184,10 +184,10 @@ impl Keeper {
             };
             kept.growing.insert(name.into(), known);
         }
-        Ok(Self::of(store, lease, job_dir, kept, true))
+        Ok(Self::new(store, lease, job_dir, kept, true))
     }
 
-    fn of(
+    fn new(
         store: &JobStore,
         lease: &Lease,
         job_dir: &Path,
@@ -221,7 +221,7 @@ impl Keeper {
                 kept.growing.insert(name, file.known);
             }
         }
-        Ok(Self::of(store, lease, job_dir, kept, false))
+        Ok(Self::new(store, lease, job_dir, kept, false))
     }
 
     /// Adds new contents of the directory to the store. Failures are retried the next time: they

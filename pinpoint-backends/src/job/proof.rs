@@ -52,7 +52,7 @@ impl<'a> Proving<'a> {
         if matches!(event, DriveEvent::Replayed(_))
             && let Ok(mut claims) = self.claims.try_lock()
         {
-            *claims = Some(Claims::of(engine));
+            *claims = Some(Claims::from_engine(engine));
         }
     }
 
@@ -83,7 +83,7 @@ impl<'a> Proving<'a> {
 }
 
 impl Claims {
-    fn of(engine: &Engine<JobMachine>) -> Self {
+    fn from_engine(engine: &Engine<JobMachine>) -> Self {
         let names = engine.names();
         let mut claims = Self::default();
         for (position, name) in names.commits() {

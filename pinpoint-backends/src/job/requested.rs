@@ -162,7 +162,7 @@ fn bisection(valid: &ValidBisection, bots: &Bots) -> Result<NewJob, RequestError
             "only performance is compared here; name a chart",
         );
     }
-    let mut run = Run::of(&valid.workload, bots)?;
+    let mut run = Run::from_workload(&valid.workload, bots)?;
     run.check_extra("extra_args", &valid.extra_args)?;
     run.command.extend_from_slice(&valid.extra_args);
     let Range::Between { good, .. } = &valid.spec.range else {
@@ -185,7 +185,7 @@ fn culprit_finder(
     magnitude: Option<Magnitude>,
     bots: &Bots,
 ) -> Result<NewJob, RequestError> {
-    let run = Run::of(&valid.workload, bots)?;
+    let run = Run::from_workload(&valid.workload, bots)?;
     let good: CombinedCommit = valid.good.clone().into();
     let spec = CulpritFinderSpec::new(Range::Between {
         good: good.clone(),
@@ -206,7 +206,7 @@ fn culprit_finder(
 }
 
 fn pairwise(valid: &ValidPairwise, bots: &Bots) -> Result<NewJob, RequestError> {
-    let run = Run::of(&valid.workload, bots)?;
+    let run = Run::from_workload(&valid.workload, bots)?;
     let target = bots.target(run.bot.name, &valid.workload.benchmark)?;
     if valid.target.as_ref().is_some_and(|asked| asked != target) {
         return unsupported(
@@ -261,7 +261,10 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn of(workload: &'a Workload, bots: &'a Bots) -> Result<Self, RequestError> {
+    pub(super) fn from_workload(
+        workload: &'a Workload,
+        bots: &'a Bots,
+    ) -> Result<Self, RequestError> {
         let bot = bots.get(&workload.bot)?;
         if let Workers::Swarming(_) = bot.workers {
             return Err(RequestError::Swarming(workload.bot.clone()));

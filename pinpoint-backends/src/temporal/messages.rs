@@ -59,7 +59,7 @@ impl Default for TimeLimits {
 impl TimeLimits {
     /// The limit for a try of a task. Machines that share no builds have to build what they
     /// run.
-    pub(crate) fn of(&self, task: &Task) -> Duration {
+    pub(crate) fn for_task(&self, task: &Task) -> Duration {
         match task {
             Task::List { .. } | Task::Build { .. } | Task::Cancel { .. } => self.build,
             Task::Run { .. } | Task::FindMetric { .. } => self.build + self.run,

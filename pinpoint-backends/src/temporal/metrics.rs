@@ -50,7 +50,7 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     pub(crate) fn none() -> Self {
-        Self::of(Arc::new(NoOpCoreMeter), false)
+        Self::from_meter(Arc::new(NoOpCoreMeter), false)
     }
 
     /// Serves them as `/metrics` at an address, until the process ends.
@@ -76,13 +76,13 @@ impl Metrics {
             })
             .build();
         let served = start_prometheus_metric_exporter(options);
-        Ok(Self::of(
+        Ok(Self::from_meter(
             served.map_err(|error| unusable(error.into()))?.meter,
             true,
         ))
     }
 
-    fn of(meter: Arc<dyn CoreMeter>, is_served: bool) -> Self {
+    fn from_meter(meter: Arc<dyn CoreMeter>, is_served: bool) -> Self {
         let named = |name: &'static str, description: &'static str| {
             MetricParameters::builder()
                 .name(name)

@@ -82,7 +82,7 @@ pub(super) struct StoreId {
 }
 
 impl StoreId {
-    pub(super) async fn of(store: &JobStore) -> Result<Self, WorkerError> {
+    pub(super) async fn from_store(store: &JobStore) -> Result<Self, WorkerError> {
         Ok(Self {
             identity: store.identity().await?,
             name: without_password(store.name()),
@@ -132,7 +132,7 @@ impl Temporal {
         retention: Duration,
         store: &JobStore,
     ) -> Result<SetUp, TemporalError> {
-        let store = StoreId::of(store).await?;
+        let store = StoreId::from_store(store).await?;
         let (made, retention) = match self.retention().await {
             Err(TemporalError::NoNamespace { .. }) => {
                 self.register(retention).await?;

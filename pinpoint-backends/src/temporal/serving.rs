@@ -121,7 +121,7 @@ pub async fn serve_with(
         return Err(TemporalError::SignedOnly);
     }
     let with_attributes = temporal.has_attributes().await?;
-    let identity = StoreId::of(store).await?;
+    let identity = StoreId::from_store(store).await?;
     temporal.check_store(&identity).await?;
     temporal.check_key(store).await?;
     let place = WorkerSlot::take(worker)?;

@@ -437,7 +437,7 @@ impl Driver {
             retry: machine.retry().clone(),
             longest_try: match machine.limits().longest_try {
                 Some(longest) => Duration::from_millis(longest),
-                None => self.input.limits.of(&action.task),
+                None => self.input.limits.for_task(&action.task),
             },
             after: self.heard,
         };

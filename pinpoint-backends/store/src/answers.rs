@@ -115,7 +115,7 @@ impl JobJournal {
         record: &Record,
         after: Option<i64>,
     ) -> Result<Placed, StoreError> {
-        let row = NewRow::of(record, &self.lease)?;
+        let row = NewRow::from_record(record, &self.lease)?;
         let mut tries = self.database.tries(self.lease.until());
         loop {
             match self.try_record_once(record, &row, after).await {

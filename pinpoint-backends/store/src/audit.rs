@@ -16,7 +16,7 @@ use super::journal::{damaged, parsed};
 use super::secret::sha256;
 use super::{JobId, JobStore, StoreError, now};
 
-/// The columns that [`Stored::of`] reads.
+/// The columns that [`Stored::from_row`] reads.
 const COLUMNS: &str =
     "number, time, username, address, operation, job, result, request, details, hash";
 
@@ -169,7 +169,7 @@ struct Stored {
 }
 
 impl Stored {
-    fn of(row: &Row) -> Result<Self, sqlx::Error> {
+    fn from_row(row: &Row) -> Result<Self, sqlx::Error> {
         Ok(Self {
             number: row.int(0)?,
             fields: Fields {
@@ -214,7 +214,7 @@ struct Head {
 }
 
 impl Head {
-    fn of(database: &Database, rows: &[Row]) -> Result<Self, StoreError> {
+    fn from_rows(database: &Database, rows: &[Row]) -> Result<Self, StoreError> {
         let failed = |source| database.failed(source);
         let place = || "the head of the audit log".to_owned();
         let row = (rows.first()).ok_or_else(|| damaged(&database.name, place(), "no row"))?;
@@ -326,7 +326,7 @@ impl JobStore {
         let sql = "SELECT number, hash, (SELECT min(number) FROM audit \
                    WHERE number > audit_head.number) FROM audit_head";
         let rows = database.fetch(sql, []).await?;
-        let noted = Head::of(&database, &rows)?;
+        let noted = Head::from_rows(&database, &rows)?;
         let beyond = rows.first().map_or(Ok(None), |row| row.optional_int(2));
         let beyond = beyond.map_err(|source| database.failed(source))?;
         let mut head = Head::default();
@@ -464,11 +464,11 @@ async fn is_there(
 async fn lock(database: &Database, transaction: &mut Transaction) -> Result<Head, StoreError> {
     let for_update = database.dialect().for_update();
     let sql = format!("SELECT number, hash FROM audit_head{for_update}");
-    Head::of(database, &transaction.fetch(&sql, []).await?)
+    Head::from_rows(database, &transaction.fetch(&sql, []).await?)
 }
 
 fn stored(database: &Database, rows: &[Row]) -> Result<Vec<Stored>, StoreError> {
-    let rows = rows.iter().map(Stored::of).collect::<Result<_, _>>();
+    let rows = rows.iter().map(Stored::from_row).collect::<Result<_, _>>();
     rows.map_err(|source| database.failed(source))
 }
 

@@ -21,7 +21,7 @@ pub struct CancelRequest {
 
 impl CancelRequest {
     /// Reads the columns `cancel_by` and `cancel_reason`, which begin here.
-    pub(super) fn of(row: &Row, column: usize) -> Result<Option<Self>, sqlx::Error> {
+    pub(super) fn from_row(row: &Row, column: usize) -> Result<Option<Self>, sqlx::Error> {
         let by = row.optional_text(column)?;
         let reason = row.optional_text(column + 1)?;
         Ok(by.map(|by| Self {
@@ -184,7 +184,7 @@ impl JobStore {
         let values: [Value; 2] = [owner.into(), i64::from(limit).into()];
         let rows = self.database.fetch(sql, values).await?;
         let request = |row: &Row| {
-            let request = CancelRequest::of(row, 1)?.unwrap_or_default();
+            let request = CancelRequest::from_row(row, 1)?.unwrap_or_default();
             Ok((JobId(row.text(0)?), request))
         };
         let requests = rows.iter().map(request).collect::<Result<_, _>>();

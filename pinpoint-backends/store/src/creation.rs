@@ -161,7 +161,7 @@ impl JobStore {
             user: &job.user,
         };
         let keys = NameKeys::new(&job.name, &job.title, &job.benchmark, &job.bot, &job.user);
-        let request = Request::of(&job.config).unwrap_or_default();
+        let request = Request::from_config(&job.config).unwrap_or_default();
         let spec = job.spec.to_string();
         let commits = hashes(&spec);
         let texts = [&job.repository, &job.title].into_iter().chain(&commits);

@@ -250,7 +250,7 @@ impl JobStore {
             journal_version: jobs::version(row, 12).map_err(failed)?,
             written_by: text(13)?,
             cancel_requested: int(14)? != 0,
-            cancel: CancelRequest::of(row, 19).map_err(failed)?,
+            cancel: CancelRequest::from_row(row, 19).map_err(failed)?,
             spec: raw("spec", text(15)?)?,
             config: raw("config", text(16)?)?,
             outcome: outcome.map(|text| raw("outcome", text)).transpose()?,
@@ -269,7 +269,7 @@ impl JobStore {
             write_line(output, &Line::Record(line))?;
         }
         for row in &files {
-            let piece = Piece::of(row).map_err(failed)?;
+            let piece = Piece::from_row(row).map_err(failed)?;
             let line = FileLine {
                 name: piece.name,
                 size: piece.size,
@@ -457,7 +457,7 @@ async fn import_job(
         let (answer, answer_key) = JobAnswer::columns(outcome.as_deref());
         let keys = NameKeys::new(&job.name, &job.title, &job.benchmark, &job.bot, &job.user);
         let config: serde_json::Value = serde_json::from_str(job.config.get()).unwrap_or_default();
-        let request = Request::of(&config).unwrap_or_default();
+        let request = Request::from_config(&config).unwrap_or_default();
         transaction
             .execute(
                 "INSERT INTO jobs (number, id, kind, state, created, updated, duration, name, \

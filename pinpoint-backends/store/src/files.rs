@@ -45,7 +45,7 @@ impl Piece {
         Ok(Self::new(name, 0, content))
     }
 
-    pub(super) fn of(row: &Row) -> Result<Self, sqlx::Error> {
+    pub(super) fn from_row(row: &Row) -> Result<Self, sqlx::Error> {
         Ok(Self {
             name: row.text(0)?,
             size: row.int(1)?,
@@ -207,7 +207,10 @@ impl JobStore {
                    WHERE job = (SELECT number FROM jobs WHERE id = $1) ORDER BY name, sequence";
         let database = self.database.unhurried();
         let rows = database.fetch(sql, [id.as_str().into()]).await?;
-        let pieces = rows.iter().map(Piece::of).collect::<Result<Vec<_>, _>>();
+        let pieces = rows
+            .iter()
+            .map(Piece::from_row)
+            .collect::<Result<Vec<_>, _>>();
         let pieces = pieces.map_err(|source| database.failed(source))?;
         let same = |one: &Piece, other: &Piece| one.name == other.name;
         let file = |pieces: &[Piece]| {

@@ -271,7 +271,7 @@ pub(super) struct Request {
 
 impl Request {
     /// The request in the configuration of a job, if any.
-    pub(super) fn of<'a>(config: impl Deserializer<'a>) -> Option<Self> {
+    pub(super) fn from_config<'a>(config: impl Deserializer<'a>) -> Option<Self> {
         #[derive(Deserialize)]
         struct Config {
             request: Option<Request>,
@@ -280,8 +280,8 @@ impl Request {
     }
 
     /// The request in the stored text of a configuration.
-    pub(super) fn of_text(config: &str) -> Option<Self> {
-        Self::of(&mut serde_json::Deserializer::from_str(config))
+    pub(super) fn from_text(config: &str) -> Option<Self> {
+        Self::from_config(&mut serde_json::Deserializer::from_str(config))
     }
 
     /// Returns whether a job can be made by it again. A request of Chromium's API may have fields
@@ -301,7 +301,7 @@ fn number<'a, D: Deserializer<'a>>(number: D) -> Result<Option<i64>, D::Error> {
 
 impl From<&Job> for JobSummary {
     fn from(job: &Job) -> Self {
-        let request = Request::of(&job.config);
+        let request = Request::from_config(&job.config);
         let retriable = request.as_ref().is_some_and(Request::can_be_repeated);
         let request = request.unwrap_or_default();
         Self {
@@ -323,7 +323,7 @@ impl From<&Job> for JobSummary {
             paused: job.paused,
             story: request.story,
             bug: request.bug,
-            answer: job.outcome.as_ref().and_then(JobAnswer::of),
+            answer: job.outcome.as_ref().and_then(JobAnswer::from_outcome),
             retriable,
         }
     }

@@ -114,7 +114,7 @@ struct Comparison {
 impl JobAnswer {
     /// The answer of an outcome in the store; `None` where it is not the result of a job that this
     /// version knows.
-    pub(super) fn of<'a>(outcome: impl Deserializer<'a>) -> Option<Self> {
+    pub(super) fn from_outcome<'a>(outcome: impl Deserializer<'a>) -> Option<Self> {
         let outcome = Outcome::deserialize(outcome).ok()?;
         let unit = outcome.unit;
         let of_culprit = outcome.culprits.first().map(|culprit| AnswerEffect {
@@ -151,7 +151,7 @@ impl JobAnswer {
 
     /// The columns of an outcome, from its JSON: the answer as JSON, and its sort key in lists.
     pub(super) fn columns(outcome: Option<&str>) -> (Option<String>, i64) {
-        let of = |outcome| Self::of(&mut serde_json::Deserializer::from_str(outcome));
+        let of = |outcome| Self::from_outcome(&mut serde_json::Deserializer::from_str(outcome));
         let answer = outcome.and_then(of);
         let written = answer.as_ref().map(serde_json::to_string);
         (
@@ -232,7 +232,7 @@ mod tests {
             }),
             ..JobAnswer::default()
         };
-        assert_eq!(JobAnswer::of(&found), Some(answer.clone()));
+        assert_eq!(JobAnswer::from_outcome(&found), Some(answer.clone()));
         let (written, key) = JobAnswer::columns(Some(&found.to_string()));
         let read: JobAnswer = serde_json::from_str(&written.unwrap()).unwrap();
         assert_eq!((read.sort_key(), read), (key, answer));
@@ -248,7 +248,7 @@ mod tests {
             candidates: 3,
             ..JobAnswer::default()
         };
-        assert_eq!(JobAnswer::of(&left), Some(answer));
+        assert_eq!(JobAnswer::from_outcome(&left), Some(answer));
     }
 
     #[test]
@@ -258,7 +258,7 @@ mod tests {
             "comparison": { "control_median": 10.0, "treatment_median": 9.0, "estimate": -1.0 },
         });
         let compared = |charts: Vec<serde_json::Value>| {
-            JobAnswer::of(json!({
+            JobAnswer::from_outcome(json!({
                 "status": "same", "charts": charts, "moved": 0, "improved": 1,
             }))
             .unwrap()
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn what_is_no_result_has_no_answer() {
         for other in [json!(null), json!([]), json!({}), json!({ "status": 5 })] {
-            assert_eq!(JobAnswer::of(&other), None, "{other}");
+            assert_eq!(JobAnswer::from_outcome(&other), None, "{other}");
         }
         for outcome in [None, Some("{")] {
             assert_eq!(JobAnswer::columns(outcome), (None, 0));

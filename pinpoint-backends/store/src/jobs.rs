@@ -652,7 +652,7 @@ pub(super) fn summary(database: &Database, row: &Row) -> Result<JobSummary, Stor
         story: text(16)?,
         bug: row.optional_int(17).map_err(failed)?,
         answer: answer.transpose()?,
-        retriable: Request::of_text(&text(19)?).is_some_and(|it| it.can_be_repeated()),
+        retriable: Request::from_text(&text(19)?).is_some_and(|it| it.can_be_repeated()),
         id,
     })
 }
@@ -673,7 +673,7 @@ fn job(database: &Database, row: &Row) -> Result<(JobSummary, Job), StoreError> 
         written_by: row.text(21).map_err(failed)?,
         spec: json(22, "spec")?.unwrap_or_default(),
         imported: row.int(23).map_err(failed)? < 0,
-        cancel: CancelRequest::of(row, 24).map_err(failed)?,
+        cancel: CancelRequest::from_row(row, 24).map_err(failed)?,
         outcome: None,
         kind: summary.kind.clone(),
         state: summary.state,

@@ -118,7 +118,7 @@ impl JobJournal {
     pub async fn append_all(&mut self, records: &[Record]) -> Result<(), StoreError> {
         let rows = records
             .iter()
-            .map(|record| NewRow::of(record, &self.lease))
+            .map(|record| NewRow::from_record(record, &self.lease))
             .collect::<Result<Vec<_>, _>>()?;
         let sequence = self.next().await?;
         // Stays so when this future is dropped before the commit has answered.
@@ -333,7 +333,7 @@ pub(super) struct NewRow {
 }
 
 impl NewRow {
-    pub(super) fn of(record: &Record, lease: &Lease) -> Result<Self, StoreError> {
+    pub(super) fn from_record(record: &Record, lease: &Lease) -> Result<Self, StoreError> {
         let id = &lease.id;
         check_finite(record).map_err(|(place, value)| StoreError::NotFinite {
             id: id.clone(),

@@ -264,7 +264,7 @@ impl JobStore {
         let message = signed(&job.id, job.created, &job.asked());
         let mut signatures = Vec::new();
         for row in &rows {
-            let piece = Piece::of(row).map_err(|source| self.database.failed(source))?;
+            let piece = Piece::from_row(row).map_err(|source| self.database.failed(source))?;
             let name = piece.name.strip_prefix(PREFIX).unwrap_or_default();
             let Ok(key) = name.parse::<PublicKey>() else {
                 continue;

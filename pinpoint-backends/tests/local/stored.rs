@@ -32,11 +32,11 @@ impl Machines {
         world.commit("kept", "");
         let first = world.commit("file", "1");
         let commit = world.combined(&first);
-        Self::of(world, commit)
+        Self::in_world(world, commit)
     }
 
     /// Those of a world whose repository has no remote yet.
-    fn of(world: World, commit: CombinedCommit) -> Self {
+    fn in_world(world: World, commit: CombinedCommit) -> Self {
         let upstream = world.path("upstream").display().to_string();
         git(
             &world.path(""),
@@ -314,7 +314,7 @@ async fn a_dependency_that_not_all_machines_have_tells_builds_apart() {
     let clone = world.repository.join("library");
     git(&clone, &["remote", "remove", "origin"]);
     let commit = world.combined("HEAD");
-    let machines = Machines::of(world, commit);
+    let machines = Machines::in_world(world, commit);
     let repository = Repository::discover(&machines.world.repository).unwrap();
     let config = LocalConfig {
         urls: repository.urls(&Default::default(), &[]).unwrap(),

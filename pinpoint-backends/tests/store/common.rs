@@ -34,12 +34,12 @@ macro_rules! on_both {
 
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn sqlite() {
-                    super::super::$name(Fixture::of(Backend::Sqlite).await).await;
+                    super::super::$name(Fixture::with_backend(Backend::Sqlite).await).await;
                 }
 
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn postgres() {
-                    super::super::$name(Fixture::of(Backend::Postgres).await).await;
+                    super::super::$name(Fixture::with_backend(Backend::Postgres).await).await;
                 }
             })*
         }
@@ -56,10 +56,10 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) async fn new() -> Self {
-        Self::of(Backend::Sqlite).await
+        Self::with_backend(Backend::Sqlite).await
     }
 
-    pub(crate) async fn of(backend: Backend) -> Self {
+    pub(crate) async fn with_backend(backend: Backend) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let database = match backend {
             Backend::Sqlite => None,

@@ -22,7 +22,7 @@ async fn tables_are_made_once_however_many_begin() {
 
 #[tokio::test]
 async fn a_database_of_another_program_or_a_newer_one_is_refused() {
-    let fixture = Fixture::of(Backend::Postgres).await;
+    let fixture = Fixture::with_backend(Backend::Postgres).await;
     let refused = async |sql| {
         fixture.behind_its_back(sql).await;
         JobStore::connect(&fixture.place()).await.unwrap_err()
@@ -54,7 +54,7 @@ async fn a_database_of_another_program_or_a_newer_one_is_refused() {
 
 /// As an earlier version left it, with a job; several processes find it so at once.
 async fn is_brought_up_to_date(version: u32, back: impl Iterator<Item = &'static str>) {
-    let fixture = Fixture::of(Backend::Postgres).await;
+    let fixture = Fixture::with_backend(Backend::Postgres).await;
     let id = fixture.job().await;
     for sql in back {
         fixture.behind_its_back(sql).await;
@@ -87,7 +87,7 @@ async fn a_database_of_version_3_becomes_one_of_this_version() {
 #[tokio::test]
 async fn the_version_is_found_without_an_upgrade() {
     for backend in [Backend::Sqlite, Backend::Postgres] {
-        let fixture = Fixture::of(backend).await;
+        let fixture = Fixture::with_backend(backend).await;
         let version = async || match backend {
             Backend::Sqlite => version_in(fixture.directory.path()).await,
             Backend::Postgres => version_at(&fixture.place()).await,
@@ -114,7 +114,7 @@ async fn the_version_is_found_without_an_upgrade() {
     let empty = tempfile::tempdir().unwrap();
     assert_eq!(version_in(empty.path()).await.unwrap(), None);
     assert_eq!(std::fs::read_dir(empty.path()).unwrap().count(), 0);
-    let fixture = Fixture::of(Backend::Postgres).await;
+    let fixture = Fixture::with_backend(Backend::Postgres).await;
     fixture
         .behind_its_back("DROP SCHEMA pinpoint CASCADE")
         .await;
@@ -131,7 +131,7 @@ const TABLES: &str = "SELECT CAST(relnamespace::regnamespace AS TEXT), CAST(reln
 
 #[tokio::test]
 async fn tables_are_made_in_a_schema_of_their_own() {
-    let fixture = Fixture::of(Backend::Postgres).await;
+    let fixture = Fixture::with_backend(Backend::Postgres).await;
     fixture
         .behind_its_back("DROP SCHEMA pinpoint CASCADE; CREATE TABLE public.jobs (other TEXT)")
         .await;
@@ -167,7 +167,7 @@ async fn tables_are_made_in_a_schema_of_their_own() {
 
 #[tokio::test]
 async fn tables_that_an_earlier_version_made_elsewhere_are_used() {
-    let fixture = Fixture::of(Backend::Postgres).await;
+    let fixture = Fixture::with_backend(Backend::Postgres).await;
     let id = fixture.job().await;
     for sql in BACK_TO_6.into_iter().chain(BACK_TO_5) {
         fixture.behind_its_back(sql).await;

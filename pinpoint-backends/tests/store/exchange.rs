@@ -82,7 +82,7 @@ async fn everything_comes_back_from_the_other_database(fixture: Fixture) {
     fill(store).await;
     let exported = export(store).await;
     for backend in [Backend::Sqlite, Backend::Postgres] {
-        let other = Fixture::of(backend).await;
+        let other = Fixture::with_backend(backend).await;
         let imported = import(&other.store, &exported).await.unwrap();
         assert_eq!(imported, Imported { added: 6, there: 0 });
         assert_eq!(export(&other.store).await, exported);

@@ -334,7 +334,7 @@ async fn jobs_of_versions_5_and_6_have_all_that_a_list_shows(fixture: Fixture) {
 /// index.
 #[tokio::test]
 async fn postgres_walks_along_the_index_of_an_order() {
-    let fixture = Fixture::of(Backend::Postgres).await;
+    let fixture = Fixture::with_backend(Backend::Postgres).await;
     many(&fixture, 30_000).await;
     let store = fixture.store.clone();
     let user = JobFilter {

@@ -322,7 +322,7 @@ async fn exports_of_both_versions_are_imported(fixture: Fixture) {
     let all = JobFilter::default();
     store.export(&all, &mut exported).await.unwrap();
     for backend in [Backend::Sqlite, Backend::Postgres] {
-        let other = Fixture::of(backend).await;
+        let other = Fixture::with_backend(backend).await;
         let imported = other.store.import(&mut &*exported, &|_| Ok(())).await;
         assert_eq!(imported.unwrap().added, 2);
         let mut again = Vec::new();

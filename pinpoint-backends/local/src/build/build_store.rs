@@ -76,7 +76,7 @@ enum UnusableBuild {
 
 impl UnusableBuild {
     /// Names the file of the build that has the problem.
-    fn of(self, file: &str) -> Self {
+    fn in_file(self, file: &str) -> Self {
         match self {
             Self::Damaged(reason) => Self::Damaged(format!("{file}: {reason}")),
             Self::Unreadable(reason) => Self::Unreadable(format!("{file}: {reason}")),
@@ -163,7 +163,7 @@ impl BuildStore {
             let to = arriving.join(number.to_string());
             if let Err(unfit) = self.fetch(sha256, size, &to)? {
                 files::remove(&arriving)?;
-                return Ok(drop_if_damaged(&path, unfit.of(name)));
+                return Ok(drop_if_damaged(&path, unfit.in_file(name)));
             }
             arrived.insert(name, to);
         }
@@ -486,7 +486,7 @@ impl BuildStore {
 )]
 pub(crate) fn files_before(directory: &Path) -> Result<Option<BuildSnapshot>, LocalError> {
     const LOOKS: u32 = 3_000;
-    let before = BuildSnapshot::of(directory)?;
+    let before = BuildSnapshot::from_directory(directory)?;
     let probe = directory.join("now");
     for _ in 0..LOOKS {
         drop(files::create(&probe)?);
@@ -708,7 +708,7 @@ mod tests {
         let store = BuildStore::open(&root.path().join("store"), u64::MAX).unwrap();
         let build = root.path().join("build");
         fs::create_dir_all(build.join("tree")).unwrap();
-        let before = BuildSnapshot::of(&build).unwrap();
+        let before = BuildSnapshot::from_directory(&build).unwrap();
         fs::write(build.join("tree/program"), "program").unwrap();
         store.put("one", &build, &before).unwrap();
         let mut open = vec![root.path().to_owned()];

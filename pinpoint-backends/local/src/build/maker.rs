@@ -596,7 +596,7 @@ impl Builder {
                 None => steps.step(command, self.config.timeout).await?,
                 Some(tracer) => {
                     let dir = steps.dir.clone();
-                    let before = move || BuildSnapshot::of(&dir.path);
+                    let before = move || BuildSnapshot::from_directory(&dir.path);
                     let before = blocking(Arc::clone(&steps.holds), before).await?;
                     let (ended, mut read) = self.step_traced(tracer, steps, command).await?;
                     if let Some(link) = before.changed_link(&steps.dir.path) {
@@ -717,7 +717,7 @@ impl Builder {
                 // If that fails, the runs that count will say so.
                 let _ = results::remove_old(&dir.tree, &name);
             }
-            BuildSnapshot::of(&dir.path)
+            BuildSnapshot::from_directory(&dir.path)
         })
         .await?;
         let mut command = Command::new(benchmark::program(&self.config, &steps.dir.tree));

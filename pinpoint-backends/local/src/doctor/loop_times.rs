@@ -31,9 +31,9 @@ pub struct LoopTimes {
 
 impl LoopTimes {
     /// Absent for too few pieces, and where a clock stands still.
-    pub(super) fn of(pieces: &[Piece]) -> Option<Self> {
-        let wall = Quartiles::of(pieces.iter().map(|piece| piece.wall))?;
-        let processor = Quartiles::of(pieces.iter().map(|piece| piece.processor))?;
+    pub(super) fn from_pieces(pieces: &[Piece]) -> Option<Self> {
+        let wall = Quartiles::from_values(pieces.iter().map(|piece| piece.wall))?;
+        let processor = Quartiles::from_values(pieces.iter().map(|piece| piece.processor))?;
         let sum = |time: fn(&Piece) -> f64| pieces.iter().map(time).sum::<f64>();
         let (all, on_processor) = (sum(|piece| piece.wall), sum(|piece| piece.processor));
         Some(Self {
@@ -55,7 +55,7 @@ struct Quartiles {
 
 impl Quartiles {
     /// Absent without enough values, or when their median is not above 0.
-    fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
+    fn from_values(values: impl Iterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
         let count = values.len();
@@ -82,7 +82,7 @@ mod tests {
     fn times_are_summed_up_without_their_outliers() {
         // One piece of eight is interrupted, and takes twice as long.
         let walls = [0.010, 0.011, 0.012, 0.013, 0.014, 0.015, 0.016, 0.026];
-        let times = LoopTimes::of(&pieces(walls.map(|wall| (wall, 0.010)))).unwrap();
+        let times = LoopTimes::from_pieces(&pieces(walls.map(|wall| (wall, 0.010)))).unwrap();
         assert_eq!(times.pieces, 8);
         assert_eq!(times.median, 0.014);
         assert!((times.scatter - 0.004 / 0.014).abs() < 1e-9, "{times:?}");
@@ -94,12 +94,12 @@ mod tests {
 
     #[test]
     fn too_few_times_and_broken_clocks_say_nothing() {
-        assert_eq!(LoopTimes::of(&[]), None);
-        assert_eq!(LoopTimes::of(&pieces([(1.0, 1.0); 3])), None);
-        assert_eq!(LoopTimes::of(&pieces([(0.0, 1.0); 9])), None);
-        assert_eq!(LoopTimes::of(&pieces([(1.0, 0.0); 9])), None);
+        assert_eq!(LoopTimes::from_pieces(&[]), None);
+        assert_eq!(LoopTimes::from_pieces(&pieces([(1.0, 1.0); 3])), None);
+        assert_eq!(LoopTimes::from_pieces(&pieces([(0.0, 1.0); 9])), None);
+        assert_eq!(LoopTimes::from_pieces(&pieces([(1.0, 0.0); 9])), None);
         // Clocks of different grain.
-        let times = LoopTimes::of(&pieces([(1.0, 1.1); 9])).unwrap();
+        let times = LoopTimes::from_pieces(&pieces([(1.0, 1.1); 9])).unwrap();
         assert_eq!(times.off_processor, 0.0);
     }
 
@@ -121,7 +121,7 @@ mod tests {
     fn twenty_runs_find_the_smallest_change_in_four_of_five_cases() {
         let mut state = 1;
         let of_commit = pieces((0..10_000).map(|_| (100.0 + normal(&mut state), 1.0)));
-        let change = LoopTimes::of(&of_commit).unwrap().smallest_change;
+        let change = LoopTimes::from_pieces(&of_commit).unwrap().smallest_change;
         let found = |change: f64, state: &mut u64| {
             let mut runs =
                 |median: f64| -> Vec<f64> { (0..10).map(|_| median + normal(state)).collect() };

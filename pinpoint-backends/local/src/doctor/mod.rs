@@ -78,7 +78,7 @@ pub fn examine(
         let mut readings = system.readings(&before, own / wall, usable.as_ref());
         // True is more than false, and false more than absent.
         readings.other_job = held_before.max(machine_lock::is_held(machine_dir));
-        Ok((readings, LoopTimes::of(&pieces)))
+        Ok((readings, LoopTimes::from_pieces(&pieces)))
     });
     let (readings, times) = examined.map_err(|source| LocalError::CannotPin { source })?;
     let findings = findings::findings(&readings, times.as_ref());

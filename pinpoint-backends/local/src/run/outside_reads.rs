@@ -110,7 +110,7 @@ pub(crate) struct Surroundings {
 
 impl Surroundings {
     /// The surroundings of a job whose user has these work trees.
-    pub(crate) fn of(trees: &[PathBuf], environment: &Environment, config: &LocalConfig) -> Self {
+    pub(crate) fn new(trees: &[PathBuf], environment: &Environment, config: &LocalConfig) -> Self {
         Self {
             trees: trees.to_owned(),
             variables: environment.readable(),

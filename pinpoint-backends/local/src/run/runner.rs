@@ -453,7 +453,7 @@ impl Runner {
             return Ok(None);
         }
         let (config, job_dir) = (Arc::clone(&self.config), self.job_dir.clone());
-        let surroundings = Surroundings::of(&trees, &self.benchmark.environment, &config);
+        let surroundings = Surroundings::new(&trees, &self.benchmark.environment, &config);
         blocking((), move || {
             let changed = uncommitted::changed(&config.command, &trees);
             if !changed.is_empty() {

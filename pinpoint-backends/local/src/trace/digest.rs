@@ -39,7 +39,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
+    fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             inode: metadata.ino(),
             mode: metadata.mode(),
@@ -59,7 +59,7 @@ impl BuildSnapshot {
     /// Walks the directory of a build.
     ///
     /// Cost: one `stat` for each of its files.
-    pub(in super::super) fn of(directory: &Path) -> Result<Self, LocalError> {
+    pub(in super::super) fn from_directory(directory: &Path) -> Result<Self, LocalError> {
         let mut found = BTreeMap::new();
         let mut open = vec![PathBuf::new()];
         while let Some(place) = open.pop() {
@@ -76,7 +76,7 @@ impl BuildSnapshot {
                 if metadata.is_dir() {
                     open.push(place.clone());
                 }
-                found.insert(place, Stamp::of(&metadata));
+                found.insert(place, Stamp::from_metadata(&metadata));
             }
         }
         Ok(Self(found))
@@ -84,12 +84,12 @@ impl BuildSnapshot {
 
     /// Checks whether a file is unchanged.
     pub(in super::super) fn is_unchanged(&self, place: &Path, now: &Metadata) -> bool {
-        self.0.get(place) == Some(&Stamp::of(now))
+        self.0.get(place) == Some(&Stamp::from_metadata(now))
     }
 
     /// Checks whether all files were changed before another one was.
     pub(in super::super) fn is_earlier_than(&self, other: &Metadata) -> bool {
-        let other = Stamp::of(other).changed;
+        let other = Stamp::from_metadata(other).changed;
         self.0.values().all(|stamp| stamp.changed < other)
     }
 
@@ -98,7 +98,7 @@ impl BuildSnapshot {
         let mut links = (self.0.iter()).filter(|(_, stamp)| stamp.kind() == LINK);
         let is_changed = |(place, stamp): &(&PathBuf, &Stamp)| {
             let now = fs::symlink_metadata(directory.join(place));
-            !now.is_ok_and(|now| Stamp::of(&now) == **stamp)
+            !now.is_ok_and(|now| Stamp::from_metadata(&now) == **stamp)
         };
         links.find(is_changed).map(|(place, _)| place.clone())
     }
@@ -158,7 +158,7 @@ impl BuildSnapshot {
                 continue;
             }
             let now = fs::symlink_metadata(&path);
-            let is_unchanged = |now: &Metadata| Stamp::of(now) == *before;
+            let is_unchanged = |now: &Metadata| Stamp::from_metadata(now) == *before;
             let must_be = access.read || before.kind() == LINK;
             if must_be && !now.is_ok_and(|now| is_unchanged(&now)) {
                 return Ok(Err(format!("it changes {place}, which it may have read")));
@@ -325,7 +325,7 @@ mod tests {
         let directory = build(&root, &name);
         let tree = directory.join("tree");
         before(&tree);
-        let found = BuildSnapshot::of(&directory).unwrap();
+        let found = BuildSnapshot::from_directory(&directory).unwrap();
         run(&tree);
         let digest = found.digest(&directory, &reads()).unwrap();
         fs::remove_dir_all(&root).unwrap();
@@ -366,7 +366,7 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let root = temporary.path();
         let directory = build(root, "one");
-        let found = BuildSnapshot::of(&directory).unwrap();
+        let found = BuildSnapshot::from_directory(&directory).unwrap();
         assert_eq!(found.changed_link(&directory), None);
         let mut reads = reads();
         let elsewhere = root.join("elsewhere");
@@ -375,7 +375,7 @@ mod tests {
         found.digest(&directory, &reads).unwrap().unwrap();
         fs::remove_file(&elsewhere).unwrap();
         fs::hard_link(directory.join("tree/program"), &elsewhere).unwrap();
-        let found = BuildSnapshot::of(&directory).unwrap();
+        let found = BuildSnapshot::from_directory(&directory).unwrap();
         let doubt = found.digest(&directory, &reads).unwrap().unwrap_err();
         assert!(
             doubt.ends_with("is another name of tree/program"),
@@ -410,7 +410,7 @@ mod tests {
             let temporary = tempfile::tempdir().unwrap();
             let directory = build(temporary.path(), "one");
             compile(&directory, name);
-            let found = BuildSnapshot::of(&directory).unwrap();
+            let found = BuildSnapshot::from_directory(&directory).unwrap();
             let reads = Reads {
                 places: [("tree/bench".to_owned(), access)].into(),
                 ..Reads::default()

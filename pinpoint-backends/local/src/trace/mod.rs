@@ -147,7 +147,7 @@ pub(super) fn read(
 ) -> Result<Reads, LocalError> {
     let trace = parse(output, &dir.tree).map_err(LocalError::io("read", output))?;
     files::remove(output)?;
-    Ok(Reads::of(trace, &dir.path, repositories))
+    Ok(Reads::from_trace(trace, &dir.path, repositories))
 }
 
 fn parse(output: &Path, directory: &Path) -> io::Result<Trace> {

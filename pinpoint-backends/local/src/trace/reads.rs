@@ -36,7 +36,7 @@ pub(in super::super) struct Reads {
 impl Reads {
     /// The reads in a trace of the build's directory, one of several in `builds`; git keeps its
     /// data of all of them in `repositories`.
-    pub(super) fn of(trace: Trace, directory: &Path, repositories: &Path) -> Self {
+    pub(super) fn from_trace(trace: Trace, directory: &Path, repositories: &Path) -> Self {
         let mut reads = Self {
             doubt: trace.doubt,
             ..Self::default()
@@ -126,7 +126,8 @@ impl Reads {
         let Some(metadata) = metadata else { return };
         match at.to_str() {
             Some(path) => {
-                self.outside.insert(path.to_owned(), Outside::of(metadata));
+                self.outside
+                    .insert(path.to_owned(), Outside::from_metadata(metadata));
             }
             None => self.doubt(format!("it reads {}, which is not UTF-8", at.display())),
         }
@@ -276,7 +277,7 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    fn of(metadata: &Metadata) -> Self {
+    fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             size: metadata.size(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
@@ -284,7 +285,7 @@ impl Outside {
     }
 
     pub(super) fn is_still(self, path: &str) -> bool {
-        fs::metadata(path).is_ok_and(|metadata| Self::of(&metadata) == self)
+        fs::metadata(path).is_ok_and(|metadata| Self::from_metadata(&metadata) == self)
     }
 }
 
@@ -315,7 +316,7 @@ mod tests {
             paths: paths.iter().cloned().collect(),
             ..Trace::default()
         };
-        Reads::of(trace, &root.join("builds/one"), &root.join("repositories"))
+        Reads::from_trace(trace, &root.join("builds/one"), &root.join("repositories"))
     }
 
     #[test]
@@ -425,7 +426,7 @@ mod tests {
         let doubt = |change: &dyn Fn(&mut Trace)| {
             let mut trace = Trace::default();
             change(&mut trace);
-            Reads::of(trace, &root.join("builds/one"), &root.join("repositories")).doubt
+            Reads::from_trace(trace, &root.join("builds/one"), &root.join("repositories")).doubt
         };
         let script = tree.join("relative");
         fs::write(&script, "#!real/interpreter\n").unwrap();

@@ -159,7 +159,7 @@ fn content(digest: Digest, response: Response) -> Result<Bytes, Fault> {
     match Code::from(status.code) {
         Code::Ok => {}
         Code::NotFound => return Err(Fault::Final(CasError::Missing(digest))),
-        code => return Err(Fault::of(&Status::new(code, status.message))),
+        code => return Err(Fault::from_status(&Status::new(code, status.message))),
     }
     let is_compressed = match compressor::Value::try_from(response.compressor) {
         Ok(compressor::Value::Identity) => false,

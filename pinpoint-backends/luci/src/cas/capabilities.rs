@@ -26,7 +26,9 @@ impl Cas {
         let mut tries = self.connection().tries("GetCapabilities");
         loop {
             match self.ask_capabilities_once().await {
-                Ok(answer) => return Capabilities::of(answer.cache_capabilities),
+                Ok(answer) => {
+                    return Capabilities::from_cache_capabilities(answer.cache_capabilities);
+                }
                 Err(fault) => tries.after(fault).await?,
             }
         }
@@ -43,7 +45,7 @@ impl Cas {
 }
 
 impl Capabilities {
-    fn of(cache: Option<CacheCapabilities>) -> Result<Self, CasError> {
+    fn from_cache_capabilities(cache: Option<CacheCapabilities>) -> Result<Self, CasError> {
         let cache = cache.unwrap_or_default();
         let sha256 = digest_function::Value::Sha256 as i32;
         // A store that names no function implies it by the length of the hashes.

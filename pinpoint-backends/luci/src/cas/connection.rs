@@ -125,7 +125,7 @@ impl Call<'_> {
     }
 
     fn fault(&self, status: &Status) -> Fault {
-        match (Fault::of(status), &self.token) {
+        match (Fault::from_status(status), &self.token) {
             (Fault::Unauthenticated(trouble), None) => Fault::Lasting(trouble),
             (fault @ Fault::Unauthenticated(_), Some(token)) => {
                 self.connection.tokens.refused(token);

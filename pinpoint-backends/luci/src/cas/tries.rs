@@ -30,7 +30,7 @@ impl From<Trouble> for Fault {
 }
 
 impl Fault {
-    pub(super) fn of(status: &Status) -> Self {
+    pub(super) fn from_status(status: &Status) -> Self {
         let trouble = Trouble::status(status);
         match status.code() {
             Code::Unauthenticated => Self::Unauthenticated(trouble),
@@ -139,7 +139,7 @@ mod tests {
     }
 
     fn unavailable() -> Fault {
-        Fault::of(&Status::unavailable("later"))
+        Fault::from_status(&Status::unavailable("later"))
     }
 
     #[tokio::test(start_paused = true)]
@@ -148,13 +148,13 @@ mod tests {
         assert!((1.0..=2.0).contains(&wait(&mut tries, unavailable()).await));
         let asked = ErrorDetails::with_retry_info(Some(Duration::from_secs(20)));
         let status = Status::with_error_details(Code::ResourceExhausted, "quota", asked);
-        let waited = wait(&mut tries, Fault::of(&status)).await;
+        let waited = wait(&mut tries, Fault::from_status(&status)).await;
         assert!((20.0..21.0).contains(&waited), "{waited}");
         // Not forever.
         tries.progressed();
         let asked = ErrorDetails::with_retry_info(Some(Duration::from_secs(86_400)));
         let status = Status::with_error_details(Code::Unavailable, "tomorrow", asked);
-        let waited = wait(&mut tries, Fault::of(&status)).await;
+        let waited = wait(&mut tries, Fault::from_status(&status)).await;
         assert!((60.0..61.0).contains(&waited), "{waited}");
     }
 

@@ -63,7 +63,7 @@ pub(super) enum Runner {
 
 impl Runner {
     /// The runner of a benchmark, by its name.
-    pub(super) fn of(benchmark: &str) -> Self {
+    pub(super) fn for_benchmark(benchmark: &str) -> Self {
         let Tables {
             gtests, crossbench, ..
         } = &*TABLES;
@@ -146,7 +146,7 @@ impl BenchmarkRun<'_> {
         let mut command = words(&RUNNER);
         command.push(SCRIPT.into());
         let describes = self.story_tags.is_none();
-        match Runner::of(self.benchmark) {
+        match Runner::for_benchmark(self.benchmark) {
             Runner::Crossbench(mapped) => {
                 self.crossbench(&mut command, mapped)?;
                 return Ok(command);

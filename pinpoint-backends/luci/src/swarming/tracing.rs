@@ -46,7 +46,7 @@ impl Tracing {
     ///
     /// When it is a program of GoogleTest, which writes none.
     pub fn of(benchmark: &str) -> Result<Self, CommandError> {
-        match Runner::of(benchmark) {
+        match Runner::for_benchmark(benchmark) {
             Runner::Crossbench(_) => Ok(Self::by_crossbench(benchmark)),
             Runner::Telemetry => Ok(Self::by_telemetry(benchmark)),
             Runner::Gtest(_) => Err(CommandError::NoTraces(benchmark.into())),

@@ -72,7 +72,7 @@ fn of_6(job: &Row) -> Result<Vec<Value>, sqlx::Error> {
     let text = |column| job.text(column);
     let (name, title, benchmark, bot, user) = (text(1)?, text(2)?, text(3)?, text(4)?, text(5)?);
     let keys = NameKeys::new(&name, &title, &benchmark, &bot, &user);
-    let request = Request::of_text(&text(6)?).unwrap_or_default();
+    let request = Request::from_text(&text(6)?).unwrap_or_default();
     let outcome = job.optional_text(7)?;
     let mut texts = hashes(&text(8)?);
     texts.extend(outcome.as_deref().map(hashes).into_iter().flatten());

@@ -50,7 +50,10 @@ pub fn choose_profiler(facts: &ProfilerFacts) -> Result<Profiler, ProfilerError>
         return Ok(Profiler::Callgrind);
     }
     let commands = started::commands(&facts.command, facts.script.as_deref());
-    let kinds: Vec<Kind> = commands.iter().filter_map(|it| Kind::of(it)).collect();
+    let kinds: Vec<Kind> = commands
+        .iter()
+        .filter_map(|it| Kind::from_command(it))
+        .collect();
     // A profiler for any kind of program fits where there are several kinds.
     let kind = match kinds.split_first() {
         Some((first, others)) if others.iter().all(|kind| kind == first) => *first,
@@ -86,7 +89,7 @@ enum Kind {
 
 impl Kind {
     /// Absent for a system command such as `cd` and `cat`, which is not the one measured.
-    fn of(command: &[String]) -> Option<Self> {
+    fn from_command(command: &[String]) -> Option<Self> {
         let path = command.first()?;
         let program = started::base_name(path);
         let is = |names: &[&str]| names.contains(&program);

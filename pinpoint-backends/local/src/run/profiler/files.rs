@@ -58,7 +58,7 @@ pub(super) struct FileSnapshot(HashMap<PathBuf, Stamp>);
 type Stamp = (u64, u64, i64, i64);
 
 impl FileSnapshot {
-    pub(super) fn of(tree: &Path, pattern: &str) -> Result<Self, LocalError> {
+    pub(super) fn from_tree(tree: &Path, pattern: &str) -> Result<Self, LocalError> {
         let paths = matching(tree, pattern)?.into_iter();
         let stamped = paths.filter_map(|path| Some((stamp(&path)?, path)));
         Ok(Self(stamped.map(|(stamp, path)| (path, stamp)).collect()))
@@ -98,7 +98,7 @@ mod tests {
             fs::write(path(name), "x").unwrap();
         }
         let (tree, pattern) = (tree.path(), "out/*.folded");
-        let before = FileSnapshot::of(tree, pattern).unwrap();
+        let before = FileSnapshot::from_tree(tree, pattern).unwrap();
         assert!(before.written(tree, pattern).unwrap().is_empty());
         fs::write(path("out/b.folded"), "xy").unwrap();
         fs::write(path("out/d.folded"), "x").unwrap();

@@ -268,7 +268,7 @@ impl Recording {
                 let place = directory.path();
                 write_scripts(place, &[(go::EXECUTOR, go::SCRIPT.into())])?;
             }
-            Profiler::Files(glob) => before = files::FileSnapshot::of(tree, glob)?,
+            Profiler::Files(glob) => before = files::FileSnapshot::from_tree(tree, glob)?,
             _ => {}
         }
         Ok(Self {

@@ -280,7 +280,7 @@ impl Reports {
         let owed = self.culprits.as_ref().filter(|_| !note.made().culprits);
         let culprits = owed?;
         let issue = self.issue.as_ref().map(|(_, issue)| *issue);
-        let rows = row::of(result, subject, issue);
+        let rows = row::culprit_rows(result, subject, issue);
         let count = rows.len();
         let added = timeout_at(last, culprits.add(rows)).await;
         let added = added.unwrap_or_else(|_| Err(ReportError::TooLong(culprits.whole_name())));

@@ -42,7 +42,7 @@ pub(super) struct CulpritRow {
 }
 
 /// The rows of a result.
-pub(super) fn of(
+pub(super) fn culprit_rows(
     result: &BisectionResult,
     subject: &Subject<'_>,
     issue: Option<u64>,

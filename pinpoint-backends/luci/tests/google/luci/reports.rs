@@ -95,10 +95,10 @@ impl ReportFixture {
     fn new(seed: u64, faults: Faults) -> Self {
         let luci = FakeLuci::with([], seed, faults, 1);
         luci.add_issue(ISSUE);
-        Self::of(luci)
+        Self::from_services(luci)
     }
 
-    fn of(luci: FakeLuci) -> Self {
+    fn from_services(luci: FakeLuci) -> Self {
         Self {
             server: InProcess::new(luci.routes()),
             luci,
@@ -295,7 +295,7 @@ async fn a_table_that_was_just_made_is_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn one_report_that_fails_keeps_no_other_from_being_made() {
-    let told = ReportFixture::of(FakeLuci::new([]));
+    let told = ReportFixture::from_services(FakeLuci::new([]));
     let made = told.make().await;
     let [Err(error), Ok(Reported::Culprits(1, _))] = &made[..] else {
         panic!("{made:?}");

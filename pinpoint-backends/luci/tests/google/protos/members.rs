@@ -89,7 +89,7 @@ impl<'de> Deserializer<'de> for MemberProbe<'_> {
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         self.note(Member::Map);
-        visitor.visit_map(&mut Fields::of(&[]))
+        visitor.visit_map(&mut Fields::new(&[]))
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -107,7 +107,7 @@ impl<'de> Deserializer<'de> for MemberProbe<'_> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        let mut all = Fields::of(fields);
+        let mut all = Fields::new(fields);
         let value = visitor.visit_map(&mut all)?;
         self.note(Member::Message(all.members));
         Ok(value)
@@ -139,7 +139,7 @@ struct Fields {
 }
 
 impl Fields {
-    fn of(names: &'static [&'static str]) -> Self {
+    fn new(names: &'static [&'static str]) -> Self {
         Self {
             left: names.iter(),
             name: "",
