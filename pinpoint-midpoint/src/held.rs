@@ -31,7 +31,7 @@ impl DependencyTree {
     ///
     /// [`MidpointError::NotNamed`] when the repository that should name a dependency does not come
     /// before it.
-    pub(crate) fn of(state: &CombinedCommit) -> Result<Self, MidpointError> {
+    pub(crate) fn from_combined(state: &CombinedCommit) -> Result<Self, MidpointError> {
         let mut tree = Self::alone(state.main.clone());
         let mut ways: Vec<Vec<String>> = vec![Vec::new()];
         for ModifiedDependency { commit, named_by } in &state.modified_deps {

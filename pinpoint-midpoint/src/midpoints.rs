@@ -311,7 +311,7 @@ impl Midpoints {
         dependency: &str,
         revision: &str,
     ) -> Result<CombinedCommit, MidpointError> {
-        let mut tree = DependencyTree::of(state)?;
+        let mut tree = DependencyTree::from_combined(state)?;
         // The main repository first, then the last one held.
         let mut ways = self.ways(state, &mut tree).await?;
         ways[1..].reverse();
@@ -393,8 +393,8 @@ impl Midpoints {
         if lower.patch != higher.patch {
             return Err(MidpointError::DifferentPatches);
         }
-        let mut tree = DependencyTree::of(lower)?;
-        let higher_tree = DependencyTree::of(higher)?;
+        let mut tree = DependencyTree::from_combined(lower)?;
+        let higher_tree = DependencyTree::from_combined(higher)?;
         let mut between = Between {
             lower: lower.clone(),
             higher: higher.clone(),

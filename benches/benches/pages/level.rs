@@ -34,7 +34,7 @@ struct PageMemory {
 }
 
 impl PageMemory {
-    fn of(browser: &mut Browser) -> Self {
+    fn measure(browser: &mut Browser) -> Self {
         let heap = browser.heap();
         let counted = browser.0.call("Memory.getDOMCounters", json!({}));
         let number = |name: &str| counted[name].as_f64().unwrap_or(f64::NAN);
@@ -79,7 +79,7 @@ pub(crate) async fn level(
             written = end;
             shown(&mut browser, written).await?;
         }
-        let kept = PageMemory::of(&mut browser);
+        let kept = PageMemory::measure(&mut browser);
         let of_service = service.memory("VmRSS:")?;
         println!(
             "{written:>9} {:>16.2} {:>8} {:>11} {of_service:>19.1}",
