@@ -11,10 +11,11 @@ use pinpoint_core::Record;
 use serde::{Deserialize, Serialize};
 
 use super::database::{Access, Row, Value};
-use super::jobs::{JobStore, unknown};
+use super::job_store::JobStore;
 use super::journal::{COUNT, NewRow, builds, damaged, insert, record_of, runs};
 use super::leases::milliseconds;
 use super::quotas::count_runs;
+use super::rows::unknown;
 use super::{JobId, JobJournal, Lease, StoreError};
 
 /// A record with its place in a journal.

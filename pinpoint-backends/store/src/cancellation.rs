@@ -1,35 +1,13 @@
 //! Requests to end a job, and their withdrawal.
 
 use pinpoint_core::JobState;
-use serde::{Deserialize, Serialize};
 
 use super::audit::Change;
-use super::database::{Access, Row, Transaction, Value};
-use super::jobs::{count_anew, one, state, unknown};
+use super::cancel_request::{clear, withdraw};
+use super::database::{Access, Value};
+use super::job::CancelRequest;
+use super::rows::{one, state, unknown};
 use super::{AuditEntry, JobId, JobStore, StoreError};
-
-/// A request to end a job.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CancelRequest {
-    /// The reason.
-    #[serde(default)]
-    pub reason: String,
-    /// The user who asks.
-    #[serde(default)]
-    pub by: String,
-}
-
-impl CancelRequest {
-    /// Reads the columns `cancel_by` and `cancel_reason`, which begin here.
-    pub(super) fn from_row(row: &Row, column: usize) -> Result<Option<Self>, sqlx::Error> {
-        let by = row.optional_text(column)?;
-        let reason = row.optional_text(column + 1)?;
-        Ok(by.map(|by| Self {
-            by,
-            reason: reason.unwrap_or_default(),
-        }))
-    }
-}
 
 /// The first request is kept until it is withdrawn.
 const KEEP: &str = "cancel_reason = CASE WHEN cancel_by IS NULL THEN $3 ELSE cancel_reason END, \
@@ -192,36 +170,10 @@ impl JobStore {
     }
 }
 
-const CLEAR: &str = "UPDATE jobs SET cancel_requested = 0, cancel_by = NULL, cancel_reason = NULL, paused = 0, \
-     deaths = 0 \
-     WHERE id = $1";
-
 fn values_of(id: &JobId, request: &CancelRequest) -> [Value; 3] {
     [
         id.as_str().into(),
         request.by.as_str().into(),
         request.reason.as_str().into(),
     ]
-}
-
-/// Withdraws the request to end a job.
-pub(super) async fn clear(transaction: &mut Transaction, id: &JobId) -> Result<(), StoreError> {
-    one(id, transaction.execute(CLEAR, [id.as_str().into()]).await?)
-}
-
-/// The same, with the records about it.
-pub(super) async fn withdraw(transaction: &mut Transaction, id: &JobId) -> Result<u64, StoreError> {
-    clear(transaction, id).await?;
-    let withdrawn = transaction
-        .execute(
-            "UPDATE records SET withdrawn = 1 \
-             WHERE job = (SELECT number FROM jobs WHERE id = $1) AND withdrawn = 0 \
-             AND sequence >= (SELECT min(sequence) FROM records \
-                              WHERE job = (SELECT number FROM jobs WHERE id = $1) \
-                              AND withdrawn = 0 AND kind = 'cancel_requested')",
-            [id.as_str().into()],
-        )
-        .await?;
-    count_anew(transaction, id).await?;
-    Ok(withdrawn)
 }

@@ -25,7 +25,7 @@ use super::journal::{NewRow, insert, kind, parsed, record_of};
 use super::order::{NameKeys, name_key};
 use super::{
     CancelRequest, JOURNAL_VERSION, Job, JobAnswer, JobFilter, JobId, JobStore, Order, Place,
-    StoreError, jobs, text,
+    StoreError, jobs, rows, text,
 };
 
 /// The version of the lines that this program writes. It reads earlier ones, too: in the first one
@@ -236,7 +236,7 @@ impl JobStore {
         let line = JobLine {
             id: id.to_string(),
             kind: text(0)?,
-            state: jobs::state(&self.database, id, row, 1)?,
+            state: rows::state(&self.database, id, row, 1)?,
             created: int(2)?,
             updated: int(3)?,
             duration: row.optional_int(4).map_err(failed)?,
@@ -247,7 +247,7 @@ impl JobStore {
             repository: text(9)?,
             title: text(10)?,
             error: row.optional_text(11).map_err(failed)?,
-            journal_version: jobs::version(row, 12).map_err(failed)?,
+            journal_version: rows::version(row, 12).map_err(failed)?,
             written_by: text(13)?,
             cancel_requested: int(14)? != 0,
             cancel: CancelRequest::from_row(row, 19).map_err(failed)?,
@@ -527,7 +527,7 @@ async fn import_job(
         }
     }
     if !there {
-        jobs::count_anew(transaction, &id).await?;
+        rows::count_anew(transaction, &id).await?;
     }
     let mut names = BTreeSet::new();
     let (mut name, mut file, mut sequence) = (None, Vec::new(), 0);

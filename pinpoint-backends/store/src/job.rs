@@ -9,7 +9,7 @@ use serde_json::Value;
 use uuid::timestamp::context::ContextV7;
 use uuid::{Timestamp, Uuid};
 
-use super::{CancelRequest, JobAnswer};
+use super::JobAnswer;
 
 /// The id of a job: 32 hexadecimal digits, the first 12 of which are its time of creation, so that
 /// ids sort by age (UUID version 7, RFC 9562). 74 bits are random, so an id cannot be guessed.
@@ -327,4 +327,15 @@ impl From<&Job> for JobSummary {
             retriable,
         }
     }
+}
+
+/// A request to end a job.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CancelRequest {
+    /// The reason.
+    #[serde(default)]
+    pub reason: String,
+    /// The user who asks.
+    #[serde(default)]
+    pub by: String,
 }

@@ -5,17 +5,20 @@ use std::time::Duration;
 use pinpoint_core::JobState;
 
 use super::audit::Change;
-use super::cancellation::{clear, withdraw};
+use super::cancel_request::{clear, withdraw};
 use super::commits::hashes;
 use super::database::{Access, Database, Row, Transaction};
+use super::job::CancelRequest;
 use super::job::Request;
+use super::job_store::JobStore;
 use super::journal::{damaged, parsed};
 use super::order::set_runs_key;
 use super::quotas::{self, forget_runs};
+use super::rows::{count_anew, one, state, unknown, version};
 use super::text::{Names, words};
 use super::{
-    AuditEntry, CancelRequest, JOURNAL_VERSION, Job, JobAnswer, JobId, JobJournal, JobSummary,
-    Lease, Quota, StoreError, now,
+    AuditEntry, JOURNAL_VERSION, Job, JobAnswer, JobId, JobJournal, JobSummary, Lease, Quota,
+    StoreError, now,
 };
 
 /// The most ids that a message lists.
@@ -47,13 +50,6 @@ struct StateChange<'a> {
     time: i64,
 }
 
-/// Jobs and their journals, in a SQLite file or a PostgreSQL database. Clones share
-/// their connections.
-#[derive(Debug, Clone)]
-pub struct JobStore {
-    pub(super) database: Database,
-}
-
 /// The column by which workers find their jobs: 1 where the configuration of a job says that the
 /// workers of its bot carry it out (see `JobConfig`), otherwise 0.
 pub(super) fn by_workers(config: &serde_json::Value) -> i64 {
@@ -61,29 +57,6 @@ pub(super) fn by_workers(config: &serde_json::Value) -> i64 {
 }
 
 impl JobStore {
-    pub(super) fn new(database: Database) -> Self {
-        Self { database }
-    }
-
-    /// The name of the file or the database in messages.
-    pub fn name(&self) -> &str {
-        &self.database.name
-    }
-
-    /// The current version of the tables: a newer program may have migrated them since the store
-    /// was opened.
-    ///
-    /// # Errors
-    ///
-    /// When the store cannot be read.
-    #[tracing::instrument(name = "store::version", level = "debug", skip_all)]
-    pub async fn version(&self) -> Result<u32, StoreError> {
-        let sql = self.database.dialect().version();
-        let rows = self.database.fetch(sql, []).await?;
-        let found = rows.first().map_or(Ok(0), |row| version(row, 0));
-        found.map_err(|source| self.database.failed(source))
-    }
-
     /// The job whose id begins with `prefix`. Case and hyphens do not matter.
     ///
     /// # Errors
@@ -562,64 +535,6 @@ impl JobStore {
         let sql = "UPDATE jobs SET lease = CASE WHEN lease < 0 THEN 0 ELSE lease END WHERE id = $1";
         one(id, self.database.execute(sql, [id.as_str().into()]).await?)
     }
-
-    /// Closes every connection. Dropping a store is as safe; this waits for it.
-    pub async fn close(self) {
-        self.database.close().await;
-    }
-}
-
-/// Recounts the runs and builds of a job in its journal.
-pub(super) async fn count_anew(
-    transaction: &mut Transaction,
-    id: &JobId,
-) -> Result<(), StoreError> {
-    transaction
-        .execute(
-            "UPDATE jobs SET runs = \
-             (SELECT count(*) FROM records AS r WHERE r.job = jobs.number AND r.withdrawn = 0 \
-              AND r.kind IN ('ran', 'run_failed')) \
-             + 2 * (SELECT count(*) FROM records AS r WHERE r.job = jobs.number \
-              AND r.withdrawn = 0 AND r.kind = 'ran_pair'), \
-             builds = (SELECT count(*) FROM records AS r WHERE r.job = jobs.number \
-              AND r.withdrawn = 0 AND r.kind = 'built') WHERE id = $1",
-            [id.as_str().into()],
-        )
-        .await?;
-    let sql = format!("UPDATE jobs SET {} WHERE id = $1", set_runs_key("state"));
-    transaction.execute(&sql, [id.as_str().into()]).await?;
-    Ok(())
-}
-
-pub(super) fn unknown(id: &JobId) -> StoreError {
-    StoreError::Unknown {
-        prefix: id.to_string(),
-    }
-}
-
-/// Succeeds if one job was changed; otherwise the job does not exist.
-pub(super) fn one(id: &JobId, changed: u64) -> Result<(), StoreError> {
-    match changed {
-        0 => Err(unknown(id)),
-        _ => Ok(()),
-    }
-}
-
-pub(super) fn state(
-    database: &Database,
-    id: &JobId,
-    row: &Row,
-    column: usize,
-) -> Result<JobState, StoreError> {
-    let state = row.text(column).map_err(|source| database.failed(source))?;
-    state
-        .parse()
-        .map_err(|_| damaged(&database.name, format!("the state of job {id}"), &state))
-}
-
-pub(super) fn version(row: &Row, column: usize) -> Result<u32, sqlx::Error> {
-    let version = row.int(column)?;
-    u32::try_from(version).map_err(|error| sqlx::Error::Decode(error.into()))
 }
 
 /// Reads the columns of [`SUMMARY`].

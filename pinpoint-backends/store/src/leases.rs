@@ -6,8 +6,9 @@ use std::time::Duration;
 use pinpoint_core::JobState;
 
 use super::database::{Access, Row, Value};
-use super::jobs::{JobStore, state, unknown};
+use super::job_store::JobStore;
 use super::list::Query;
+use super::rows::{state, unknown};
 use super::signature::has_signature;
 use super::{JOURNAL_VERSION, Job, JobFilter, JobId, Lease, PublicKey, StoreError};
 

@@ -73,6 +73,7 @@
 mod address;
 mod answers;
 mod audit;
+mod cancel_request;
 mod cancellation;
 mod commits;
 mod creation;
@@ -84,6 +85,7 @@ mod filter;
 mod holders;
 mod job;
 mod job_answer;
+mod job_store;
 mod jobs;
 mod journal;
 mod lease;
@@ -95,8 +97,10 @@ mod pause;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod preferences;
+mod quota_limit;
 mod quotas;
 mod recent_builds;
+mod rows;
 mod schema;
 mod secret;
 #[cfg(feature = "postgres")]
@@ -114,16 +118,16 @@ mod workers;
 pub use address::without_password;
 pub use answers::Placed;
 pub use audit::{AuditCheck, AuditEntry, AuditFault, AuditFilter, AuditRow};
-pub use cancellation::CancelRequest;
+
 pub use creation::{Created, Creation, IdempotencyKey};
 pub use error::StoreError;
 pub use exchange::{Check, Imported};
 pub use files::{JobFile, KnownFile, MOST_FILE_BYTES};
 pub use filter::{JobFilter, NameParts, Page, Place, Total};
 pub use holders::Holder;
-pub use job::{Job, JobId, JobSummary, NewJob, NewJobError, NoJobId};
+pub use job::{CancelRequest, Job, JobId, JobSummary, NewJob, NewJobError, NoJobId};
 pub use job_answer::{AnswerEffect, JobAnswer};
-pub use jobs::JobStore;
+pub use job_store::JobStore;
 pub use journal::{JOURNAL_VERSION, JobJournal};
 pub use lease::Lease;
 pub use lock::{JobLock, LockError};
@@ -131,7 +135,8 @@ pub use order::{Order, SortBy, SortKey};
 #[cfg(feature = "postgres")]
 pub use postgres::version_at;
 pub use preferences::MOST_PREFERENCES_BYTES;
-pub use quotas::{Quota, QuotaLimit};
+pub use quota_limit::QuotaLimit;
+pub use quotas::Quota;
 pub use recent_builds::RecentBuild;
 pub use schema::SCHEMA_VERSION;
 pub use secret::Secret;

@@ -6,7 +6,8 @@
 
 use super::database::{Dialect, Value};
 use super::job::first_number;
-use super::jobs::{JobStore, SUMMARY, summary};
+use super::job_store::JobStore;
+use super::jobs::{SUMMARY, summary};
 use super::order::{SortValue, name_key};
 use super::text::{self, Names, SearchWord};
 use super::{

@@ -1,7 +1,7 @@
 //! Pausing jobs: no worker takes one until it is resumed.
 
 use super::audit::Change;
-use super::jobs::{state, unknown};
+use super::rows::{state, unknown};
 use super::{AuditEntry, JobId, JobStore, StoreError};
 use pinpoint_core::JobState;
 

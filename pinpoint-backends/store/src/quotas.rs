@@ -1,10 +1,9 @@
 //! Counts the requests of users, and checks their limits. Each count is one query that an index
 //! answers.
 
-use std::fmt;
-
 use super::database::{Transaction, Value};
 use super::job::{created_at, first_number};
+use super::quota_limit::QuotaLimit;
 use super::{JobStore, StoreError, now};
 
 /// Milliseconds.
@@ -21,38 +20,6 @@ pub struct Quota {
     pub jobs_under_way: Option<u32>,
     /// Runs recorded within a day, of which the oldest hour counts as a whole.
     pub runs_a_day: Option<u32>,
-}
-
-/// A limit of a [`Quota`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum QuotaLimit {
-    /// [`Quota::jobs_an_hour`].
-    JobsAnHour,
-    /// [`Quota::jobs_under_way`].
-    JobsUnderWay,
-    /// [`Quota::runs_a_day`].
-    RunsADay,
-}
-
-impl QuotaLimit {
-    /// The name of the field.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::JobsAnHour => "jobs_an_hour",
-            Self::JobsUnderWay => "jobs_under_way",
-            Self::RunsADay => "runs_a_day",
-        }
-    }
-}
-
-impl fmt::Display for QuotaLimit {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::JobsAnHour => "jobs an hour",
-            Self::JobsUnderWay => "jobs under way",
-            Self::RunsADay => "runs a day",
-        })
-    }
 }
 
 impl JobStore {

@@ -4,7 +4,7 @@ use pinpoint_core::{CombinedCommit, Record, Report};
 
 use super::StoreError;
 use super::database::Value;
-use super::jobs::JobStore;
+use super::job_store::JobStore;
 use super::journal::parsed;
 
 /// Jobs whose journals are looked through: a journal is read as a whole.

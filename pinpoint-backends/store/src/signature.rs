@@ -300,7 +300,7 @@ impl JobStore {
         let mut transaction = self.database.begin(Access::Write).await?;
         let sql = "SELECT number FROM jobs WHERE id = $1";
         let rows = transaction.fetch(sql, [id.as_str().into()]).await?;
-        let row = rows.first().ok_or_else(|| super::jobs::unknown(id))?;
+        let row = rows.first().ok_or_else(|| super::rows::unknown(id))?;
         let number = row.int(0).map_err(failed)?;
         let sql = "DELETE FROM job_files WHERE job = $1 AND name = $2";
         let values = [number.into(), piece.name.as_str().into()];

@@ -7,7 +7,7 @@ use pinpoint_core::{JobState, Record};
 use serde::{Deserialize, Serialize};
 
 use super::database::{Row, Value};
-use super::jobs::state;
+use super::rows::state;
 use super::{JobId, JobJournal, JobStore, StoreError};
 
 /// The most jobs of one query.
