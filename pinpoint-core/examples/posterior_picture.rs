@@ -27,7 +27,7 @@ const ROW_HEIGHT: f64 = 104.0;
 const TOP: f64 = 64.0;
 
 /// The knowledge after so many runs.
-struct Moment {
+struct PosteriorSnapshot {
     runs: u64,
     measured: Vec<MeasuredCommit>,
     spans: Vec<Span>,
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ..BisectionSpec::new(scenario.range())
     };
     let mut simulation = Simulation::new(&scenario, &spec, SEED)?;
-    let mut moments: Vec<Moment> = Vec::new();
+    let mut moments: Vec<PosteriorSnapshot> = Vec::new();
     while simulation.step() && simulation.machine().outcome().is_none() {
         let machine = simulation.machine();
         // A build alone changes nothing.
@@ -52,17 +52,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if let Some(posterior) = machine.posterior()
             && is_new(machine.progress().runs)
         {
-            moments.push(Moment::searching(machine.progress(), posterior));
+            moments.push(PosteriorSnapshot::searching(machine.progress(), posterior));
         }
     }
     let machine = simulation.machine();
     let outcome = machine.outcome().ok_or("the search has no outcome")?;
-    let end = Moment::found(machine.progress(), &outcome.culprits);
+    let end = PosteriorSnapshot::found(machine.progress(), &outcome.culprits);
     // The first state and the last one before the end, and states evenly
     // between them.
     let steps = ROWS - 2;
     let last = moments.len().checked_sub(1).ok_or("no moments")?;
-    let rows: Vec<&Moment> = (0..=steps)
+    let rows: Vec<&PosteriorSnapshot> = (0..=steps)
         .map(|step| &moments[step * last / steps])
         .chain([&end])
         .collect();
@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-impl Moment {
+impl PosteriorSnapshot {
     fn searching(progress: Progress, posterior: Posterior) -> Self {
         let most = posterior.spans.iter().map(each).fold(0.0, f64::max);
         Self {
@@ -131,7 +131,7 @@ fn middle(commit: u64) -> f64 {
     LEFT + (commit as f64 + 0.5) * BAR
 }
 
-fn draw(rows: &[&Moment], culprit: u64) -> Result<String, std::fmt::Error> {
+fn draw(rows: &[&PosteriorSnapshot], culprit: u64) -> Result<String, std::fmt::Error> {
     let width = 2.0 * LEFT + (COMMITS + 1) as f64 * BAR;
     let height = TOP + rows.len() as f64 * ROW_HEIGHT;
     let mut svg = String::new();
@@ -157,7 +157,7 @@ fn draw(rows: &[&Moment], culprit: u64) -> Result<String, std::fmt::Error> {
     Ok(svg)
 }
 
-fn draw_row(svg: &mut String, moment: &Moment, top: f64) -> std::fmt::Result {
+fn draw_row(svg: &mut String, moment: &PosteriorSnapshot, top: f64) -> std::fmt::Result {
     let bottom = top + 20.0 + BARS_HEIGHT;
     let most = moment.spans.iter().map(each).fold(0.0, f64::max);
     let (title, baseline) = (&moment.title, top + 12.0);

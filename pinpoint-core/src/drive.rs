@@ -197,7 +197,7 @@ enum Step {
     Refused(Box<dyn std::error::Error + Send + Sync>),
 }
 
-type Begun<'a> = BoxFuture<'a, Result<(u64, Ended), Aborted>>;
+type ActionFuture<'a> = BoxFuture<'a, Result<(u64, Ended), Aborted>>;
 
 /// The actions in flight, and those to come.
 struct Work<'a> {
@@ -207,7 +207,7 @@ struct Work<'a> {
     limits: Limits,
     /// Not started yet.
     waiting: VecDeque<Action>,
-    begun: FuturesUnordered<Begun<'a>>,
+    begun: FuturesUnordered<ActionFuture<'a>>,
     /// Futures that have ended, at once or while a record was written.
     ready: VecDeque<(u64, Ended)>,
     in_flight: BTreeMap<u64, InFlight>,

@@ -92,7 +92,7 @@ impl Common {
 /// A frame by strings that all profiles share. Line and column only count for those
 /// without a name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Raw {
+struct InternedFrame {
     name: u32,
     module: u32,
     file: u32,
@@ -114,7 +114,7 @@ struct Key {
 struct Source {
     key: u32,
     path: u32,
-    example: Raw,
+    example: InternedFrame,
     line: u32,
 }
 
@@ -122,7 +122,7 @@ struct Source {
 struct Sources {
     bundles: Bundles,
     list: Vec<Source>,
-    by_raw: HashMap<Raw, u32>,
+    by_raw: HashMap<InternedFrame, u32>,
     by_path: HashMap<(u32, u32), u32>,
     keys: HashMap<Key, u32>,
 }
@@ -410,7 +410,7 @@ impl Function {
 fn describe(source: &Source, common: &Common) -> Function {
     let text = |id: u32| common.names.get(NameId(id));
     let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    let Raw {
+    let InternedFrame {
         name, module, file, ..
     } = source.example;
     let name = match (symbol::function(text(name)), text(file)) {
@@ -440,7 +440,7 @@ fn sources_of(profile: &Profile, common: &mut Common, sources: &mut Sources) -> 
         let has_name = frame.name != NameId::EMPTY && profile.names.get(frame.name) != ANONYMOUS;
         let anonymous = !has_name && frame.file != NameId::EMPTY;
         let name = if anonymous { NameId::EMPTY } else { frame.name };
-        let raw = Raw {
+        let raw = InternedFrame {
             name: id(name, common),
             module: id(frame.module, common),
             file: id(frame.file, common),
@@ -457,7 +457,7 @@ fn sources_of(profile: &Profile, common: &mut Common, sources: &mut Sources) -> 
 }
 
 impl Sources {
-    fn add(&mut self, raw: Raw, line: u32, common: &mut Common) -> u32 {
+    fn add(&mut self, raw: InternedFrame, line: u32, common: &mut Common) -> u32 {
         let text = |id: u32, common: &Common| common.names.get(NameId(id)).to_owned();
         let path = symbol::file(&text(raw.file, common));
         let path = self.bundles.without_hash(path);

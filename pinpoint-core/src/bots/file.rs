@@ -56,7 +56,7 @@ impl Bots {
     /// Everything that breaks the [rules](crate::bots#rules), with file, line and field. Of a
     /// file with an unknown field, or a value of another type, the first one is named.
     pub fn read(files: &[ConfigFile<'_>]) -> Result<Self, ConfigErrors> {
-        let mut reader = Reader::default();
+        let mut reader = BotFileReader::default();
         for file in files {
             reader.file(file);
         }
@@ -124,8 +124,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Table<T> {
 
 type Text = Filled<String>;
 type List<T> = Filled<Vec<T>>;
-type Named<T> = BTreeMap<Spanned<String>, T>;
-type Tables<T> = Named<Table<T>>;
+type SpannedMap<T> = BTreeMap<Spanned<String>, T>;
+type Tables<T> = SpannedMap<Table<T>>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -189,8 +189,8 @@ fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duratio
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 struct TargetFields {
-    benchmarks: Named<Text>,
-    bots: Named<Text>,
+    benchmarks: SpannedMap<Text>,
+    bots: SpannedMap<Text>,
     patterns: Option<List<Table<PatternFields>>>,
 }
 
@@ -336,11 +336,11 @@ impl BotFields {
 
 /// A file and a line in it.
 #[derive(Clone)]
-struct Place(String, usize);
+struct ConfigLine(String, usize);
 
 /// A name that must be that of a bot.
 struct Reference {
-    place: Place,
+    place: ConfigLine,
     field: String,
     name: String,
     set: Set,
@@ -348,26 +348,26 @@ struct Reference {
 }
 
 #[derive(Default)]
-struct Reader<'a> {
+struct BotFileReader<'a> {
     bots: Bots,
     /// The name and the text of the file that is being read.
     file: &'a str,
     text: &'a str,
     /// The place where each name was first defined.
-    defined: BTreeMap<String, Place>,
+    defined: BTreeMap<String, ConfigLine>,
     references: Vec<Reference>,
     errors: Vec<ConfigError>,
     /// A file could not be read: its bots are not known.
     is_incomplete: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> BotFileReader<'a> {
     fn file(&mut self, file: &ConfigFile<'a>) {
         (self.file, self.text) = (file.name, file.text);
         match content(file) {
             Ok(content) => self.whole(content),
             Err(SyntaxError { line, message }) => {
-                let place = Place(file.name.to_owned(), line);
+                let place = ConfigLine(file.name.to_owned(), line);
                 self.error(place, "", ConfigProblem::Content(message));
                 self.is_incomplete = true;
             }
@@ -451,11 +451,11 @@ impl<'a> Reader<'a> {
         Err(ConfigErrors(self.errors))
     }
 
-    fn place<T>(&self, part: &Spanned<T>) -> Place {
-        Place(self.file.to_owned(), line_at(self.text, part.span().start))
+    fn place<T>(&self, part: &Spanned<T>) -> ConfigLine {
+        ConfigLine(self.file.to_owned(), line_at(self.text, part.span().start))
     }
 
-    fn error(&mut self, Place(file, line): Place, field: &str, problem: ConfigProblem) {
+    fn error(&mut self, ConfigLine(file, line): ConfigLine, field: &str, problem: ConfigProblem) {
         self.errors.push(ConfigError {
             file,
             line,
@@ -470,7 +470,7 @@ impl<'a> Reader<'a> {
         let field = format!("{section}.{}", name.get_ref());
         let problem = if name.get_ref().is_blank() {
             ConfigProblem::Empty
-        } else if let Some(Place(file, line)) = self.defined.get(&field).cloned() {
+        } else if let Some(ConfigLine(file, line)) = self.defined.get(&field).cloned() {
             ConfigProblem::Twice { file, line }
         } else {
             self.defined.insert(field.clone(), self.place(name));

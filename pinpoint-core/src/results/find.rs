@@ -175,9 +175,9 @@ pub fn find_metric(
     }
 }
 
-type Found = Result<(Metric, BTreeMap<String, Series>), FindMetricError>;
+type FindMetricResult = Result<(Metric, BTreeMap<String, Series>), FindMetricError>;
 
-fn recognized(asked: Asked<'_>, run: RunOutput<'_>, source: MetricSource) -> Found {
+fn recognized(asked: Asked<'_>, run: RunOutput<'_>, source: MetricSource) -> FindMetricResult {
     let is_file = run.file.is_some();
     let of_stderr = || Format::recognize(run.stderr).ok().filter(|_| !is_file);
     let stderr = || unread_in(run.stderr.into(), None, &MetricSource::StandardError);
@@ -243,7 +243,7 @@ fn undoubted(
     metric: Metric,
     charts: BTreeMap<String, Series>,
     others: Vec<Unread>,
-) -> Found {
+) -> FindMetricResult {
     let is_said = matches!(asked.charts, ChartChoice::Named(_));
     if is_said || others.is_empty() {
         return Ok((metric, charts));
@@ -271,7 +271,7 @@ fn remarked(
 }
 
 /// The run's measures, unless other lines look like values.
-fn doubtful(asked: Asked<'_>, run: RunOutput<'_>, unread: Vec<Unread>) -> Found {
+fn doubtful(asked: Asked<'_>, run: RunOutput<'_>, unread: Vec<Unread>) -> FindMetricResult {
     let is_said =
         matches!(asked.charts, ChartChoice::Named(chart) if run.measures.contains_key(chart));
     if is_said {
@@ -310,7 +310,12 @@ fn unread_in(output: Output<'_>, format: Option<&Format>, source: &MetricSource)
         .collect()
 }
 
-fn read(asked: Asked<'_>, format: &Format, output: Output<'_>, source: MetricSource) -> Found {
+fn read(
+    asked: Asked<'_>,
+    format: &Format,
+    output: Output<'_>,
+    source: MetricSource,
+) -> FindMetricResult {
     let reading = format.read_with_failures(output)?;
     let failure = match asked.charts {
         ChartChoice::Named(chart) => reading.failed.get_key_value(chart),
@@ -362,7 +367,7 @@ fn read(asked: Asked<'_>, format: &Format, output: Output<'_>, source: MetricSou
     chosen(asked, format, reading.charts.clone(), source, remarks)
 }
 
-fn measured(asked: Asked<'_>, run: RunOutput<'_>, remarks: Vec<String>) -> Found {
+fn measured(asked: Asked<'_>, run: RunOutput<'_>, remarks: Vec<String>) -> FindMetricResult {
     let usual = run.measures.contains_key(run.usual_measure);
     let charts = match asked.charts {
         ChartChoice::Only if usual => ChartChoice::Named(run.usual_measure),
@@ -379,7 +384,7 @@ fn chosen(
     mut charts: BTreeMap<String, Series>,
     source: MetricSource,
     remarks: Vec<String>,
-) -> Found {
+) -> FindMetricResult {
     let mut metric = metric_of(asked.charts, &charts, asked.aggregate)?;
     metric.format = format.to_string();
     metric.source = Some(source);

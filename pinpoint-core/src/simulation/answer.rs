@@ -3,7 +3,7 @@
 use crate::{CulpritFinderOutcome, Outcome, PairwiseOutcome, PairwiseStatus, Position, Status};
 
 /// An outcome that can be compared with the truth.
-pub(super) trait Answer {
+pub(super) trait SimulatedOutcome {
     fn status(&self) -> Status;
 
     /// The commits that it names, each with its stated probability.
@@ -16,7 +16,7 @@ pub(super) trait Answer {
     fn cost(&self) -> (u64, u64);
 }
 
-impl Answer for Outcome {
+impl SimulatedOutcome for Outcome {
     fn status(&self) -> Status {
         self.status
     }
@@ -35,7 +35,7 @@ impl Answer for Outcome {
     }
 }
 
-impl Answer for PairwiseOutcome {
+impl SimulatedOutcome for PairwiseOutcome {
     fn status(&self) -> Status {
         match self.status {
             PairwiseStatus::Different => Status::CulpritFound,
@@ -61,7 +61,7 @@ impl Answer for PairwiseOutcome {
     }
 }
 
-impl Answer for CulpritFinderOutcome {
+impl SimulatedOutcome for CulpritFinderOutcome {
     fn status(&self) -> Status {
         self.status
     }

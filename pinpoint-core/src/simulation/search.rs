@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::answer::Answer;
+use super::answer::SimulatedOutcome;
 use super::memory::Disturbance;
 use super::{Broken, Scenario};
 use crate::random::SplitMix64;
@@ -354,7 +354,7 @@ impl<'a, M: Machine> Simulation<'a, M> {
 
     fn run_to_its_end(mut self) -> Trial
     where
-        M::Outcome: Answer,
+        M::Outcome: SimulatedOutcome,
     {
         while self.step() {}
         self.trial()
@@ -363,18 +363,18 @@ impl<'a, M: Machine> Simulation<'a, M> {
     /// Compares the answer with the truth. A search without an answer has failed.
     fn trial(&self) -> Trial
     where
-        M::Outcome: Answer,
+        M::Outcome: SimulatedOutcome,
     {
         let changes = &self.truth.changes;
         let outcome = self.machine.outcome();
         let named: BTreeMap<Option<u64>, Option<f64>> = outcome
             .into_iter()
-            .flat_map(Answer::culprits)
+            .flat_map(SimulatedOutcome::culprits)
             .map(|(commit, probability)| (place(self.scenario, commit), probability))
             .collect();
         let left: BTreeSet<Option<u64>> = outcome
             .into_iter()
-            .flat_map(Answer::candidates)
+            .flat_map(SimulatedOutcome::candidates)
             .map(|candidate| place(self.scenario, candidate))
             .collect();
         let is_named = |change: &&u64| named.contains_key(&Some(**change));
@@ -383,7 +383,7 @@ impl<'a, M: Machine> Simulation<'a, M> {
             .filter(|commits| *commits > 1)
             .collect();
         Trial {
-            status: outcome.map_or(Status::Failed, Answer::status),
+            status: outcome.map_or(Status::Failed, SimulatedOutcome::status),
             changes: changes.len() as u32,
             found: changes.keys().filter(is_named).count() as u32,
             missed: (changes.iter())

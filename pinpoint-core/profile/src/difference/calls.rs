@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 
 use super::runs::{Run, Runs};
-use super::statistics::{Found, together};
+use super::statistics::{TestedChange, together};
 use super::worth::Worth;
 use super::{
     CallerPathChange, Change, ExplainError, ExplainOptions, Grouping, PartChange, PathChange,
@@ -100,7 +100,7 @@ pub fn compare_stacks(
 
 /// A pair of caller and callee: the cost over the runs of each side, the pair, and the cost of each
 /// run.
-type Seen<'a> = ([f64; 2], (usize, usize), &'a Vec<f64>);
+type CallCosts<'a> = ([f64; 2], (usize, usize), &'a Vec<f64>);
 
 fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallChange>, ExplainError> {
     let mut ids: HashMap<(usize, usize), usize> = HashMap::new();
@@ -120,7 +120,7 @@ fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallChange>, ExplainError> {
         Some((worth.sums(values), pair, values))
     });
     let mut tested: Vec<_> = seen.filter(|(sums, ..)| worth.is_tested(*sums)).collect();
-    let share = |(sums, ..): &Seen| worth.share(*sums);
+    let share = |(sums, ..): &CallCosts| worth.share(*sums);
     tested.sort_by(|a, b| share(b).total_cmp(&share(a)).then(a.1.cmp(&b.1)));
     tested.truncate(MAX_CALLS);
 
@@ -129,7 +129,7 @@ fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallChange>, ExplainError> {
         runs,
         exact,
     )?;
-    let change = |((_, (caller, callee), _), found): (Seen, Found)| CallChange {
+    let change = |((_, (caller, callee), _), found): (CallCosts, TestedChange)| CallChange {
         caller,
         callee,
         total: found.change,

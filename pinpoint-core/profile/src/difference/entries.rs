@@ -12,7 +12,7 @@ use pinpoint_compare::CompareError;
 use super::caller_paths::CallerPathChange;
 use super::runs::Runs;
 use super::stack_paths::PathChange;
-use super::statistics::Found;
+use super::statistics::TestedChange;
 use super::thread_name::without_numbers;
 use super::{Change, ExplainError, ExplainOptions, Grouping, StackComparison};
 use super::{caller_paths, groups, stack_paths};
@@ -133,7 +133,7 @@ pub fn compare_entries(
         });
     }
     let trees: Vec<&EntryTree> = base.iter().chain(experiment).collect();
-    let mut known = Known::default();
+    let mut known = EntryInterner::default();
     let sorts_of: Vec<Vec<usize>> = (trees.iter().enumerate())
         .map(|(run, tree)| known.sorts_of(tree, stacks, run))
         .collect();
@@ -177,7 +177,7 @@ fn track_key(name: &str) -> String {
 
 /// The tracks, kinds and sorts of all runs, each once.
 #[derive(Default)]
-struct Known {
+struct EntryInterner {
     tracks: Vec<EntryTrack>,
     of_tracks: HashMap<String, usize>,
     kinds: Vec<EntryKind>,
@@ -196,7 +196,7 @@ struct Sort {
     function: Function,
 }
 
-impl Known {
+impl EntryInterner {
     /// The sort of each kind of a run's tree.
     fn sorts_of(&mut self, tree: &EntryTree, stacks: &StackComparison, run: usize) -> Vec<usize> {
         let tracks = self.tracks_of(tree);
@@ -358,7 +358,7 @@ impl Spent<'_> {
             }
         }
         let changes = groups::changes(groups, self.runs, false)?.into_iter();
-        let change = |((track, of), found): ((usize, T), Found)| EntryGroup {
+        let change = |((track, of), found): ((usize, T), TestedChange)| EntryGroup {
             track,
             of,
             own: found.change,

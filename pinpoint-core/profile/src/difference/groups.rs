@@ -6,7 +6,7 @@ use pinpoint_compare::CompareError;
 
 use super::PartChange;
 use super::runs::Runs;
-use super::statistics::{Found, sort, together};
+use super::statistics::{TestedChange, sort, together};
 use super::worth::Worth;
 use crate::Function;
 
@@ -110,7 +110,7 @@ pub(super) fn changes<T>(
     groups: BTreeMap<T, Vec<f64>>,
     runs: &Runs,
     exact: bool,
-) -> Result<Vec<(T, Found)>, CompareError> {
+) -> Result<Vec<(T, TestedChange)>, CompareError> {
     let worth = Worth::of(runs);
     let (of, tested): (Vec<T>, Vec<Vec<f64>>) = (groups.into_iter())
         .filter(|(_, values)| worth.is_tested(worth.sums(values)))

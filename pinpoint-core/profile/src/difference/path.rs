@@ -41,9 +41,9 @@ pub(super) fn of_change(
     // Where calls are counted there are no stacks.
     let counted = runs.all.iter().any(|run| run.calls.is_some());
     let mut place = if counted {
-        Place::calls(runs)
+        PathEnd::calls(runs)
     } else {
-        Place::stacks(runs)
+        PathEnd::stacks(runs)
     };
     while path.len() < MAX_PATH_STEPS
         && let Some((function, difference)) = place.greatest(runs, one, whole)
@@ -62,14 +62,14 @@ pub(super) fn of_change(
 }
 
 /// The current end of the path.
-enum Place {
+enum PathEnd {
     /// The stacks of each run that begin with the path.
     Stacks(Vec<Vec<usize>>),
     /// The function, `None` before the first, and those that were passed.
     Calls(Option<usize>, BTreeSet<usize>),
 }
 
-impl Place {
+impl PathEnd {
     fn stacks(runs: &Runs) -> Self {
         Self::Stacks(vec![vec![0]; runs.all.len()])
     }

@@ -213,7 +213,7 @@ fn adjusted(tests: &[Test]) -> Result<Vec<Option<f64>>, CompareError> {
 }
 
 /// The findings on one of many values.
-pub(super) struct Found {
+pub(super) struct TestedChange {
     pub(super) change: Change,
     pub(super) adjusted_p: Option<f64>,
     pub(super) is_certain: bool,
@@ -224,12 +224,12 @@ pub(super) fn together<'a>(
     all: impl Iterator<Item = &'a [f64]> + Clone,
     runs: &Runs,
     exact: bool,
-) -> Result<Vec<Found>, CompareError> {
+) -> Result<Vec<TestedChange>, CompareError> {
     let (mut scratch, mut tests, mut found) = (Scratch::new(), Vec::new(), Vec::new());
     for values in all.clone() {
         let (change, p) = test(values, runs, &mut scratch)?;
         tests.extend(p.filter(|_| !exact));
-        found.push(Found {
+        found.push(TestedChange {
             change,
             adjusted_p: None,
             is_certain: false,
@@ -254,7 +254,7 @@ pub(super) fn on_levels(
     levels: &[usize],
     runs: &Runs,
     exact: bool,
-) -> Result<Vec<Found>, CompareError> {
+) -> Result<Vec<TestedChange>, CompareError> {
     let mut all_found = together(all.iter().map(Vec::as_slice), runs, exact)?;
     let mut of_levels: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (place, level) in levels.iter().enumerate() {
@@ -289,7 +289,7 @@ pub(super) fn part_changes(
 }
 
 impl PartChange {
-    pub(super) fn of(name: String, found: Found) -> Self {
+    pub(super) fn of(name: String, found: TestedChange) -> Self {
         Self {
             name,
             own: found.change,

@@ -38,7 +38,7 @@ pub(crate) fn recognize(beginning: &str) -> bool {
 }
 
 pub(crate) fn read(text: &str, event: Option<&str>) -> Result<Profile, ReadProfileError> {
-    let mut reader = Reader::default();
+    let mut reader = CallgrindReader::default();
     if let Some(event) = event {
         reader.choose(event, text)?;
     }
@@ -55,15 +55,15 @@ pub(crate) fn read(text: &str, event: Option<&str>) -> Result<Profile, ReadProfi
 struct Numbered(HashMap<u64, NameId>);
 
 /// A name in a line: its number where it has one, and the name.
-struct Named {
+struct NumberedName {
     number: Option<u64>,
     name: NameId,
 }
 
 impl Numbered {
-    fn read(&mut self, text: &str, builder: &mut Builder) -> Result<Named, &'static str> {
+    fn read(&mut self, text: &str, builder: &mut Builder) -> Result<NumberedName, &'static str> {
         let Some((number, name)) = text.strip_prefix('(').and_then(|t| t.split_once(')')) else {
-            return Ok(Named {
+            return Ok(NumberedName {
                 number: None,
                 name: builder.name(known(text)),
             });
@@ -80,7 +80,7 @@ impl Numbered {
             name
         };
         let number = Some(number);
-        Ok(Named { number, name })
+        Ok(NumberedName { number, name })
     }
 }
 
@@ -108,7 +108,7 @@ enum Callee {
 }
 
 #[derive(Default)]
-struct Reader {
+struct CallgrindReader {
     builder: Builder,
     objects: Numbered,
     files: Numbered,
@@ -140,7 +140,7 @@ struct Reader {
     ended: bool,
 }
 
-impl Reader {
+impl CallgrindReader {
     /// Counts another event than the first one.
     fn choose(&mut self, event: &str, text: &str) -> Result<(), ReadProfileError> {
         let events = text

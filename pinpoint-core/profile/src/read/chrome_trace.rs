@@ -33,7 +33,7 @@ use crate::{Category, Profile, ProfileFormat, ProfileUnit, ProfileWarning, ReadP
 const FORMAT: ProfileFormat = ProfileFormat::ChromeTrace;
 
 pub(crate) fn read(text: &str) -> Result<Profile, ReadProfileError> {
-    let mut reader = Reader::default();
+    let mut reader = ChromeTraceReader::default();
     let metadata = walk(text, |index, event| reader.event(index, event))?;
     reader.maps = ScriptMaps::of(metadata, &mut reader.builder);
     reader.finish()
@@ -61,7 +61,7 @@ pub(crate) struct Chunk<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Whole<'a> {
+pub(crate) struct WholeCpuProfile<'a> {
     #[serde(borrow)]
     pub(crate) cpu_profile: CpuProfile<'a>,
 }
@@ -80,7 +80,7 @@ struct Chunks<'a> {
 type SpanKey<'a> = ((&'a str, &'a str), Cow<'a, str>);
 
 #[derive(Default)]
-struct Reader<'a> {
+struct ChromeTraceReader<'a> {
     builder: Builder,
     profiles: BTreeMap<(&'a str, &'a str), Chunks<'a>>,
     whole: Vec<((&'a str, &'a str), Samples<'a>)>,
@@ -107,7 +107,7 @@ struct Opened<'a> {
     frames: Vec<Opened<'a>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ChromeTraceReader<'a> {
     fn event(&mut self, index: usize, event: Event<'a>) -> Result<(), serde_json::Error> {
         match (&*event.name, &*event.ph) {
             ("Profile", "P") => {
@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
                 profile.chunks.push((event.ts.unwrap_or(0.0), chunk));
             }
             ("CpuProfile", _) => {
-                let whole: Data<Whole> = event.arguments()?;
+                let whole: Data<WholeCpuProfile> = event.arguments()?;
                 let Some(whole) = whole.data else {
                     self.without_data(index, &event);
                     return Ok(());

@@ -120,7 +120,7 @@ pub(crate) fn read(text: &str) -> Result<Profile, ReadProfileError> {
     let shared: Tables = json::read(text, FORMAT, Optional::new("shared"))?;
     let libraries: Vec<Library> = json::read(text, FORMAT, Optional::new("libs"))?;
     let mut builder = Builder::default();
-    let mut reader = Reader {
+    let mut reader = FirefoxReader {
         libraries: libraries
             .iter()
             .map(|lib| builder.name(&lib.name))
@@ -153,7 +153,7 @@ pub(crate) fn read(text: &str) -> Result<Profile, ReadProfileError> {
     )
 }
 
-struct Reader<'a> {
+struct FirefoxReader<'a> {
     builder: Builder,
     libraries: Vec<NameId>,
     shared: Tables<'a>,
@@ -179,7 +179,7 @@ fn row<T: Copy>(column: &[Option<T>], index: u32) -> Option<T> {
     column.get(index as usize).copied().flatten()
 }
 
-impl<'a> Reader<'a> {
+impl<'a> FirefoxReader<'a> {
     fn fault(&self, part: &str, problem: impl Into<String>) -> ReadProfileError {
         misshapen(FORMAT, format!("/threads/{}{part}", self.index), problem)
     }

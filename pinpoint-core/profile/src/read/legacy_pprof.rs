@@ -42,7 +42,7 @@ pub(crate) fn recognize(content: &[u8]) -> bool {
 }
 
 pub(crate) fn read(content: &[u8], event: Option<&str>) -> Result<Profile, ReadProfileError> {
-    let mut reader = Reader::default();
+    let mut reader = LegacyPprofReader::default();
     let content = reader.symbol_section(content)?;
     let (types, samples) = match Words::of(content) {
         Some(words) => reader.processor(words)?,
@@ -231,13 +231,13 @@ fn unsampled([objects, bytes]: [f64; 2], rate: f64) -> [f64; 2] {
 }
 
 #[derive(Default)]
-struct Reader {
+struct LegacyPprofReader {
     builder: Builder,
     /// The functions of an address, the outermost first.
     symbols: HashMap<u64, Vec<FrameId>>,
 }
 
-impl Reader {
+impl LegacyPprofReader {
     /// Reads the symbols that stand before a profile, which is returned.
     fn symbol_section<'a>(&mut self, content: &'a [u8]) -> Result<&'a [u8], ReadProfileError> {
         let mut rest = content;

@@ -159,9 +159,9 @@ fn event_name(event: &str) -> &str {
 }
 
 pub(crate) fn read(text: &str, event: Option<&str>) -> Result<Profile, ReadProfileError> {
-    let mut reader = Reader {
+    let mut reader = PerfScriptReader {
         wanted: event,
-        ..Reader::default()
+        ..PerfScriptReader::default()
     };
     for (index, line) in text.lines().enumerate() {
         if line.is_empty() {
@@ -216,7 +216,7 @@ fn is_of_stack(line: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Reader<'a> {
+struct PerfScriptReader<'a> {
     builder: Builder,
     threads: HashMap<&'a str, ThreadId>,
     frames: HashMap<&'a str, FrameId>,
@@ -249,7 +249,7 @@ enum Line<'a> {
     Inlined(&'a str),
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PerfScriptReader<'a> {
     fn begin(&mut self, line: &'a str, index: usize) -> Result<(), ReadProfileError> {
         let Some(header) = header(line) else {
             return Err(misshapen(FORMAT, index, 1, "no event begins in this line"));

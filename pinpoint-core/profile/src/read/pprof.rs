@@ -66,7 +66,7 @@ const MOST_FIELD: u32 = 16;
 
 pub(crate) fn read(content: &[u8], event: Option<&str>) -> Result<Profile, ReadProfileError> {
     let tables = Tables::read(content)?;
-    let mut reader = Reader {
+    let mut reader = PprofReader {
         builder: Builder::default(),
         locations: HashMap::new(),
         tables: &tables,
@@ -307,14 +307,14 @@ impl<'a> Tables<'a> {
     }
 }
 
-struct Reader<'t, 'a> {
+struct PprofReader<'t, 'a> {
     builder: Builder,
     /// The functions of each location, the innermost first.
     locations: HashMap<u64, Vec<FrameId>>,
     tables: &'t Tables<'a>,
 }
 
-impl Reader<'_, '_> {
+impl PprofReader<'_, '_> {
     fn locate(&mut self) -> Result<(), ReadProfileError> {
         let tables = self.tables;
         for location in &tables.locations {

@@ -67,7 +67,7 @@ struct Offset {
 
 /// A place in the script, and in the original if it has one. All are counted from 0.
 #[derive(Clone, Copy)]
-struct Place {
+struct SourceMapping {
     line: u32,
     column: u32,
     /// Source, line and column there.
@@ -81,7 +81,7 @@ pub(super) struct SourceMap {
     sources: Vec<String>,
     names: Vec<String>,
     /// In the order of line and column.
-    places: Vec<Place>,
+    places: Vec<SourceMapping>,
 }
 
 /// The original place of a function. Line and column are counted from 0.
@@ -152,7 +152,7 @@ impl SourceMap {
                 if self.places.len() >= MOST_PLACES {
                     return Err("it maps too many places".into());
                 }
-                self.places.push(Place {
+                self.places.push(SourceMapping {
                     line: generated_line.saturating_add(offset.line),
                     column: generated_column,
                     original,
@@ -165,7 +165,7 @@ impl SourceMap {
 
     /// The original place of a function that begins here in the script, with its parameters.
     pub(super) fn original(&self, line: u32, column: u32, name: &str) -> Option<Original<'_>> {
-        let after = |place: &Place| (place.line, place.column) <= (line, column);
+        let after = |place: &SourceMapping| (place.line, place.column) <= (line, column);
         let at = self.places.partition_point(after).checked_sub(1)?;
         let place = self.places.get(at).filter(|place| place.line == line)?;
         let (source, original_line, original_column) = place.original?;

@@ -86,7 +86,7 @@ pub(crate) fn read(text: &str) -> Result<Profile, ReadProfileError> {
         FORMAT,
         Member("shared", Member("frames", Elements::new(take))),
     )?;
-    let mut reader = Reader {
+    let mut reader = SpeedscopeReader {
         builder,
         frames,
         unit: None,
@@ -111,14 +111,14 @@ pub(crate) fn read(text: &str) -> Result<Profile, ReadProfileError> {
     )
 }
 
-struct Reader {
+struct SpeedscopeReader {
     builder: Builder,
     frames: Vec<FrameId>,
     unit: Option<ProfileUnit>,
     index: usize,
 }
 
-impl Reader {
+impl SpeedscopeReader {
     fn profile(&mut self, recorded: Recorded) -> Result<(), ReadProfileError> {
         match &*recorded.kind {
             "sampled" => self.sampled(recorded),

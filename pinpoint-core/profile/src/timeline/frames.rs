@@ -249,7 +249,7 @@ fn is_true(raw: Option<&RawValue>) -> bool {
 
 /// A frame that the compositor has begun.
 #[derive(Clone, Copy, Debug)]
-struct Begun {
+struct CompositorFrame {
     frame: i64,
     start: f64,
     is_dropped: bool,
@@ -264,7 +264,7 @@ struct Screen {
     last: Option<PageFrame>,
     /// The frames that are neither drawn nor passed by, and the place of each, counted from the
     /// first ever.
-    begun: VecDeque<Begun>,
+    begun: VecDeque<CompositorFrame>,
     places: BTreeMap<i64, usize>,
     passed: usize,
     is_requested: bool,
@@ -326,7 +326,7 @@ impl Screen {
         let next = self.passed + self.begun.len();
         let place = *self.places.entry(frame).or_insert(next);
         if place == next {
-            self.begun.push_back(Begun {
+            self.begun.push_back(CompositorFrame {
                 frame,
                 start,
                 is_dropped: false,

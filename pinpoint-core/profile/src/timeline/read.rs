@@ -7,11 +7,11 @@ use super::flows::Flows;
 use super::frames::Frames;
 use super::model::{Entry, FunctionId, Nesting, Source, Timeline, Track};
 use super::network::Network;
-use super::samples::{Raw, Samples};
+use super::samples::{RawCpuProfile, Samples};
 use super::spans::Spans;
 use super::tables::{MOST_ENTRIES, Tables};
 use super::{Kind, arguments, async_stack, calls, modifications, nesting, sampled};
-use crate::read::chrome_trace::{Chunk, Data, Whole};
+use crate::read::chrome_trace::{Chunk, Data, WholeCpuProfile};
 use crate::read::cpuprofile::CpuProfile;
 use crate::read::json::misshapen;
 use crate::read::trace_events::{Event, walk};
@@ -59,7 +59,7 @@ fn of_cpuprofile(text: &str) -> Result<Timeline, ReadProfileError> {
     let format = ProfileFormat::CpuProfile;
     let profile = CpuProfile::parse(text)?;
     let mut tables = Tables::default();
-    let raw = Raw {
+    let raw = RawCpuProfile {
         times: times(profile.start_time, &profile.time_deltas).collect(),
         nodes: profile.nodes,
         samples: profile.samples,
@@ -81,7 +81,7 @@ fn of_cpuprofile(text: &str) -> Result<Timeline, ReadProfileError> {
 }
 
 fn of_trace(text: &str) -> Result<Timeline, ReadProfileError> {
-    let mut reader = Reader::default();
+    let mut reader = TimelineReader::default();
     // Scripts are named as DevTools' engine names them: as they ran, before source maps.
     walk(text, |index, event| reader.event(index, event))?;
     reader.finish()
@@ -114,7 +114,7 @@ struct Profile<'a> {
 
 #[derive(serde::Deserialize, Default)]
 #[serde(default)]
-struct Named<'a> {
+struct NameArguments<'a> {
     #[serde(borrow)]
     name: Cow<'a, str>,
 }
@@ -127,7 +127,7 @@ struct Origin<'a> {
 }
 
 #[derive(Default)]
-struct Reader<'a> {
+struct TimelineReader<'a> {
     tables: Tables,
     threads: BTreeMap<ThreadKey, Thread<'a>>,
     processes: BTreeMap<i64, Cow<'a, str>>,
@@ -141,7 +141,7 @@ struct Reader<'a> {
     entries: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TimelineReader<'a> {
     fn event(&mut self, index: usize, event: Event<'a>) -> Result<(), serde_json::Error> {
         self.frames.event(&event);
         self.network.event(index, &event);
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
             }
             ("CpuProfile", _) => {
                 let thread = thread_of(&event)?;
-                let whole: Data<Whole> = event.arguments()?;
+                let whole: Data<WholeCpuProfile> = event.arguments()?;
                 let Some(whole) = whole.data else {
                     return Ok(());
                 };
@@ -179,11 +179,11 @@ impl<'a> Reader<'a> {
                 profile.chunks.push((0.0, chunk));
             }
             ("thread_name", "M") => {
-                let named: Named = event.arguments()?;
+                let named: NameArguments = event.arguments()?;
                 self.threads.entry(thread_of(&event)?).or_default().name = named.name;
             }
             ("process_name", "M") => {
-                let named: Named = event.arguments()?;
+                let named: NameArguments = event.arguments()?;
                 self.processes.insert(thread_of(&event)?.0, named.name);
             }
             (_, "X" | "B" | "E" | "I" | "i" | "R") => self.entry(index, event)?,
@@ -352,9 +352,9 @@ impl<'a> Reader<'a> {
 }
 
 impl<'a> Profile<'a> {
-    fn raw(mut self) -> Raw<'a> {
+    fn raw(mut self) -> RawCpuProfile<'a> {
         self.chunks.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let mut raw = Raw::default();
+        let mut raw = RawCpuProfile::default();
         let mut deltas = Vec::new();
         for (_, chunk) in self.chunks {
             raw.nodes.extend(chunk.cpu_profile.nodes);

@@ -33,7 +33,7 @@ pub(super) struct Samples {
 
 /// The parts of a profile, before it is assembled.
 #[derive(Default)]
-pub(super) struct Raw<'a> {
+pub(super) struct RawCpuProfile<'a> {
     pub(super) nodes: Vec<Node<'a>>,
     pub(super) samples: Vec<u64>,
     pub(super) times: Vec<f64>,
@@ -42,7 +42,7 @@ pub(super) struct Raw<'a> {
 
 impl Samples {
     /// An error is the problem in words.
-    pub(super) fn of(raw: Raw, tables: &mut Tables) -> Result<Self, String> {
+    pub(super) fn of(raw: RawCpuProfile, tables: &mut Tables) -> Result<Self, String> {
         if raw.samples.len() != raw.times.len() {
             let (samples, times) = (raw.samples.len(), raw.times.len());
             return Err(format!("{samples} samples and {times} times"));
