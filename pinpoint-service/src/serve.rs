@@ -233,19 +233,19 @@ struct Unbound {
 
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {source}", .path.display())]
-pub(crate) struct Named {
+pub(crate) struct PathError {
     path: PathBuf,
     source: Failure,
 }
 
-pub(crate) fn named(path: &Path, source: impl Into<Failure>) -> Named {
-    Named {
+pub(crate) fn named(path: &Path, source: impl Into<Failure>) -> PathError {
+    PathError {
         path: path.to_owned(),
         source: source.into(),
     }
 }
 
-fn text(path: &Path) -> Result<String, Named> {
+fn text(path: &Path) -> Result<String, PathError> {
     std::fs::read_to_string(path).map_err(|error| named(path, error))
 }
 
@@ -253,7 +253,7 @@ fn bots(files: &[PathBuf]) -> Result<Bots, Failure> {
     let read = files
         .iter()
         .map(|path| Ok((path.display().to_string(), text(path)?)));
-    let read = read.collect::<Result<Vec<_>, Named>>()?;
+    let read = read.collect::<Result<Vec<_>, PathError>>()?;
     let files: Vec<_> = read
         .iter()
         .map(|(name, text)| ConfigFile { name, text })

@@ -71,7 +71,7 @@ pub struct Caches {
     pub(crate) cursor_key: CursorKey,
     pub(crate) watches: Watches,
     pub(crate) measured_jobs: MeasuredJobs,
-    pub(crate) kept: ui::Kept,
+    pub(crate) kept: ui::JobCache,
     pub(crate) feeds: ui::Feeds,
 }
 

@@ -24,7 +24,7 @@ use crate::api::query::Query;
 use crate::api::rest::Problem;
 use crate::state::Service;
 
-type Answer = Result<Json<Value>, Problem>;
+type OlderPageResult = Result<Json<Value>, Problem>;
 
 /// Jobs of a list, unless a request says.
 const JOBS: u32 = 50;
@@ -39,7 +39,7 @@ const BUILT: u32 = 12;
 const NOT_BUILT: u32 = 20;
 
 /// `/json/jobs/list`: summaries of jobs, newest first.
-pub(crate) async fn list(State(service): State<Service>, uri: Uri) -> Answer {
+pub(crate) async fn list(State(service): State<Service>, uri: Uri) -> OlderPageResult {
     let mut query = Query::of(&uri)?;
     let (since, until) = days(&mut query)?;
     let limit = match number(&mut query, "limit")?.unwrap_or(0) {
@@ -81,7 +81,7 @@ pub(crate) async fn list(State(service): State<Service>, uri: Uri) -> Answer {
 }
 
 /// `/json/job/{id}`: a whole job.
-pub(crate) async fn job(State(service): State<Service>, Path(id): Path<String>) -> Answer {
+pub(crate) async fn job(State(service): State<Service>, Path(id): Path<String>) -> OlderPageResult {
     let job = service.job(&id, &[]).await?;
     let shown = service.replayed(job, |job, answers| whole(job, &answers));
     Ok(Json(shown.await?))
@@ -93,7 +93,7 @@ pub(crate) async fn benchmarks(State(service): State<Service>) -> Json<Value> {
 }
 
 /// `/bots`: those that take jobs; with `benchmark`, jobs of this one.
-pub(crate) async fn bots(State(service): State<Service>, uri: Uri) -> Answer {
+pub(crate) async fn bots(State(service): State<Service>, uri: Uri) -> OlderPageResult {
     let name = Query::of(&uri)?.take("benchmark");
     let benchmark = name.map(|name| service.benchmark(&name)).transpose()?;
     let bots = service
@@ -103,7 +103,7 @@ pub(crate) async fn bots(State(service): State<Service>, uri: Uri) -> Answer {
 }
 
 /// `/stories`: those of a benchmark.
-pub(crate) async fn stories(State(service): State<Service>, uri: Uri) -> Answer {
+pub(crate) async fn stories(State(service): State<Service>, uri: Uri) -> OlderPageResult {
     let name = Query::of(&uri)?
         .take("benchmark")
         .ok_or_else(|| errors::field("benchmark", "name the benchmark whose stories these are"))?;

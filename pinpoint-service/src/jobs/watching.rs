@@ -23,8 +23,8 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 use tonic::{Code, Status};
 
-pub(crate) use self::marks::{Marks, Seen};
-use self::replay::{Read, Reader};
+pub(crate) use self::marks::{Marks, ObservedMark};
+use self::replay::{ReplayReader, ReplayUpdate};
 use crate::api::grpc::errors;
 use crate::api::grpc::v2::messages::watch_job_event::Event;
 use crate::api::grpc::v2::messages::{SequenceRange, WatchJobEvent, Withdrawn};
@@ -68,7 +68,7 @@ impl Default for Watches {
 
 /// An event, which all watchers share.
 #[derive(Debug)]
-struct Told {
+struct SharedEvent {
     /// The sequence number, of a record.
     sequence: Option<i64>,
     message: WatchJobEvent,
@@ -76,7 +76,7 @@ struct Told {
     text: OnceLock<Bytes>,
 }
 
-impl Told {
+impl SharedEvent {
     fn new(event: Event) -> Self {
         Self {
             sequence: match &event {
@@ -113,7 +113,7 @@ impl Told {
 /// Events that follow each other, which all watchers share that have come as far.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    events: Vec<Arc<Told>>,
+    events: Vec<Arc<SharedEvent>>,
     /// As server-sent events write them.
     text: OnceLock<Bytes>,
 }
@@ -135,7 +135,7 @@ impl Batch {
 /// The events of a job that was read.
 #[derive(Debug)]
 struct Feed {
-    known: Mutex<Known>,
+    known: Mutex<FeedState>,
     /// Notified of each change.
     changed: watch::Sender<()>,
     /// Dropped with the feed, which tells the task that reads the job to stop.
@@ -143,12 +143,12 @@ struct Feed {
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct FeedState {
     /// By sequence number, without withdrawn ones.
-    records: BTreeMap<i64, Arc<Told>>,
+    records: BTreeMap<i64, Arc<SharedEvent>>,
     withdrawn: Vec<SequenceRange>,
     /// The newest of each, with a number that rises: progress, posterior, estimate, state.
-    newest: [Option<(u64, Arc<Told>)>; 4],
+    newest: [Option<(u64, Arc<SharedEvent>)>; 4],
     /// The number of withdrawals, and the number of the newest of the others.
     withdrawals: u64,
     number: u64,
@@ -178,7 +178,7 @@ struct Cursor {
     newest: [u64; 4],
 }
 
-impl Known {
+impl FeedState {
     /// Keeps the newest of a kind of event, if it differs.
     fn set(&mut self, kind: usize, event: Option<Event>) {
         let Some(event) = event else {
@@ -189,7 +189,7 @@ impl Known {
             .is_some_and(|(_, told)| told.message.event.as_ref() == Some(&event));
         if !is_known {
             self.number += 1;
-            self.newest[kind] = Some((self.number, Arc::new(Told::new(event))));
+            self.newest[kind] = Some((self.number, Arc::new(SharedEvent::new(event))));
         }
     }
 
@@ -214,7 +214,7 @@ impl Known {
         Some(batch)
     }
 
-    fn events_after(&self, cursor: &mut Cursor) -> Vec<Arc<Told>> {
+    fn events_after(&self, cursor: &mut Cursor) -> Vec<Arc<SharedEvent>> {
         let mut next = Vec::new();
         if cursor.withdrawals < self.withdrawals {
             cursor.withdrawals = self.withdrawals;
@@ -222,7 +222,7 @@ impl Known {
             let ranges: Vec<_> = known.copied().collect();
             if !ranges.is_empty() {
                 let event = Event::Withdrawn(Withdrawn { ranges });
-                next.push(Arc::new(Told::new(event)));
+                next.push(Arc::new(SharedEvent::new(event)));
             }
         }
         let Some(first) = cursor.after.checked_add(1) else {
@@ -248,7 +248,7 @@ impl Known {
 }
 
 impl Feed {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, FeedState> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -358,7 +358,7 @@ impl Watches {
             _is_watched: is_watched,
         });
         feeds.insert(job.clone(), Arc::downgrade(&feed));
-        let reader = Reader::new(store.clone(), job.clone());
+        let reader = ReplayReader::new(store.clone(), job.clone());
         let marks = self.marks.of(store, job);
         let follow = follow(Arc::downgrade(&feed), reader, marks);
         tokio::spawn(async move {
@@ -372,13 +372,17 @@ impl Watches {
 }
 
 /// Reads a job on whenever its mark has changed, as long as somebody watches it.
-async fn follow(feed: Weak<Feed>, mut reader: Reader, mut marks: watch::Receiver<Seen>) {
+async fn follow(
+    feed: Weak<Feed>,
+    mut reader: ReplayReader,
+    mut marks: watch::Receiver<ObservedMark>,
+) {
     while marks.changed().await.is_ok() {
         let seen = marks.borrow_and_update().clone();
         let (mark, read) = match seen {
-            Seen::Nothing => continue,
-            Seen::Gone => (None, Err(Status::not_found("the job is gone"))),
-            Seen::Marked(mark) => {
+            ObservedMark::Nothing => continue,
+            ObservedMark::Gone => (None, Err(Status::not_found("the job is gone"))),
+            ObservedMark::Marked(mark) => {
                 let read = read_until_it_can_be(&mut reader, &mark).await;
                 (Some(mark), read)
             }
@@ -402,7 +406,7 @@ async fn follow(feed: Weak<Feed>, mut reader: Reader, mut marks: watch::Receiver
                 }
                 for record in read.records {
                     let sequence = record.sequence;
-                    let told = Told::new(Event::Record(record));
+                    let told = SharedEvent::new(Event::Record(record));
                     known.records.entry(sequence).or_insert(Arc::new(told));
                 }
                 known.set(0, read.progress.map(Event::Progress));
@@ -425,7 +429,10 @@ async fn follow(feed: Weak<Feed>, mut reader: Reader, mut marks: watch::Receiver
 }
 
 /// Reads a job on, and tries again while the store is away.
-async fn read_until_it_can_be(reader: &mut Reader, mark: &JobMark) -> Result<Read, Status> {
+async fn read_until_it_can_be(
+    reader: &mut ReplayReader,
+    mark: &JobMark,
+) -> Result<ReplayUpdate, Status> {
     loop {
         match reader.read(mark).await {
             Ok(read) => return Ok(read),

@@ -49,12 +49,12 @@ struct Shared {
     deadline: Duration,
     waiting: AtomicUsize,
     numbers: AtomicU64,
-    answers: Mutex<BTreeMap<u64, Weak<Answer>>>,
+    answers: Mutex<BTreeMap<u64, Weak<PendingResponse>>>,
     is_watched: AtomicBool,
 }
 
 /// An answer, until the client has all of it.
-struct Answer {
+struct PendingResponse {
     number: u64,
     outbox: Arc<Shared>,
     /// Unknown if another server runs the router.
@@ -184,7 +184,7 @@ impl Outbox {
         if !is_admitted {
             return Err(());
         }
-        let answer = Arc::new(Answer {
+        let answer = Arc::new(PendingResponse {
             number: shared.numbers.fetch_add(1, Ordering::Relaxed),
             outbox: shared.clone(),
             connection,
@@ -224,13 +224,13 @@ impl Shared {
     }
 
     /// The answers of which clients have taken no chunk for this long, each with its time.
-    fn stalled_for(&self, time: Duration) -> Vec<(Arc<Answer>, Instant)> {
+    fn stalled_for(&self, time: Duration) -> Vec<(Arc<PendingResponse>, Instant)> {
         // Dropping the last reference to an answer locks the map, to remove its number.
         let answers: Vec<_> = lock(&self.answers)
             .values()
             .filter_map(Weak::upgrade)
             .collect();
-        let is_stalled = |answer: &Arc<Answer>| {
+        let is_stalled = |answer: &Arc<PendingResponse>| {
             let transit = lock(&answer.transit);
             (transit.chunks > 0 && transit.since.elapsed() >= time).then_some(transit.since)
         };
@@ -241,7 +241,7 @@ impl Shared {
     }
 }
 
-impl Answer {
+impl PendingResponse {
     fn count(&self, bytes: usize) {
         lock(&self.transit).counted += bytes;
         self.outbox.waiting.fetch_add(bytes, Ordering::Relaxed);
@@ -298,24 +298,27 @@ impl Answer {
     }
 }
 
-impl Drop for Answer {
+impl Drop for PendingResponse {
     fn drop(&mut self) {
         self.release(usize::MAX);
         lock(&self.outbox.answers).remove(&self.number);
     }
 }
 
-impl fmt::Debug for Answer {
+impl fmt::Debug for PendingResponse {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let transit = lock(&self.transit);
-        formatter.debug_tuple("Answer").field(&*transit).finish()
+        formatter
+            .debug_tuple("PendingResponse")
+            .field(&*transit)
+            .finish()
     }
 }
 
 /// A part of an answer that a connection has, dropped when the kernel has it.
 struct Chunk {
     bytes: Bytes,
-    answer: Arc<Answer>,
+    answer: Arc<PendingResponse>,
 }
 
 impl AsRef<[u8]> for Chunk {
@@ -339,7 +342,7 @@ impl Drop for Chunk {
 
 /// The body of an answer, in chunks.
 #[derive(Debug)]
-struct Outgoing(Arc<Answer>);
+struct Outgoing(Arc<PendingResponse>);
 
 impl HttpBody for Outgoing {
     type Data = Bytes;

@@ -35,7 +35,7 @@ const LONGEST_NAME: usize = 100;
 const MOST_TOKENS: usize = 50;
 
 /// The form for a new token, as it was sent.
-struct Wanted {
+struct NewTokenForm {
     name: String,
     rights: Vec<Right>,
     days: Option<u32>,
@@ -43,7 +43,7 @@ struct Wanted {
     problems: Vec<(&'static str, String)>,
 }
 
-impl Wanted {
+impl NewTokenForm {
     /// As a form has it, or the address of a filled one.
     fn read(form: &mut Query) -> Self {
         let days = form.take("days").and_then(|days| days.parse().ok());
@@ -70,11 +70,11 @@ pub(super) async fn page(
     uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
-    let wanted = Wanted::read(&mut Query::of(&uri)?);
+    let wanted = NewTokenForm::read(&mut Query::of(&uri)?);
     shown(&service, &view, &wanted).await
 }
 
-async fn shown(service: &Service, view: &View, wanted: &Wanted) -> Result<Response, Problem> {
+async fn shown(service: &Service, view: &View, wanted: &NewTokenForm) -> Result<Response, Problem> {
     let request = view.call("pinpoint.v2.Pinpoint/GetQuota", GetQuotaRequest::default());
     let quota = service.get_quota(request).await?.into_inner();
     let own = own_tokens(service, view).await?;
@@ -264,7 +264,7 @@ pub(super) fn tokens(view: &View, tokens: &[Token]) -> Markup {
     }
 }
 
-fn form(view: &View, wanted: &Wanted) -> Markup {
+fn form(view: &View, wanted: &NewTokenForm) -> Markup {
     let problem = |field: &str| {
         html! {
             @if let Some(problem) = wanted.problem(field) {
@@ -328,7 +328,7 @@ pub(super) async fn create_token(
         // A token that ends could make one that ends later.
         return Err(Status::permission_denied(NOT_BY_TOKEN).into());
     }
-    let mut wanted = Wanted::read(&mut form);
+    let mut wanted = NewTokenForm::read(&mut form);
     let mut wrong = |field, problem: &str| wanted.problems.push((field, problem.to_owned()));
     if user_name(&wanted.name).is_none() {
         wrong("name", "The name must contain visible characters.");

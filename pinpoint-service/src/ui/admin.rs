@@ -34,7 +34,7 @@ static CHECKS: Semaphore = Semaphore::const_new(1);
 
 /// The rows of the audit log that are shown.
 #[derive(Default)]
-struct Shown {
+struct AuditQuery {
     user: String,
     job: String,
     operation: String,
@@ -43,7 +43,7 @@ struct Shown {
     page: String,
 }
 
-impl Shown {
+impl AuditQuery {
     fn of(uri: &Uri) -> Result<Self, Status> {
         let mut query = Query::of(uri)?;
         let mut text = |name| query.take(name).unwrap_or_default();
@@ -87,7 +87,7 @@ pub(super) async fn page(
     uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
-    let shown = Shown::of(&uri)?;
+    let shown = AuditQuery::of(&uri)?;
     if uri.query().is_none() {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let since = since.unwrap_or_default().as_secs().cast_signed() - LATELY * 24 * 60 * 60;
@@ -207,7 +207,7 @@ fn limits(config: &LimitsConfig) -> Markup {
     }
 }
 
-fn filters(shown: &Shown) -> Markup {
+fn filters(shown: &AuditQuery) -> Markup {
     let labels = ["User", "Job", "Operation", "From (UTC)", "To (UTC)"];
     html! {
         form.filters method="get" action="/admin#audit" aria-label="Entries of the log" {

@@ -16,7 +16,7 @@ use tonic::{Code, Status};
 
 use super::dates::{ago, at};
 use super::frame::{self, Section};
-use super::job::asked::Asked;
+use super::job::asked::JobViewQuery;
 use super::job::pairs::{ROWS, other_pages, verdict};
 use super::job::{cannot_be_shown, kind, state, title};
 use super::view::View;
@@ -33,9 +33,9 @@ pub(super) async fn page(
     uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
-    let asked = Asked::of(&uri)?;
+    let asked = JobViewQuery::of(&uri)?;
     if let Some(other) = Query::of(&uri)?.take("with") {
-        let both = Asked {
+        let both = JobViewQuery {
             jobs: format!("{},{other}", asked.jobs),
             ..asked
         };
@@ -186,7 +186,7 @@ fn by_name(result: Option<&JobResult>) -> BTreeMap<String, NamedChart> {
         .collect()
 }
 
-fn metrics(asked: &Asked, compared: &CompareJobsResponse, both: &[Compared; 2]) -> Markup {
+fn metrics(asked: &JobViewQuery, compared: &CompareJobsResponse, both: &[Compared; 2]) -> Markup {
     let of = both.each_ref().map(|job| by_name(job.result.as_ref()));
     let charts = &compared.charts;
     let pages = charts.len().div_ceil(ROWS).max(1);

@@ -37,7 +37,7 @@ use crate::pages::{Page, given, open, posted, seen};
 
 pub(crate) use self::bots::bots;
 pub(crate) use self::compressed::compressed;
-pub(crate) use self::job::kept::Kept;
+pub(crate) use self::job::kept::JobCache;
 pub(crate) use self::job::live::Feeds;
 pub(crate) use self::problems::{as_pages, wants_page};
 pub(crate) use self::sessions::{signed_out, signing_in};

@@ -19,12 +19,10 @@ use pinpoint_core::bots::{Benchmark, Bot, Workers};
 use tonic::{Request, Response, Status};
 
 use super::services::pinpoint_gateway_server::PinpointGateway;
-use super::{errors, filtered_user};
+use super::{GrpcResult, errors, filtered_user};
 use crate::auth::caller::Context;
 use crate::jobs::commits::{Commits, web_url};
 use crate::state::Service;
-
-type Answer<T> = Result<Response<T>, Status>;
 
 /// The kinds of jobs that the page calls bisections.
 const SEARCHES: [&str; 2] = ["bisection", "culprit_finder"];
@@ -43,7 +41,7 @@ impl PinpointGateway for Service {
     async fn query_job_list(
         &self,
         request: Request<QueryJobListRequest>,
-    ) -> Answer<QueryJobListResponse> {
+    ) -> GrpcResult<QueryJobListResponse> {
         let request = request.into_inner();
         let some = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let kinds: &[&str] = match JobType::try_from(request.job_type) {
@@ -93,7 +91,7 @@ impl PinpointGateway for Service {
     async fn get_user_info(
         &self,
         request: Request<GetUserInfoRequest>,
-    ) -> Answer<GetUserInfoResponse> {
+    ) -> GrpcResult<GetUserInfoResponse> {
         let caller = Context::of(request.extensions())?.caller()?;
         Ok(Response::new(GetUserInfoResponse {
             email: caller.user.clone(),
@@ -103,7 +101,7 @@ impl PinpointGateway for Service {
     async fn list_bot_configurations(
         &self,
         _: Request<ListBotConfigurationsRequest>,
-    ) -> Answer<ListBotConfigurationsResponse> {
+    ) -> GrpcResult<ListBotConfigurationsResponse> {
         let bots = self.usable_bots();
         Ok(Response::new(ListBotConfigurationsResponse {
             configurations: bots.map(|bot| bot.name.to_owned()).collect(),
@@ -113,7 +111,7 @@ impl PinpointGateway for Service {
     async fn list_benchmarks(
         &self,
         _: Request<ListBenchmarksRequest>,
-    ) -> Answer<ListBenchmarksResponse> {
+    ) -> GrpcResult<ListBenchmarksResponse> {
         Ok(Response::new(ListBenchmarksResponse {
             benchmarks: self.benchmark_names().map(str::to_owned).collect(),
         }))
@@ -122,7 +120,7 @@ impl PinpointGateway for Service {
     async fn get_benchmark(
         &self,
         request: Request<GetBenchmarkInfoRequest>,
-    ) -> Answer<GetBenchmarkInfoResponse> {
+    ) -> GrpcResult<GetBenchmarkInfoResponse> {
         let name = request.into_inner().benchmark;
         Ok(Response::new(GetBenchmarkInfoResponse {
             stories: self.benchmark(&name)?.stories.clone(),
@@ -135,7 +133,7 @@ impl PinpointGateway for Service {
     async fn list_recent_builds(
         &self,
         request: Request<ListRecentBuildsRequest>,
-    ) -> Answer<ListRecentBuildsResponse> {
+    ) -> GrpcResult<ListRecentBuildsResponse> {
         let name = request.into_inner().configuration;
         let found = self.bots.get(name.trim());
         let bot = found.map_err(|error| Status::not_found(error.to_string()))?;
@@ -143,7 +141,10 @@ impl PinpointGateway for Service {
         Ok(Response::new(ListRecentBuildsResponse { builds }))
     }
 
-    async fn get_commit(&self, request: Request<GetCommitRequest>) -> Answer<GetCommitResponse> {
+    async fn get_commit(
+        &self,
+        request: Request<GetCommitRequest>,
+    ) -> GrpcResult<GetCommitResponse> {
         let name = request.into_inner().commit;
         let name: CommitName = { name.trim().parse() }
             .map_err(|error: NoCommitName| errors::field("commit", &error.to_string()))?;
@@ -152,7 +153,7 @@ impl PinpointGateway for Service {
         Ok(Response::new(commit))
     }
 
-    async fn get_patch(&self, request: Request<GetPatchRequest>) -> Answer<GetPatchResponse> {
+    async fn get_patch(&self, request: Request<GetPatchRequest>) -> GrpcResult<GetPatchResponse> {
         let Some(gerrit) = &self.gerrit else {
             return Err(Status::failed_precondition(
                 "this service can't look up Gerrit changes; its operator lists hosts in `gerrit_hosts`",
@@ -165,7 +166,7 @@ impl PinpointGateway for Service {
     async fn create_try_job(
         &self,
         request: Request<CreateTryJobRequest>,
-    ) -> Answer<CreateJobResponse> {
+    ) -> GrpcResult<CreateJobResponse> {
         let (metadata, extensions, request) = request.into_parts();
         let (mut pairs, problems) = pairwise(request);
         if !problems.is_empty() {
@@ -188,7 +189,7 @@ impl PinpointGateway for Service {
     async fn cancel_job(
         &self,
         request: Request<CancelPinpointJobRequest>,
-    ) -> Answer<CancelPinpointJobResponse> {
+    ) -> GrpcResult<CancelPinpointJobResponse> {
         let (_, extensions, request) = request.into_parts();
         self.end(&extensions, &request.job_id, "").await?;
         Ok(Response::new(CancelPinpointJobResponse {}))

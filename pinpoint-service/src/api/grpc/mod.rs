@@ -41,6 +41,8 @@ use crate::auth::limits::MOST_BODY_BYTES;
 use crate::auth::users::user_name;
 use crate::state::Service;
 
+type GrpcResult<T> = Result<tonic::Response<T>, Status>;
+
 /// Journals that are read and replayed at once: a long one takes memory, and a processor for
 /// a while.
 pub(crate) static REPLAYS: Semaphore = Semaphore::const_new(2);

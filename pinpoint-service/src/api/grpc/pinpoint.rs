@@ -20,7 +20,7 @@ use tonic::metadata::MetadataMap;
 use tonic::{Code, Extensions, Request, Response, Status};
 
 use super::services::pinpoint_server::Pinpoint;
-use super::{REPLAYS, errors, legacy, title};
+use super::{GrpcResult, REPLAYS, errors, legacy, title};
 use crate::auth::caller::Context;
 use crate::state::Service;
 use crate::transport::metrics::METRICS;
@@ -40,14 +40,12 @@ pub(super) fn too_long(text: &str, most: usize) -> Option<String> {
 /// The most bytes of a reason.
 const MOST_REASON_BYTES: usize = 4096;
 
-type Answer<T> = Result<Response<T>, Status>;
-
 #[tonic::async_trait]
 impl Pinpoint for Service {
     async fn schedule_bisection(
         &self,
         request: Request<ScheduleBisectRequest>,
-    ) -> Answer<BisectExecution> {
+    ) -> GrpcResult<BisectExecution> {
         let (metadata, extensions, mut request) = request.into_parts();
         request.user = self.name_for(&extensions, &request.user).await?;
         let job_id = self
@@ -62,7 +60,7 @@ impl Pinpoint for Service {
     async fn query_bisection(
         &self,
         request: Request<QueryBisectRequest>,
-    ) -> Answer<BisectExecution> {
+    ) -> GrpcResult<BisectExecution> {
         let job = self
             .job(&request.get_ref().job_id, &["bisection", "culprit_finder"])
             .await?;
@@ -82,7 +80,7 @@ impl Pinpoint for Service {
     async fn schedule_pairwise(
         &self,
         request: Request<SchedulePairwiseRequest>,
-    ) -> Answer<PairwiseExecution> {
+    ) -> GrpcResult<PairwiseExecution> {
         let (metadata, extensions, mut request) = request.into_parts();
         request.user_email = self.name_for(&extensions, &request.user_email).await?;
         let job_id = self
@@ -97,7 +95,7 @@ impl Pinpoint for Service {
     async fn query_pairwise(
         &self,
         request: Request<QueryPairwiseRequest>,
-    ) -> Answer<QueryPairwiseResponse> {
+    ) -> GrpcResult<QueryPairwiseResponse> {
         let job = self.job(&request.get_ref().job_id, &["pairwise"]).await?;
         let execution = match stored_result(&job).map_err(errors::job)? {
             Some(JobResult::Pairwise(result)) => Some(PairwiseExecution::from(&result)),
@@ -113,7 +111,7 @@ impl Pinpoint for Service {
     async fn schedule_culprit_finder(
         &self,
         request: Request<ScheduleCulpritFinderRequest>,
-    ) -> Answer<CulpritFinderExecution> {
+    ) -> GrpcResult<CulpritFinderExecution> {
         let (metadata, extensions, request) = request.into_parts();
         let job_id = self
             .create(&metadata, &extensions, JobRequest::CulpritFinder(request))
@@ -125,7 +123,10 @@ impl Pinpoint for Service {
     }
 
     /// Returns the current state of the job: it may take a while to end.
-    async fn cancel_job(&self, request: Request<CancelJobRequest>) -> Answer<CancelJobResponse> {
+    async fn cancel_job(
+        &self,
+        request: Request<CancelJobRequest>,
+    ) -> GrpcResult<CancelJobResponse> {
         let (_, extensions, request) = request.into_parts();
         let (job_id, state) = self
             .end(&extensions, &request.job_id, &request.reason)
@@ -139,7 +140,7 @@ impl Pinpoint for Service {
     async fn legacy_job_query(
         &self,
         request: Request<LegacyJobRequest>,
-    ) -> Answer<LegacyJobResponse> {
+    ) -> GrpcResult<LegacyJobResponse> {
         let job = self.job(&request.get_ref().job_id, &[]).await?;
         let shown = self
             .replayed(job, |job, answers| legacy::response(job, &answers))

@@ -24,7 +24,7 @@ use prost_reflect::{DynamicMessage, MethodDescriptor};
 use tonic::Status;
 use tonic::client::Grpc;
 
-use self::codec::Raw;
+use self::codec::RawCodec;
 pub(crate) use self::json::to_json;
 use self::message::{FieldProblem, Fields, MessageError};
 pub(crate) use self::problem::Problem;
@@ -116,7 +116,7 @@ async fn answer(call: &Call, path: &RawPathParams, request: Request) -> Result<R
     let mut client = Grpc::new(call.grpc.clone()).max_decoding_message_size(usize::MAX);
     // A router is always ready, and can't fail.
     let _ = client.ready().await;
-    let answered = client.unary(request, call.path.clone(), Raw).await?;
+    let answered = client.unary(request, call.path.clone(), RawCodec).await?;
     let answered = answered.into_inner();
     let json = to_json(call.method.output().full_name(), &answered);
     let unwritable = |_| Status::internal("the answer can't be written as JSON");

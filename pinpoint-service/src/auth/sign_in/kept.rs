@@ -20,7 +20,7 @@ const AWAY: Duration = Duration::from_secs(2);
 
 /// A cached document.
 #[derive(Debug)]
-pub(super) struct Kept<T> {
+pub(super) struct CachedDocument<T> {
     state: Mutex<State<T>>,
     /// Held by the one question under way.
     turn: tokio::sync::Mutex<()>,
@@ -76,7 +76,7 @@ impl Times {
     }
 }
 
-impl<T: Send + Sync + 'static> Kept<T> {
+impl<T: Send + Sync + 'static> CachedDocument<T> {
     pub(super) fn new() -> Arc<Self> {
         let times = Times::default();
         Arc::new(Self {
@@ -202,7 +202,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_question_answers_all() {
-        let kept = Kept::<u32>::new();
+        let kept = CachedDocument::<u32>::new();
         let asked = Arc::new(AtomicU32::new(0));
         let get = async |lacks: bool, fails: bool| {
             let asked = asked.clone();
@@ -226,7 +226,7 @@ mod tests {
         let count = asked.load(Ordering::SeqCst);
         assert_eq!(count, 2);
         // A silent provider is not asked again at once.
-        let kept = Kept::<u32>::new();
+        let kept = CachedDocument::<u32>::new();
         let asked = AtomicU32::new(0);
         for _ in 0..100 {
             asked.fetch_add(1, Ordering::SeqCst);

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use tonic::Status;
 
 use super::jwt::Key;
-use super::kept::{Kept, away};
+use super::kept::{CachedDocument, away};
 
 /// The longest that an answer may take.
 const DEADLINE: Duration = Duration::from_secs(5);
@@ -23,8 +23,8 @@ const MOST_BYTES: usize = 256 << 10;
 pub(super) struct Provider {
     issuer: String,
     client: Client,
-    metadata: Arc<Kept<Metadata>>,
-    keys: Arc<Kept<Vec<Key>>>,
+    metadata: Arc<CachedDocument<Metadata>>,
+    keys: Arc<CachedDocument<Vec<Key>>>,
     /// The address of the keys, unless from discovery.
     keys_at: Option<String>,
 }
@@ -95,8 +95,8 @@ impl Provider {
         Ok(Self {
             issuer: issuer.to_owned(),
             client: client.build()?,
-            metadata: Kept::new(),
-            keys: Kept::new(),
+            metadata: CachedDocument::new(),
+            keys: CachedDocument::new(),
             keys_at: keys_at.map(str::to_owned),
         })
     }

@@ -18,14 +18,14 @@ pub(crate) struct Marks {
 
 #[derive(Debug, Default)]
 struct Watched {
-    of: BTreeMap<JobId, watch::Sender<Seen>>,
+    of: BTreeMap<JobId, watch::Sender<ObservedMark>>,
     /// A task asks for them.
     is_asking: bool,
 }
 
 /// The last answer about a job.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) enum Seen {
+pub(crate) enum ObservedMark {
     /// Nothing yet.
     #[default]
     Nothing,
@@ -48,7 +48,7 @@ impl Marks {
     }
 
     /// The mark of a job, and each change of it, as long as the receiver lives.
-    pub(crate) fn of(&self, store: &JobStore, job: &JobId) -> watch::Receiver<Seen> {
+    pub(crate) fn of(&self, store: &JobStore, job: &JobId) -> watch::Receiver<ObservedMark> {
         let mut watched = self.watched();
         let mut seen = watched.of.entry(job.clone()).or_default().subscribe();
         // A mark that another watcher asked for counts.
@@ -89,7 +89,9 @@ async fn ask(store: JobStore, marks: Marks) {
             .collect();
         let watched = marks.watched();
         for job in jobs {
-            let now = found.remove(&job).map_or(Seen::Gone, Seen::Marked);
+            let now = found
+                .remove(&job)
+                .map_or(ObservedMark::Gone, ObservedMark::Marked);
             if let Some(seen) = watched.of.get(&job) {
                 seen.send_if_modified(|known| {
                     let is_new = *known != now;

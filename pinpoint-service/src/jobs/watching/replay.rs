@@ -17,7 +17,7 @@ use crate::api::grpc::v2::{journal, show};
 const PAGE: u32 = 1000;
 
 /// Reads a job from the store, and on.
-pub(super) struct Reader {
+pub(super) struct ReplayReader {
     store: JobStore,
     id: JobId,
     so_far: Option<SoFar>,
@@ -34,7 +34,7 @@ struct SoFar {
 }
 
 /// The result of reading.
-pub(super) struct Read {
+pub(super) struct ReplayUpdate {
     pub(super) job: JobSummary,
     /// Records that were not read before, or all of them.
     pub(super) records: Vec<Message>,
@@ -45,7 +45,7 @@ pub(super) struct Read {
     pub(super) estimate: Option<Estimate>,
 }
 
-impl Reader {
+impl ReplayReader {
     pub(super) fn new(store: JobStore, id: JobId) -> Self {
         Self {
             store,
@@ -55,7 +55,7 @@ impl Reader {
     }
 
     /// Reads the changes up to this mark.
-    pub(super) async fn read(&mut self, mark: &JobMark) -> Result<Read, JobError> {
+    pub(super) async fn read(&mut self, mark: &JobMark) -> Result<ReplayUpdate, JobError> {
         let sign = JobMark {
             last: None,
             ..mark.clone()
@@ -98,7 +98,7 @@ impl Reader {
             (job.runs, job.builds) = (progress.runs, progress.builds);
         }
         self.so_far = Some(SoFar { replay, ..so_far });
-        Ok(Read {
+        Ok(ReplayUpdate {
             job,
             records,
             withdrawn,

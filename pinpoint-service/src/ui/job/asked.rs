@@ -63,7 +63,7 @@ impl Column {
 
 /// The requested view.
 #[derive(Debug, Clone, Default)]
-pub(in crate::ui) struct Asked {
+pub(in crate::ui) struct JobViewQuery {
     /// The page itself.
     pub(in crate::ui) path: String,
     /// Another field of the address, as it is.
@@ -90,7 +90,7 @@ pub(in crate::ui) struct Asked {
     pub(in crate::ui) is_fragment: bool,
 }
 
-impl Asked {
+impl JobViewQuery {
     pub(in crate::ui) fn of(uri: &Uri) -> Result<Self, Status> {
         let mut query = Query::of(uri)?;
         let mut number = |name: &str| match query.take(name) {

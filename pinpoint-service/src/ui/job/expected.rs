@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use pinpoint_core::Search;
 use pinpoint_report::quantity::{count, duration};
 
-use super::moment::Moment;
+use super::moment::JobSnapshot;
 
 /// Runs that are to come, and their time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +21,7 @@ pub(super) struct Expected {
 
 impl Expected {
     /// None without runs to come, or if nothing is known of them.
-    pub(super) fn of(moment: &Moment) -> Option<Self> {
+    pub(super) fn of(moment: &JobSnapshot) -> Option<Self> {
         let runs = moment.runs_to_come()?;
         let (least, most) = match moment.engine.machine().search() {
             Search::Pairwise(search) if search.spec().early_stopping => (None, Some(runs)),

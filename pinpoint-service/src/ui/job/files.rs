@@ -13,7 +13,7 @@ use pinpoint_core::{BuildReport, RunReport};
 use serde_json::Value;
 use tonic::Status;
 
-use super::moment::Moment;
+use super::moment::JobSnapshot;
 use crate::api::grpc::errors;
 use crate::api::rest::Problem;
 use crate::state::Service;
@@ -155,13 +155,13 @@ fn stem(log: Option<&String>) -> Option<&str> {
 }
 
 /// The path of the output of a build.
-pub(super) fn log_of_build(moment: &Moment, build: &BuildReport) -> Option<String> {
+pub(super) fn log_of_build(moment: &JobSnapshot, build: &BuildReport) -> Option<String> {
     let stem = stem(build.log.as_ref())?;
     Some(format!("/jobs/{}/files/builds/{stem}.log", moment.job.id))
 }
 
 /// The paths of the outputs of a run that failed: others are not kept whole.
-pub(super) fn logs_of_run(moment: &Moment, run: &RunReport) -> Vec<(&'static str, String)> {
+pub(super) fn logs_of_run(moment: &JobSnapshot, run: &RunReport) -> Vec<(&'static str, String)> {
     let (Some(stem), Some(_)) = (stem(run.log.as_ref()), &run.failure) else {
         return Vec::new();
     };

@@ -20,8 +20,8 @@ use tokio::time::Instant;
 use tonic::Status;
 
 use super::Evidence;
-use super::asked::Asked;
-use super::moment::Moment;
+use super::asked::JobViewQuery;
+use super::moment::JobSnapshot;
 use crate::api::grpc::{REPLAYS, errors};
 use crate::state::Service;
 
@@ -43,7 +43,7 @@ const MOST_VIEWS: usize = 4;
 
 /// The jobs that a process keeps.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Kept {
+pub(crate) struct JobCache {
     slots: Arc<Mutex<Slots>>,
 }
 
@@ -54,11 +54,11 @@ struct Slots {
 }
 
 /// The place of a job, which its viewers share.
-pub(super) type Place = Arc<AsyncMutex<Option<Now>>>;
+pub(super) type SharedJob = Arc<AsyncMutex<Option<CachedJob>>>;
 
 #[derive(Debug)]
 struct Slot {
-    place: Place,
+    place: SharedJob,
     looked: Instant,
     /// In bytes, estimated.
     weight: usize,
@@ -73,7 +73,7 @@ impl Slot {
 
 /// A job as it is now.
 #[derive(Debug)]
-pub(super) struct Now {
+pub(super) struct CachedJob {
     /// The mark of the job itself: records are withdrawn when it changes, and at no other time.
     sign: JobMark,
     journal: JobJournal,
@@ -81,15 +81,15 @@ pub(super) struct Now {
     last: Option<i64>,
     records: usize,
     /// Absent if it had to make room: its views are good until something changes.
-    moment: Option<Moment>,
+    moment: Option<JobSnapshot>,
     /// In bytes, estimated.
     weight: usize,
     views: Vec<View>,
 }
 
-impl Now {
+impl CachedJob {
     /// The requested view, if it is kept.
-    fn view(&self, wanted: &Wanted) -> Option<Arc<Evidence>> {
+    fn view(&self, wanted: &ViewRequest) -> Option<Arc<Evidence>> {
         // The output of a run may come after its record.
         if wanted.asked.run.is_some() {
             return None;
@@ -111,28 +111,28 @@ struct View {
 
 /// The request for a view.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
-    pub(super) asked: Asked,
+pub(super) struct ViewRequest {
+    pub(super) asked: JobViewQuery,
     /// The job waits to begin.
     pub(super) waits: bool,
     /// The end of the output of the requested run.
     pub(super) output: Option<String>,
 }
 
-impl Kept {
+impl JobCache {
     fn slots(&self) -> MutexGuard<'_, Slots> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The place of a job. The job is kept as long as somebody has it.
-    pub(super) fn place(&self, id: &JobId) -> Place {
+    pub(super) fn place(&self, id: &JobId) -> SharedJob {
         let mut slots = self.slots();
         if !slots.is_swept {
             slots.is_swept = true;
             tokio::spawn(sweep(self.clone()));
         }
         let slot = slots.of.entry(id.clone()).or_insert_with(|| Slot {
-            place: Place::default(),
+            place: SharedJob::default(),
             looked: Instant::now(),
             weight: 0,
         });
@@ -178,7 +178,7 @@ impl Kept {
 }
 
 /// Drops jobs without viewers, until none is left.
-async fn sweep(kept: Kept) {
+async fn sweep(kept: JobCache) {
     loop {
         tokio::time::sleep(SWEEP).await;
         if kept.slots().sweep(Instant::now()) {
@@ -201,7 +201,7 @@ impl Slots {
 pub(super) async fn look(
     service: &Service,
     id: &JobId,
-    wanted: Wanted,
+    wanted: ViewRequest,
 ) -> Result<Arc<Evidence>, Status> {
     let kept = service.caches.kept.clone();
     let mut place = kept.place(id).lock_owned().await;
@@ -243,9 +243,9 @@ pub(super) async fn look(
 async fn current(
     service: &Service,
     id: &JobId,
-    before: Option<Now>,
-    wanted: &Wanted,
-) -> Result<Now, Status> {
+    before: Option<CachedJob>,
+    wanted: &ViewRequest,
+) -> Result<CachedJob, Status> {
     let marks = service.store.marks(std::slice::from_ref(id)).await;
     let mark = marks.map_err(errors::store)?.pop();
     let mark = mark.ok_or_else(|| Status::not_found("the job is gone"))?;
@@ -254,7 +254,7 @@ async fn current(
         ..mark.clone()
     };
     // An empty journal may matter for the machine.
-    let goes_on = |now: &Now| {
+    let goes_on = |now: &CachedJob| {
         let is_there = now.last == mark.last && now.view(wanted).is_some();
         let can_go_on = now.records > 0 || now.last == mark.last;
         now.sign == sign && (is_there || (now.moment.is_some() && can_go_on))
@@ -271,7 +271,7 @@ async fn current(
     read_on(now).await
 }
 
-async fn begin(service: &Service, id: &JobId, sign: JobMark) -> Result<Now, Status> {
+async fn begin(service: &Service, id: &JobId, sign: JobMark) -> Result<CachedJob, Status> {
     let job = service
         .store
         .get(id.as_str())
@@ -279,8 +279,8 @@ async fn begin(service: &Service, id: &JobId, sign: JobMark) -> Result<Now, Stat
         .map_err(errors::store)?;
     let mut journal = service.store.journal(id).await.map_err(errors::store)?;
     let is_empty = journal.is_empty().await.map_err(errors::store)?;
-    let moment = Moment::begin(job, journal.job(), is_empty).map_err(errors::job)?;
-    Ok(Now {
+    let moment = JobSnapshot::begin(job, journal.job(), is_empty).map_err(errors::job)?;
+    Ok(CachedJob {
         sign,
         journal,
         last: None,
@@ -292,7 +292,7 @@ async fn begin(service: &Service, id: &JobId, sign: JobMark) -> Result<Now, Stat
 }
 
 /// Reads the journal to its end: a page is replayed while the next one is read.
-async fn read_on(mut now: Now) -> Result<Now, Status> {
+async fn read_on(mut now: CachedJob) -> Result<CachedJob, Status> {
     now.views.clear();
     let mut page = now.journal.entries_after(now.last, PAGE).await;
     loop {
@@ -332,7 +332,7 @@ async fn read_on(mut now: Now) -> Result<Now, Status> {
 }
 
 /// A job after so many records of its journal, which has more.
-async fn past(service: &Service, id: &JobId, at: usize) -> Result<Moment, Status> {
+async fn past(service: &Service, id: &JobId, at: usize) -> Result<JobSnapshot, Status> {
     let _turn = REPLAYS.acquire().await;
     let job = service
         .store
@@ -340,7 +340,7 @@ async fn past(service: &Service, id: &JobId, at: usize) -> Result<Moment, Status
         .await
         .map_err(errors::store)?;
     let journal = service.store.journal(id).await.map_err(errors::store)?;
-    let mut moment = Moment::begin(job, journal.job(), false).map_err(errors::job)?;
+    let mut moment = JobSnapshot::begin(job, journal.job(), false).map_err(errors::job)?;
     let mut last = None;
     while moment.at < at {
         let page = journal.entries_after(last, PAGE).await;
@@ -365,9 +365,9 @@ async fn past(service: &Service, id: &JobId, at: usize) -> Result<Moment, Status
 
 /// The requested view of a job, drawn unless it is kept.
 async fn drawn(
-    mut now: Now,
-    wanted: Wanted,
-) -> Result<(Now, Result<Arc<Evidence>, Status>), Status> {
+    mut now: CachedJob,
+    wanted: ViewRequest,
+) -> Result<(CachedJob, Result<Arc<Evidence>, Status>), Status> {
     if let Some(evidence) = now.view(&wanted) {
         return Ok((now, Ok(evidence)));
     }
@@ -446,13 +446,13 @@ mod tests {
         JobId::parse(&format!("0190000000007000800{number:013x}")).unwrap()
     }
 
-    fn kept(kept: &Kept) -> Vec<JobId> {
+    fn kept(kept: &JobCache) -> Vec<JobId> {
         kept.slots().of.keys().cloned().collect()
     }
 
     #[tokio::test]
     async fn those_not_seen_for_the_longest_make_room_and_those_that_are_followed_last() {
-        let all = Kept::default();
+        let all = JobCache::default();
         let held = all.place(&id(0));
         all.weigh(&id(0), 1);
         for number in 1..=MOST_JOBS {
@@ -474,7 +474,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_nobody_looks_at_is_dropped() {
-        let all = Kept::default();
+        let all = JobCache::default();
         let held = all.place(&id(0));
         all.place(&id(1));
         let now = Instant::now();

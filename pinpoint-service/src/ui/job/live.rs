@@ -24,13 +24,13 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::Content;
-use super::asked::Asked;
+use super::asked::JobViewQuery;
 use super::differences::changes;
-use super::kept::Place;
+use super::kept::SharedJob;
 use crate::api::query::Query;
 use crate::api::rest::Problem;
 use crate::api::rest::events::{HEARTBEAT, stream_of};
-use crate::jobs::watching::{LIFETIME, Seen};
+use crate::jobs::watching::{LIFETIME, ObservedMark};
 use crate::state::{Phase, Service};
 use crate::ui::assets::path;
 use crate::ui::view::View;
@@ -90,7 +90,7 @@ pub(super) fn place_of_actions() -> Markup {
 }
 
 /// The address of the events that follow a state of the page.
-pub(super) fn address(asked: &Asked, token: &Token) -> String {
+pub(super) fn address(asked: &JobViewQuery, token: &Token) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(asked.fields());
     query.append_pair(SHOWN, &token.to_string());
@@ -107,12 +107,12 @@ pub(crate) struct Feeds {
 #[derive(Debug)]
 struct Feed {
     /// Its current state; nothing until it was drawn.
-    shown: watch::Receiver<Option<Arc<Shown>>>,
+    shown: watch::Receiver<Option<Arc<PageState>>>,
 }
 
 /// A state of a page.
 #[derive(Debug)]
-struct Shown {
+struct PageState {
     token: Token,
     /// That of the state before.
     from: Option<Token>,
@@ -136,10 +136,10 @@ pub(in crate::ui) async fn events(
     uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
-    let asked = Asked {
+    let asked = JobViewQuery {
         path: format!("/jobs/{id}"),
         at: None,
-        ..Asked::of(&uri)?
+        ..JobViewQuery::of(&uri)?
     };
     let shown = Query::of(&uri)?.take(SHOWN);
     let job = service.job_without_outcome(&id).await?.1.id;
@@ -163,7 +163,7 @@ pub(in crate::ui) async fn events(
 
 /// A client that follows a page.
 struct Follower {
-    shown: watch::Receiver<Option<Arc<Shown>>>,
+    shown: watch::Receiver<Option<Arc<PageState>>>,
     /// The state of the page.
     at: Token,
     is_over: bool,
@@ -201,7 +201,7 @@ impl Follower {
     }
 
     /// The event that leads from the state of the page to the current one.
-    fn led_to(&mut self, shown: &Shown) -> Option<Bytes> {
+    fn led_to(&mut self, shown: &PageState) -> Option<Bytes> {
         let before = std::mem::replace(&mut self.at, shown.token.clone());
         self.is_over = shown.is_last;
         if before.state != shown.token.state || shown.is_last {
@@ -217,9 +217,9 @@ impl Follower {
     }
 }
 
-impl Shown {
+impl PageState {
     /// The state that follows another one.
-    fn after(before: Option<&Self>, content: Content, asked: &Asked) -> Self {
+    fn after(before: Option<&Self>, content: Content, asked: &JobViewQuery) -> Self {
         let (token, html) = (content.token, content.html);
         let address = address(asked, &token);
         let changes = match before {
@@ -251,7 +251,7 @@ fn event(address: &str, html: &str) -> Bytes {
 
 impl Feeds {
     /// The feed of the pages that are asked for in this way.
-    fn feed(&self, service: &Service, job: &JobId, asked: &Asked) -> Arc<Feed> {
+    fn feed(&self, service: &Service, job: &JobId, asked: &JobViewQuery) -> Arc<Feed> {
         let mut feeds = self.of.lock().unwrap_or_else(PoisonError::into_inner);
         feeds.retain(|_, feed| feed.strong_count() > 0);
         let address = asked.address();
@@ -277,14 +277,14 @@ impl Feeds {
 
 /// Draws a page whenever its job has changed, as long as somebody follows it.
 async fn draw(
-    feed: watch::Sender<Option<Arc<Shown>>>,
+    feed: watch::Sender<Option<Arc<PageState>>>,
     service: Service,
     job: JobId,
-    asked: Asked,
-    _kept: Place,
+    asked: JobViewQuery,
+    _kept: SharedJob,
 ) {
     let mut marks = service.caches.watches.marks().of(&service.store, &job);
-    let mut before: Option<Arc<Shown>> = None;
+    let mut before: Option<Arc<PageState>> = None;
     loop {
         let began = Instant::now();
         let content = match Content::of(&service, job.as_str(), &asked).await {
@@ -295,9 +295,10 @@ async fn draw(
                 return;
             }
         };
-        let is_as_before = |before: &Arc<Shown>| before.token == content.token && content.is_live;
+        let is_as_before =
+            |before: &Arc<PageState>| before.token == content.token && content.is_live;
         if !before.as_ref().is_some_and(is_as_before) {
-            let shown = Arc::new(Shown::after(before.as_deref(), content, &asked));
+            let shown = Arc::new(PageState::after(before.as_deref(), content, &asked));
             let is_last = shown.is_last;
             feed.send_replace(Some(shown.clone()));
             if is_last {
@@ -315,7 +316,7 @@ async fn draw(
                     if changed.is_err() {
                         return;
                     }
-                    if *marks.borrow_and_update() != Seen::Nothing {
+                    if *marks.borrow_and_update() != ObservedMark::Nothing {
                         break;
                     }
                 }

@@ -29,11 +29,11 @@ use pinpoint_report::{Foreign, clean, of_result, words};
 use tonic::{Code, Request, Status};
 use uuid::Uuid;
 
-use self::asked::Asked;
+use self::asked::JobViewQuery;
 use self::expected::Expected;
-use self::kept::Wanted;
+use self::kept::ViewRequest;
 use self::live::Token;
-use self::moment::Moment;
+use self::moment::JobSnapshot;
 use super::assets::path;
 use super::dates::{self, ago, at};
 use super::frame::{self, Section};
@@ -61,7 +61,7 @@ pub(super) async fn page(
     uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
-    let asked = Asked::of(&uri)?;
+    let asked = JobViewQuery::of(&uri)?;
     let content = Content::of(&service, &job_id, &asked).await?;
     let summary = content.job.summary.clone().unwrap_or_default();
     let actions = match asked.at {
@@ -110,7 +110,7 @@ struct Content {
 }
 
 impl Content {
-    async fn of(service: &Service, job_id: &str, asked: &Asked) -> Result<Self, Status> {
+    async fn of(service: &Service, job_id: &str, asked: &JobViewQuery) -> Result<Self, Status> {
         let (known, stored) = service.job_without_outcome(job_id).await?;
         let shown = show::without_result(&service.store, &known, &stored).await;
         let (job, is_readable) = match shown.map_err(errors::job) {
@@ -188,13 +188,13 @@ async fn evidence(
     service: &Service,
     stored: &StoredJob,
     job: &Job,
-    asked: &Asked,
+    asked: &JobViewQuery,
 ) -> Result<Arc<Evidence>, Status> {
     let output = match &asked.run {
         Some(run) => files::end_of_output(service, &stored.id, run).await?,
         None => None,
     };
-    let wanted = Wanted {
+    let wanted = ViewRequest {
         asked: asked.clone(),
         waits: !job.waits_for.is_empty(),
         output,
@@ -233,7 +233,7 @@ impl Evidence {
         self.at < self.records
     }
 
-    fn draw(moment: &Moment, wanted: &Wanted) -> Result<Self, PictureError> {
+    fn draw(moment: &JobSnapshot, wanted: &ViewRequest) -> Result<Self, PictureError> {
         let asked = &wanted.asked;
         let found = moment.result.as_ref().map(of_result);
         let sections = html! {
@@ -290,7 +290,7 @@ pub(super) fn cannot_be_shown(job: &StoredJob) -> Markup {
 }
 
 /// The answer of a job without a result, as far as it is known.
-fn so_far(moment: &Moment, waits: bool) -> Markup {
+fn so_far(moment: &JobSnapshot, waits: bool) -> Markup {
     if let (Some(error), false) = (&moment.job.error, moment.is_past()) {
         // All of it stands among the details.
         let first = words::reason(error.lines().next().unwrap_or_default());
@@ -355,9 +355,9 @@ fn why_it_ended(result: &JobResult) -> String {
 }
 
 /// The way through the job's past.
-fn past(evidence: &Evidence, asked: &Asked) -> Markup {
+fn past(evidence: &Evidence, asked: &JobViewQuery) -> Markup {
     let Evidence { at, records, .. } = *evidence;
-    let others = Asked {
+    let others = JobViewQuery {
         at: None,
         page: 1,
         ..asked.clone()

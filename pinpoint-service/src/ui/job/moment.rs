@@ -2,8 +2,8 @@
 //! then.
 //!
 //! A moment grows record by record, so that a kept one continues where it was: each further record
-//! costs only itself. After the last one, [`Moment::settle`] derives what follows from all of them
-//! together.
+//! costs only itself. After the last one, [`JobSnapshot::settle`] derives what follows from
+//! all of them together.
 
 use pinpoint_backends::job::{JobError, kind_of, machine_of, stored_result};
 use pinpoint_backends::store::{Job, JournalEntry};
@@ -20,7 +20,7 @@ use crate::jobs::watching::replay::{Pace, runs_to_come};
 
 /// A job after the first records of its journal.
 #[derive(Debug)]
-pub(super) struct Moment {
+pub(super) struct JobSnapshot {
     pub(super) job: Job,
     pub(super) kind: JobKind,
     /// The records that count.
@@ -48,7 +48,7 @@ pub(super) struct Moment {
     has_answers: bool,
 }
 
-impl Moment {
+impl JobSnapshot {
     /// A job before the first record of its journal, which may be empty.
     ///
     /// # Errors

@@ -10,16 +10,16 @@ use pinpoint_report::quantity::count;
 use pinpoint_report::words::{described, failures, line_of, row, short};
 use pinpoint_report::{Foreign, chart_pictures, clean, commit_name};
 
-use super::asked::{Asked, Column};
+use super::asked::{Column, JobViewQuery};
 use super::commits::linked;
-use super::moment::Moment;
+use super::moment::JobSnapshot;
 use super::squares;
 
 /// The rows of a page of the table.
 pub(in crate::ui) const ROWS: usize = 100;
 
 /// The comparison of a try job.
-pub(super) fn section(moment: &Moment, asked: &Asked) -> Result<Markup, PictureError> {
+pub(super) fn section(moment: &JobSnapshot, asked: &JobViewQuery) -> Result<Markup, PictureError> {
     let JobSpec::Pairwise(spec) = moment.engine.machine().spec() else {
         return Ok(html! {});
     };
@@ -47,7 +47,7 @@ pub(super) fn section(moment: &Moment, asked: &Asked) -> Result<Markup, PictureE
 }
 
 /// The comparison of the ends of a culprit finder, and its other stages.
-pub(super) fn stages(moment: &Moment, asked: &Asked) -> Markup {
+pub(super) fn stages(moment: &JobSnapshot, asked: &JobViewQuery) -> Markup {
     let Search::CulpritFinder(search) = moment.engine.machine().search() else {
         return html! {};
     };
@@ -159,7 +159,7 @@ fn order(column: Option<Column>, one: &ChartComparison, other: &ChartComparison)
 }
 
 /// The requested metrics, in order.
-fn chosen<'a>(charts: &'a [ChartComparison], asked: &Asked) -> Vec<&'a ChartComparison> {
+fn chosen<'a>(charts: &'a [ChartComparison], asked: &JobViewQuery) -> Vec<&'a ChartComparison> {
     let find = asked.find.as_deref().map(str::to_lowercase);
     let mut chosen: Vec<_> = charts
         .iter()
@@ -180,7 +180,7 @@ fn chosen<'a>(charts: &'a [ChartComparison], asked: &Asked) -> Vec<&'a ChartComp
     chosen
 }
 
-fn metrics(moment: &Moment, asked: &Asked) -> Result<Markup, PictureError> {
+fn metrics(moment: &JobSnapshot, asked: &JobViewQuery) -> Result<Markup, PictureError> {
     let outcome = moment.comparison();
     let charts = outcome.map_or(&[][..], |outcome| &outcome.charts);
     let chosen = chosen(charts, asked);
@@ -246,8 +246,8 @@ fn metrics(moment: &Moment, asked: &Asked) -> Result<Markup, PictureError> {
 }
 
 /// The form that searches metrics.
-fn search(asked: &Asked) -> Markup {
-    let others = Asked {
+fn search(asked: &JobViewQuery) -> Markup {
+    let others = JobViewQuery {
         find: None,
         page: 1,
         ..asked.clone()
@@ -263,7 +263,7 @@ fn search(asked: &Asked) -> Markup {
     }
 }
 
-pub(in crate::ui) fn head(asked: &Asked, column: Column) -> Markup {
+pub(in crate::ui) fn head(asked: &JobViewQuery, column: Column) -> Markup {
     let order = match (asked.sort == Some(column), asked.is_descending) {
         (false, _) => None,
         (true, false) => Some("ascending"),
@@ -278,10 +278,10 @@ pub(in crate::ui) fn head(asked: &Asked, column: Column) -> Markup {
     }
 }
 
-fn metric(asked: &Asked, chart: &NamedChart) -> Markup {
+fn metric(asked: &JobViewQuery, chart: &NamedChart) -> Markup {
     let [name, cells @ .., said] = row(chart);
     let (word, tone, mark) = verdict(&chart.comparison);
-    let other = Asked {
+    let other = JobViewQuery {
         chart: Some(chart.comparison.chart.clone()),
         ..asked.clone()
     };
@@ -297,9 +297,9 @@ fn metric(asked: &Asked, chart: &NamedChart) -> Markup {
     }
 }
 
-pub(in crate::ui) fn other_pages(asked: &Asked, page: usize, pages: usize) -> Markup {
+pub(in crate::ui) fn other_pages(asked: &JobViewQuery, page: usize, pages: usize) -> Markup {
     let link = |page: usize| {
-        let other = Asked {
+        let other = JobViewQuery {
             page,
             ..asked.clone()
         };

@@ -7,18 +7,23 @@ use pinpoint_report::quantity::{count, duration, quantity};
 use pinpoint_report::words::reason;
 use pinpoint_report::{Foreign, Run, subject};
 
-use super::asked::Asked;
+use super::asked::JobViewQuery;
 use super::commits::linked;
 use super::files::{log_of_build, logs_of_run};
-use super::moment::Moment;
+use super::moment::JobSnapshot;
 use crate::ui::dates::at;
 
 /// The most values of a metric, and the most metrics, that are shown.
 const MOST_VALUES: usize = 100;
 
 /// A dialog that is open from the beginning; a script makes it one above the page.
-pub(super) fn card(moment: &Moment, asked: &Asked, name: &str, output: Option<&str>) -> Markup {
-    let without = Asked {
+pub(super) fn card(
+    moment: &JobSnapshot,
+    asked: &JobViewQuery,
+    name: &str,
+    output: Option<&str>,
+) -> Markup {
+    let without = JobViewQuery {
         run: None,
         ..asked.clone()
     };
@@ -30,7 +35,7 @@ pub(super) fn card(moment: &Moment, asked: &Asked, name: &str, output: Option<&s
     }
 }
 
-fn all_about(moment: &Moment, name: &str, output: Option<&str>) -> Markup {
+fn all_about(moment: &JobSnapshot, name: &str, output: Option<&str>) -> Markup {
     let measured = &moment.measured;
     let Some(run) = measured.runs.iter().find(|run| run.name == name) else {
         return html! {
@@ -98,7 +103,7 @@ fn all_about(moment: &Moment, name: &str, output: Option<&str>) -> Markup {
 }
 
 /// The build of a run in words.
-fn built(moment: &Moment, build: &BuildReport) -> Markup {
+fn built(moment: &JobSnapshot, build: &BuildReport) -> Markup {
     html! {
         @if build.cached {
             "reused build"

@@ -12,17 +12,17 @@ use pinpoint_report::quantity::{count, duration, probability, without_noise};
 use pinpoint_report::words::reason;
 use pinpoint_report::{Foreign, commit_name, findings, measured};
 
-use super::asked::Asked;
+use super::asked::JobViewQuery;
 use super::commits::{at, linked};
 use super::files::log_of_build;
-use super::moment::Moment;
+use super::moment::JobSnapshot;
 use super::pairs::{ROWS, ways};
 use super::squares;
 
 /// The most commits that are listed one by one.
 const MOST_LISTED: usize = 1000;
 
-pub(super) fn section(moment: &Moment, asked: &Asked) -> Result<Markup, PictureError> {
+pub(super) fn section(moment: &JobSnapshot, asked: &JobViewQuery) -> Result<Markup, PictureError> {
     let (chart, unit) = moment.chart();
     let places = &moment.measured.places;
     let culprits = moment.culprits();
@@ -89,11 +89,11 @@ fn exactly(value: f64) -> Markup {
 
 /// The range of rows that are shown of a table, and links to the others: each commit has a hash,
 /// which can't be compressed.
-fn rows(asked: &Asked, count: usize, table: &str) -> (Range<usize>, Markup) {
+fn rows(asked: &JobViewQuery, count: usize, table: &str) -> (Range<usize>, Markup) {
     let pages = count.div_ceil(ROWS).max(1);
     let page = asked.commits.unwrap_or(1).min(pages);
     let link = |page| {
-        let other = Asked {
+        let other = JobViewQuery {
             commits: Some(page),
             ..asked.clone()
         };
@@ -106,7 +106,7 @@ fn rows(asked: &Asked, count: usize, table: &str) -> (Range<usize>, Markup) {
     ((page - 1) * ROWS..count.min(page * ROWS), ways)
 }
 
-fn probabilities(moment: &Moment, asked: &Asked, known: &Posterior) -> Markup {
+fn probabilities(moment: &JobSnapshot, asked: &JobViewQuery, known: &Posterior) -> Markup {
     let culprits = moment.culprits();
     let is_found = !culprits.is_empty();
     let names = moment.engine.names();
@@ -149,7 +149,7 @@ fn probabilities(moment: &Moment, asked: &Asked, known: &Posterior) -> Markup {
 }
 
 /// The comparisons so far, and the ranges left.
-fn compared(moment: &Moment, asked: &Asked, unit: Option<&str>) -> Markup {
+fn compared(moment: &JobSnapshot, asked: &JobViewQuery, unit: Option<&str>) -> Markup {
     let names = moment.engine.names();
     let search = moment.bisection();
     let comparisons = search.map(Bisection::comparisons).unwrap_or_default();
@@ -174,7 +174,7 @@ fn compared(moment: &Moment, asked: &Asked, unit: Option<&str>) -> Markup {
 }
 
 /// The ranges that may still contain a culprit.
-fn open_ranges(names: &CommitNames, asked: &Asked, open: &[OpenRange]) -> Markup {
+fn open_ranges(names: &CommitNames, asked: &JobViewQuery, open: &[OpenRange]) -> Markup {
     let (rows, ways) = rows(asked, open.len(), "searched");
     html! {
         @if !open.is_empty() {
@@ -192,7 +192,7 @@ fn open_ranges(names: &CommitNames, asked: &Asked, open: &[OpenRange]) -> Markup
     }
 }
 
-fn skipped(moment: &Moment) -> Markup {
+fn skipped(moment: &JobSnapshot) -> Markup {
     let failed: Vec<_> = moment.failed_builds().collect();
     // An end that can't be measured is in the answer.
     let others = match &moment.result {

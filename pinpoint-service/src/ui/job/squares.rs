@@ -8,8 +8,8 @@ use pinpoint_report::quantity::digits;
 use pinpoint_report::words::short;
 use pinpoint_report::{Foreign, subject};
 
-use super::asked::Asked;
-use super::moment::Moment;
+use super::asked::JobViewQuery;
+use super::moment::JobSnapshot;
 
 /// The most pairs of runs that have squares at once.
 const MOST_PAIRS: usize = 500;
@@ -19,11 +19,11 @@ const MOST_PAIRS: usize = 500;
 const MOST_RUNS: usize = 200;
 
 /// The squares of both sides of a comparison in pairs.
-pub(super) fn of_pairs(moment: &Moment, asked: &Asked) -> Markup {
+pub(super) fn of_pairs(moment: &JobSnapshot, asked: &JobViewQuery) -> Markup {
     let chart = asked.chart.as_deref();
     let pairs = &moment.measured.pairs;
     let shown = shown(pairs.len(), asked.pairs, MOST_PAIRS);
-    let part = |pairs| Asked {
+    let part = |pairs| JobViewQuery {
         pairs,
         ..asked.clone()
     };
@@ -48,7 +48,7 @@ pub(super) fn of_pairs(moment: &Moment, asked: &Asked) -> Markup {
 }
 
 /// The squares of a search, by commit: those of its runs outside of pairs.
-pub(super) fn of_search(moment: &Moment, asked: &Asked) -> Markup {
+pub(super) fn of_search(moment: &JobSnapshot, asked: &JobViewQuery) -> Markup {
     let measured = &moment.measured;
     let pairs = measured.pairs.iter();
     let paired: BTreeSet<usize> = pairs
@@ -58,7 +58,7 @@ pub(super) fn of_search(moment: &Moment, asked: &Asked) -> Markup {
         .filter(|run| !paired.contains(run))
         .collect();
     let shown = shown(runs.len(), asked.runs, MOST_RUNS);
-    let part = |runs| Asked {
+    let part = |runs| JobViewQuery {
         runs,
         ..asked.clone()
     };
@@ -107,7 +107,7 @@ fn ways(
     count: usize,
     most: usize,
     what: &str,
-    part: impl Fn(Option<usize>) -> Asked,
+    part: impl Fn(Option<usize>) -> JobViewQuery,
 ) -> Markup {
     let link = |last| part(last).address();
     let next = Some(shown.end.saturating_add(most)).filter(|next| *next < count);
@@ -133,7 +133,7 @@ fn legend(order: &str, chart: Option<&str>) -> Markup {
 }
 
 /// The square of a run: its shape says whether it gave a value.
-fn square(moment: &Moment, asked: &Asked, chart: Option<&str>, index: usize) -> Markup {
+fn square(moment: &JobSnapshot, asked: &JobViewQuery, chart: Option<&str>, index: usize) -> Markup {
     let run = &moment.measured.runs[index];
     let value = chart.map(|chart| run.value(chart));
     let is_failed = run.failure.is_some() || value == Some(None);
@@ -143,7 +143,7 @@ fn square(moment: &Moment, asked: &Asked, chart: Option<&str>, index: usize) -> 
         (None, Some(Some(value))) => format!("run {}, {}", run.name, digits(value)),
         (None, None) => format!("run {}", run.name),
     };
-    let other = Asked {
+    let other = JobViewQuery {
         run: Some(run.name.clone()),
         ..asked.clone()
     };

@@ -16,7 +16,7 @@ use tonic::Status;
 
 use super::columns::Column;
 use super::row;
-use super::shown::Shown;
+use super::shown::JobListQuery;
 use crate::api::grpc::errors;
 use crate::api::grpc::v2::messages::pinpoint_server::Pinpoint;
 use crate::api::grpc::v2::show;
@@ -48,7 +48,7 @@ pub(in crate::ui) async fn events(
     view: View,
 ) -> Result<Response, Problem> {
     let mut query = Query::of(&uri)?;
-    let shown = Shown::read(&mut query)?;
+    let shown = JobListQuery::read(&mut query)?;
     let since: Option<i64> = query.take("since").and_then(|since| since.parse().ok());
     let version = query.take("version");
     if version.is_some_and(|version| version != path("page.js")) {
@@ -95,7 +95,11 @@ pub(in crate::ui) async fn events(
 }
 
 /// The jobs of a list as it is.
-async fn listed(service: &Service, view: &View, shown: &Shown) -> Result<Vec<String>, Status> {
+async fn listed(
+    service: &Service,
+    view: &View,
+    shown: &JobListQuery,
+) -> Result<Vec<String>, Status> {
     let request = view.call("pinpoint.v2.Pinpoint/ListJobs", shown.request()?);
     let listed = service.list_jobs(request).await?.into_inner();
     Ok(listed.jobs.into_iter().map(|job| job.job_id).collect())

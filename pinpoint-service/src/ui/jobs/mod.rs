@@ -20,7 +20,7 @@ use tonic::Status;
 use self::columns::Column;
 pub(super) use self::live::events;
 pub(super) use self::shown::KINDS;
-use self::shown::{SIZES, STATES, Shown, Sort};
+use self::shown::{JobListQuery, SIZES, STATES, Sort};
 use super::assets::path;
 use super::dates;
 use super::frame::{self, Section};
@@ -52,19 +52,19 @@ pub(super) async fn page(
         let beginning = match kept(&view) {
             // A kept view that no longer fits the limits must not hide all jobs.
             Some(kept) if counted(&service, &view, &kept).await.is_ok() => kept,
-            _ => Shown {
+            _ => JobListQuery {
                 user: view.user().to_owned(),
-                ..Shown::default()
+                ..JobListQuery::default()
             },
         };
         return Ok(Redirect::to(&beginning.address()).into_response());
     }
-    let shown = Shown::of(&uri)?;
+    let shown = JobListQuery::of(&uri)?;
     let listed = service.list_jobs(view.call("pinpoint.v2.Pinpoint/ListJobs", shown.request()?));
     let listed = listed.await.map_err(of_list)?.into_inner();
     let counted = counted(&service, &view, &shown).await?;
     let other_page = |token: &str| {
-        let other = Shown {
+        let other = JobListQuery {
             page: token.to_owned(),
             ..shown.clone()
         };
@@ -96,16 +96,16 @@ pub(super) async fn page(
 }
 
 /// The default list that the user has kept.
-fn kept(view: &View) -> Option<Shown> {
+fn kept(view: &View) -> Option<JobListQuery> {
     let kept = view.preferences().get(VIEW).and_then(Value::as_str)?;
-    Shown::read(&mut Query::read(kept.as_bytes()).ok()?).ok()
+    JobListQuery::read(&mut Query::read(kept.as_bytes()).ok()?).ok()
 }
 
 /// The number of jobs in a list.
 async fn counted(
     service: &Service,
     view: &View,
-    shown: &Shown,
+    shown: &JobListQuery,
 ) -> Result<CountJobsResponse, Status> {
     let request = CountJobsRequest {
         filter: Some(shown.filter()?),
@@ -121,7 +121,7 @@ pub(super) async fn keep(
     Form(mut form): Form,
 ) -> Result<Response, Problem> {
     // Only lists that can be shown are kept.
-    let shown = Shown::read(&mut form)?.first_page();
+    let shown = JobListQuery::read(&mut form)?.first_page();
     if shown.query().len() > LONGEST_VIEW {
         let problem = format!("the view is too long to be kept: {LONGEST_VIEW} bytes at most");
         return Err(Status::invalid_argument(problem).into());
@@ -136,7 +136,7 @@ pub(super) async fn keep(
 }
 
 /// The form that filters jobs.
-fn filters(service: &Service, view: &View, shown: &Shown, jobs: &[JobSummary]) -> Markup {
+fn filters(service: &Service, view: &View, shown: &JobListQuery, jobs: &[JobSummary]) -> Markup {
     let one_of = |name: &str, label: &str, value: &str, options: &[&str]| {
         html! {
             label {
@@ -160,11 +160,11 @@ fn filters(service: &Service, view: &View, shown: &Shown, jobs: &[JobSummary]) -
     };
     let users = jobs.iter().map(|job| &*job.user);
     let users: BTreeSet<&str> = users.chain([view.user()]).collect();
-    let everybody = Shown {
+    let everybody = JobListQuery {
         user: String::new(),
         ..shown.first_page()
     };
-    let mine = Shown {
+    let mine = JobListQuery {
         user: view.user().to_owned(),
         ..everybody.clone()
     };
@@ -206,10 +206,10 @@ fn filters(service: &Service, view: &View, shown: &Shown, jobs: &[JobSummary]) -
 }
 
 /// Links that show, hide and move columns.
-fn columns(view: &View, shown: &Shown) -> Markup {
+fn columns(view: &View, shown: &JobListQuery) -> Markup {
     let with = |columns: Vec<Column>| {
         let columns = (columns != Column::ALL).then_some(columns);
-        let other = Shown {
+        let other = JobListQuery {
             columns,
             ..shown.clone()
         };
@@ -257,12 +257,12 @@ fn columns(view: &View, shown: &Shown) -> Markup {
 
 /// The address of the list's events. It carries the time and the version of the page, so that
 /// changes since then, or a newer version, are announced.
-fn events_of(shown: &Shown) -> String {
+fn events_of(shown: &JobListQuery) -> String {
     let (since, version) = (dates::now(), path("page.js"));
     format!("/events?{}&since={since}&version={version}", shown.query())
 }
 
-fn table(view: &View, shown: &Shown, jobs: &[JobSummary]) -> Markup {
+fn table(view: &View, shown: &JobListQuery, jobs: &[JobSummary]) -> Markup {
     html! {
         @if jobs.is_empty() {
             p.empty { "No jobs match. " a href="/?size=25" { "Show all jobs" } }
@@ -283,14 +283,14 @@ fn table(view: &View, shown: &Shown, jobs: &[JobSummary]) -> Markup {
 }
 
 /// The head of a column: a link that sorts by it, or reverses the order.
-fn head(shown: &Shown, column: Column) -> Markup {
+fn head(shown: &JobListQuery, column: Column) -> Markup {
     let now = shown.sort();
     let is_sorted = now.by == column;
     let ascending = match is_sorted {
         true => !now.ascending,
         false => column.begins_ascending(),
     };
-    let other = Shown {
+    let other = JobListQuery {
         sort: Some(Sort {
             by: column,
             ascending,

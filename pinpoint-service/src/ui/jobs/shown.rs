@@ -28,7 +28,7 @@ pub(super) const STATES: [(&str, State); 5] = [
 
 /// The jobs and their columns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct JobListQuery {
     pub(super) text: String,
     pub(super) benchmark: String,
     pub(super) bot: String,
@@ -72,7 +72,7 @@ impl Sort {
     }
 }
 
-impl Shown {
+impl JobListQuery {
     pub(super) fn of(uri: &Uri) -> Result<Self, Status> {
         Self::read(&mut Query::of(uri)?)
     }
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn an_address_shows_what_it_was_made_of() {
-        let of = |query: &str| Shown::of(&format!("/?{query}").parse().unwrap());
+        let of = |query: &str| JobListQuery::of(&format!("/?{query}").parse().unwrap());
         for query in [
             "size=25",
             "text=a+b&benchmark=c&bot=d&user=e&kind=try&state=failed&from=2020-01-01&to=2020-01-02&columns=runs%2Cname&sort=-runs&size=50&page=token",

@@ -32,7 +32,7 @@ const ESTIMATED: &str = "kind bot benchmark story direction good bad base experi
                          max_builds seed early_stopping";
 
 /// The contents of the form apart from what is typed.
-pub(super) struct Told<'a> {
+pub(super) struct FormContext<'a> {
     /// Problems of fields.
     pub(super) problems: &'a [FieldProblem],
     /// A problem outside of fields.
@@ -45,7 +45,12 @@ pub(super) struct Told<'a> {
 }
 
 /// The whole page.
-pub(super) fn page(service: &Service, view: &View, typed: &Typed, told: &Told<'_>) -> Markup {
+pub(super) fn page(
+    service: &Service,
+    view: &View,
+    typed: &Typed,
+    told: &FormContext<'_>,
+) -> Markup {
     let kind = KINDS.iter().find(|it| it.0 == typed.kind);
     html! {
         h1 { "New job" }
@@ -119,7 +124,7 @@ fn preset_query(name: &str) -> String {
 }
 
 /// All problems, each leading to its field.
-fn errors(typed: &Typed, told: &Told<'_>) -> Markup {
+fn errors(typed: &Typed, told: &FormContext<'_>) -> Markup {
     let fields = || GROUPS.iter().flat_map(|group| group.fields(typed.kind));
     // In the order of the form.
     let place = |name: &str| fields().position(|field| field.name == name);
@@ -150,19 +155,19 @@ fn errors(typed: &Typed, told: &Told<'_>) -> Markup {
     }
 }
 
-fn problem_of<'a>(told: &Told<'a>, field: &Field) -> Option<&'a str> {
+fn problem_of<'a>(told: &FormContext<'a>, field: &Field) -> Option<&'a str> {
     let mut problems = told.problems.iter();
     problems
         .find(|(name, _)| name == field.name)
         .map(|it| &*it.1)
 }
 
-fn is_told(typed: &Typed, told: &Told<'_>, field: &Field) -> bool {
+fn is_told(typed: &Typed, told: &FormContext<'_>, field: &Field) -> bool {
     let is_default = field.name == "strategy" || typed.get(field.name).is_empty();
     !is_default || problem_of(told, field).is_some()
 }
 
-fn one(typed: &Typed, told: &Told<'_>, field: &Field) -> Markup {
+fn one(typed: &Typed, told: &FormContext<'_>, field: &Field) -> Markup {
     let Field {
         name, label, hint, ..
     } = field;

@@ -21,7 +21,7 @@ use maud::{Markup, html};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-use self::form::Told;
+use self::form::FormContext;
 use self::typed::{FieldProblem, Typed, name_in_form};
 use super::actions::back_to;
 use super::frame::{self, Section, fragment};
@@ -61,7 +61,7 @@ pub(super) async fn page(
     let builds = look_up::builds(&service, typed.get("bot")).await?;
     // A script looks up the rest.
     let found = tokio::time::timeout(LOOKUP_TIMEOUT, found(&service, &view, &typed)).await;
-    let told = Told {
+    let told = FormContext {
         problems: &[],
         problem: None,
         found: &found.unwrap_or_default(),
@@ -110,7 +110,7 @@ pub(super) async fn sent(
         Some(refused) => of_fields(&mut problems, refused),
         None => (None, None),
     };
-    let told = Told {
+    let told = FormContext {
         problems: &problems,
         problem: problem.as_deref(),
         found: &found(&service, &view, &typed).await,

@@ -222,7 +222,7 @@ impl Typed {
     /// The request, and the problems of fields that it does not show. Changes are looked for at
     /// these hosts.
     pub(super) fn request(&self, gerrit: &[String]) -> (CreateJobRequest, Vec<FieldProblem>) {
-        let mut read = Read {
+        let mut read = FormValidator {
             typed: self,
             problems: Vec::new(),
         };
@@ -323,12 +323,12 @@ pub(super) fn name_in_form(field: &str) -> &str {
 }
 
 /// Fields as they are read, and the problems so far.
-struct Read<'a> {
+struct FormValidator<'a> {
     typed: &'a Typed,
     problems: Vec<FieldProblem>,
 }
 
-impl Read<'_> {
+impl FormValidator<'_> {
     fn note(&mut self, field: &str, problem: impl Into<String>) {
         self.problems.push((field.to_owned(), problem.into()));
     }

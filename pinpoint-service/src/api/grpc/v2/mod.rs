@@ -43,8 +43,8 @@ use self::messages::{
     PlanJobRequest, PlanJobResponse, ResumeJobRequest, RetryJobRequest, WatchJobEvent,
     WatchJobRequest, create_job_request,
 };
-use super::errors;
 use super::pinpoint::{state_name, whole};
+use super::{GrpcResult, errors};
 use crate::api::rest::{Misread, to_json};
 use crate::auth::caller::{Context, code_name};
 use crate::jobs::watching::Batch;
@@ -53,46 +53,53 @@ use crate::state::Service;
 pub(crate) use self::arguments::LEAST_CONFIDENCE;
 pub(crate) use self::cursors::CursorKey;
 
-type Answer<T> = Result<Response<T>, Status>;
-
 #[tonic::async_trait]
 impl Pinpoint for Service {
-    async fn create_job(&self, request: Request<CreateJobRequest>) -> Answer<messages::Job> {
+    async fn create_job(&self, request: Request<CreateJobRequest>) -> GrpcResult<messages::Job> {
         let (metadata, extensions, request) = request.into_parts();
         self.make(&metadata, &extensions, request, None).await
     }
 
-    async fn plan_job(&self, request: Request<PlanJobRequest>) -> Answer<PlanJobResponse> {
+    async fn plan_job(&self, request: Request<PlanJobRequest>) -> GrpcResult<PlanJobResponse> {
         let plan = self.plan(request.into_inner()).await;
         plan.map(Response::new)
     }
 
-    async fn get_job(&self, request: Request<GetJobRequest>) -> Answer<messages::Job> {
+    async fn get_job(&self, request: Request<GetJobRequest>) -> GrpcResult<messages::Job> {
         let job = self.job(&request.get_ref().job_id, &[]).await?;
         self.shown(&job).await
     }
 
-    async fn get_report(&self, request: Request<GetReportRequest>) -> Answer<GetReportResponse> {
+    async fn get_report(
+        &self,
+        request: Request<GetReportRequest>,
+    ) -> GrpcResult<GetReportResponse> {
         let report = self.report(request.into_inner()).await;
         report.map(Response::new)
     }
 
-    async fn list_jobs(&self, request: Request<ListJobsRequest>) -> Answer<ListJobsResponse> {
+    async fn list_jobs(&self, request: Request<ListJobsRequest>) -> GrpcResult<ListJobsResponse> {
         let listed = self.jobs(request.into_inner()).await;
         listed.map(Response::new)
     }
 
-    async fn count_jobs(&self, request: Request<CountJobsRequest>) -> Answer<CountJobsResponse> {
+    async fn count_jobs(
+        &self,
+        request: Request<CountJobsRequest>,
+    ) -> GrpcResult<CountJobsResponse> {
         let counted = self.count(request.into_inner()).await;
         counted.map(Response::new)
     }
 
-    async fn list_runs(&self, request: Request<ListRunsRequest>) -> Answer<ListRunsResponse> {
+    async fn list_runs(&self, request: Request<ListRunsRequest>) -> GrpcResult<ListRunsResponse> {
         let listed = self.runs(request.into_inner()).await;
         listed.map(Response::new)
     }
 
-    async fn list_builds(&self, request: Request<ListBuildsRequest>) -> Answer<ListBuildsResponse> {
+    async fn list_builds(
+        &self,
+        request: Request<ListBuildsRequest>,
+    ) -> GrpcResult<ListBuildsResponse> {
         let listed = self.builds(request.into_inner()).await;
         listed.map(Response::new)
     }
@@ -100,7 +107,7 @@ impl Pinpoint for Service {
     async fn watch_job(
         &self,
         request: Request<WatchJobRequest>,
-    ) -> Answer<BoxStream<WatchJobEvent>> {
+    ) -> GrpcResult<BoxStream<WatchJobEvent>> {
         let told = self.watch(request.get_ref()).await?;
         let batches = stream::unfold(told, async |mut told| {
             let batch = told.recv().await?;
@@ -116,14 +123,14 @@ impl Pinpoint for Service {
         Ok(Response::new(Box::pin(events)))
     }
 
-    async fn cancel_job(&self, request: Request<CancelJobRequest>) -> Answer<messages::Job> {
+    async fn cancel_job(&self, request: Request<CancelJobRequest>) -> GrpcResult<messages::Job> {
         let (_, extensions, request) = request.into_parts();
         self.end(&extensions, &request.job_id, &request.reason)
             .await?;
         self.shown(&self.job(&request.job_id, &[]).await?).await
     }
 
-    async fn pause_job(&self, request: Request<PauseJobRequest>) -> Answer<messages::Job> {
+    async fn pause_job(&self, request: Request<PauseJobRequest>) -> GrpcResult<messages::Job> {
         let (_, extensions, request) = request.into_parts();
         let (job, entry) = self.own_job(&extensions, &request.job_id).await?;
         match self.store.pause(&job.id, Some(&entry)).await {
@@ -137,7 +144,7 @@ impl Pinpoint for Service {
         self.shown(&self.job(&request.job_id, &[]).await?).await
     }
 
-    async fn resume_job(&self, request: Request<ResumeJobRequest>) -> Answer<messages::Job> {
+    async fn resume_job(&self, request: Request<ResumeJobRequest>) -> GrpcResult<messages::Job> {
         let (_, extensions, request) = request.into_parts();
         let (job, entry) = self.own_job(&extensions, &request.job_id).await?;
         let quota = self.limits.quota(&job.user);
@@ -153,7 +160,7 @@ impl Pinpoint for Service {
         self.shown(&self.job(&request.job_id, &[]).await?).await
     }
 
-    async fn retry_job(&self, request: Request<RetryJobRequest>) -> Answer<messages::Job> {
+    async fn retry_job(&self, request: Request<RetryJobRequest>) -> GrpcResult<messages::Job> {
         let (metadata, extensions, request) = request.into_parts();
         let job = self.job(&request.job_id, &[]).await?;
         let arguments = arguments_of(&job)?;
@@ -161,7 +168,7 @@ impl Pinpoint for Service {
             .await
     }
 
-    async fn clone_job(&self, request: Request<CloneJobRequest>) -> Answer<CreateJobRequest> {
+    async fn clone_job(&self, request: Request<CloneJobRequest>) -> GrpcResult<CreateJobRequest> {
         let job = self.job(&request.get_ref().job_id, &[]).await?;
         arguments_of(&job).map(Response::new)
     }
@@ -169,7 +176,7 @@ impl Pinpoint for Service {
     async fn compare_jobs(
         &self,
         request: Request<CompareJobsRequest>,
-    ) -> Answer<CompareJobsResponse> {
+    ) -> GrpcResult<CompareJobsResponse> {
         let request = request.into_inner();
         let job = self.job(&request.job_id, &[]).await?;
         let other = self.job(&request.other_id, &[]).await?;
@@ -178,21 +185,24 @@ impl Pinpoint for Service {
         Ok(Response::new(show::side_by_side(job, other)))
     }
 
-    async fn list_workers(&self, _: Request<ListWorkersRequest>) -> Answer<ListWorkersResponse> {
+    async fn list_workers(
+        &self,
+        _: Request<ListWorkersRequest>,
+    ) -> GrpcResult<ListWorkersResponse> {
         self.workers().await.map(Response::new)
     }
 
-    async fn list_bots(&self, _: Request<ListBotsRequest>) -> Answer<ListBotsResponse> {
+    async fn list_bots(&self, _: Request<ListBotsRequest>) -> GrpcResult<ListBotsResponse> {
         self.listed_bots().await.map(Response::new)
     }
 
-    async fn get_quota(&self, request: Request<GetQuotaRequest>) -> Answer<GetQuotaResponse> {
+    async fn get_quota(&self, request: Request<GetQuotaRequest>) -> GrpcResult<GetQuotaResponse> {
         let (_, extensions, request) = request.into_parts();
         let user = self.name_for(&extensions, &request.user).await?;
         self.quota(user).await.map(Response::new)
     }
 
-    async fn get_audit(&self, request: Request<GetAuditRequest>) -> Answer<GetAuditResponse> {
+    async fn get_audit(&self, request: Request<GetAuditRequest>) -> GrpcResult<GetAuditResponse> {
         let read = self.audit(request.into_inner()).await;
         read.map(Response::new)
     }
@@ -222,7 +232,7 @@ impl Service {
         Err(Status::not_found("the job is gone"))
     }
 
-    async fn shown(&self, job: &Job) -> Answer<messages::Job> {
+    async fn shown(&self, job: &Job) -> GrpcResult<messages::Job> {
         let shown = show::job(&self.store, job).await;
         shown.map(Response::new).map_err(errors::job)
     }
@@ -318,7 +328,7 @@ impl Service {
         extensions: &Extensions,
         request: CreateJobRequest,
         retry_of: Option<&JobId>,
-    ) -> Answer<messages::Job> {
+    ) -> GrpcResult<messages::Job> {
         use create_job_request::Question;
 
         // If asked for again, HEAD is the same request, though it may be another commit.
