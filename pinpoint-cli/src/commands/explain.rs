@@ -96,7 +96,7 @@ impl Status {
 }
 
 /// The profiles of two builds, and the differences between them.
-pub(crate) struct Answer {
+pub(crate) struct ExplanationReport {
     options: ExplainOptions,
     /// The files that were read.
     files: [Vec<PathBuf>; 2],
@@ -179,7 +179,7 @@ pub(crate) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
     };
     let explanation = explained(&profiles, &options)?;
     let both = on_both_sides(&arguments.base, &arguments.experiment);
-    let answer = Answer {
+    let answer = ExplanationReport {
         warnings: both
             .into_iter()
             .chain(warnings(&profiles, &explanation, None))
@@ -352,7 +352,7 @@ fn explained(
     explain(base, experiment, options).map_err(|error| CliError::Input(error.to_string()))
 }
 
-impl Answer {
+impl ExplanationReport {
     /// Prints it, or the output instead of it, and returns the exit code.
     fn print(&self, written: &Written, display: &Display) -> Result<u8, CliError> {
         for warning in &self.warnings {
@@ -537,7 +537,7 @@ impl Answer {
     }
 }
 
-impl From<Document<'_>> for Answer {
+impl From<Document<'_>> for ExplanationReport {
     fn from(document: Document<'_>) -> Self {
         Self {
             files: [document.base.into_owned(), document.experiment.into_owned()],

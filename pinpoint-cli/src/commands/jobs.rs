@@ -22,7 +22,7 @@ use tokio::time::sleep;
 use crate::arguments::{Display, Jobs, LuciTokens, Output, ProvisionOptions};
 use crate::commands::explain;
 use crate::commands::jobs::keeping::Which;
-use crate::commands::jobs::trust::Asked;
+use crate::commands::jobs::trust::PermissionReason;
 use crate::error::{CliError, FOUND, with_advice};
 use crate::job::new_job::say_handed_over;
 use crate::job::report;
@@ -271,7 +271,7 @@ async fn resume(
         return Ok(code);
     }
     if job.imported {
-        trust::ask(job, Asked::Imported, yes).await?;
+        trust::ask(job, PermissionReason::Imported, yes).await?;
         storage.jobs.trust(&job.id).await?;
     }
     let mut session = Session::take(storage, &job.id).await?;
@@ -307,7 +307,7 @@ async fn hand_over(
         )));
     }
     if job.imported {
-        trust::ask(job, Asked::Imported, yes).await?;
+        trust::ask(job, PermissionReason::Imported, yes).await?;
         storage.jobs.trust(&job.id).await?;
     }
     if let Some(key) = key {
@@ -315,7 +315,7 @@ async fn hand_over(
         let signatures = storage.jobs.signatures(job).await?;
         if !signatures.iter().any(|it| it.fits && it.key == public) {
             if !job.imported {
-                trust::ask(job, Asked::Signed, yes).await?;
+                trust::ask(job, PermissionReason::Signed, yes).await?;
             }
             storage.jobs.sign(job, key).await?;
         }

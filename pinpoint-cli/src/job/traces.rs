@@ -146,7 +146,7 @@ mod with {
             .with_target("pinpoint_backends::local", LevelFilter::DEBUG);
         Begin
             .and_then(spans)
-            .and_then(Begun)
+            .and_then(ClearParentLayer)
             .and_then(WholeJobs(tracer))
             .with_filter(shown)
     }
@@ -171,10 +171,10 @@ mod with {
         }
     }
 
-    /// Runs after it was made.
-    struct Begun;
+    /// Clears the parent after a span was made.
+    struct ClearParentLayer;
 
-    impl<S: Subscriber> Layer<S> for Begun {
+    impl<S: Subscriber> Layer<S> for ClearParentLayer {
         fn on_new_span(&self, _: &Attributes<'_>, _: &Id, _: layer::Context<'_, S>) {
             TRACE.set(None);
         }

@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 
 use super::made::{KEEP, alternative_to, keep, made, made_again, made_or_kept};
 use super::problems::{explain_command, runs_are_over};
-use super::{Answer, Written};
+use super::{ExplanationReport, Written};
 use crate::arguments::{Display, Explain, LuciTokens, Output, ProfilerArgument};
-use crate::commands::jobs::trust::{self, Asked};
+use crate::commands::jobs::trust::{self, PermissionReason};
 use crate::error::{CliError, INTERRUPTED, with_advice};
 use crate::job::command_line;
 use crate::job::luci;
@@ -109,7 +109,7 @@ impl From<&CombinedCommit> for BuildName {
 }
 
 /// The requested explanation.
-struct Wanted {
+struct RequestedExplanation {
     profiler: Option<Profiler>,
     pairs: Option<u32>,
     keep: Option<ByteSize>,
@@ -124,7 +124,7 @@ struct Wanted {
     command: Option<CommandLine>,
 }
 
-impl Wanted {
+impl RequestedExplanation {
     /// The options that only runs can follow.
     fn words_of_runs(&self) -> Vec<String> {
         let options = [
@@ -158,7 +158,7 @@ pub(super) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
     // Required where there are no files.
     let name = arguments.job.unwrap_or_default();
     let job = storage.jobs.get(&name).await?;
-    let wanted = Wanted {
+    let wanted = RequestedExplanation {
         profiler: arguments.profiler.0,
         pairs: arguments.pairs,
         keep: arguments.keep_profiles,
@@ -174,7 +174,7 @@ pub(super) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
         return read_again(&storage, &job, explains, wanted, &written, display).await;
     }
     if job.imported {
-        trust::ask(&job, Asked::Imported, arguments.yes).await?;
+        trust::ask(&job, PermissionReason::Imported, arguments.yes).await?;
     }
     let tokens = wanted.tokens.clone();
     let id = store(&storage, &job, wanted).await?;
@@ -201,7 +201,7 @@ async fn read_again(
     storage: &Storage,
     job: &Job,
     explains: Explained,
-    wanted: Wanted,
+    wanted: RequestedExplanation,
     written: &Written,
     display: &Display,
 ) -> Result<u8, CliError> {
@@ -308,7 +308,11 @@ impl AtOnce {
 }
 
 /// Makes the job.
-async fn store(storage: &Storage, job: &Job, wanted: Wanted) -> Result<JobId, CliError> {
+async fn store(
+    storage: &Storage,
+    job: &Job,
+    wanted: RequestedExplanation,
+) -> Result<JobId, CliError> {
     let not_ended = || {
         CliError::NotExplicable(pinpoint_backends::job::NotExplicable::Unfinished(
             job.id.clone(),
@@ -452,7 +456,7 @@ pub(crate) async fn of_stored(
     job: &Job,
     result: &JobResult,
     display: &Display,
-) -> Result<Option<Answer>, CliError> {
+) -> Result<Option<ExplanationReport>, CliError> {
     match explanation_of(job, result)? {
         Some(explains) => made_or_kept(storage, job, &explains, display)
             .await
@@ -588,7 +592,7 @@ pub(crate) async fn end_explained(
 /// Writes the explanation's report next to that of its search, and adds it to that one.
 async fn write_reports(
     result: &JobResult,
-    answer: &Answer,
+    answer: &ExplanationReport,
     file: &Path,
     display: &Display,
 ) -> Result<(), CliError> {
@@ -621,13 +625,13 @@ async fn after(
     profiler: ProfilerArgument,
     tokens: &LuciTokens,
     display: &Display,
-) -> Result<Option<Answer>, CliError> {
+) -> Result<Option<ExplanationReport>, CliError> {
     let Some(search) = search_of(result).filter(|search| !search.culprits.is_empty()) else {
         return Ok(None);
     };
     let storage = Storage::open(display).await?;
     let job = storage.jobs.get(&search.job_id).await?;
-    let wanted = Wanted {
+    let wanted = RequestedExplanation {
         profiler: profiler.0,
         pairs: None,
         keep: None,

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Answer, Document, VERSION};
+use super::{Document, ExplanationReport, VERSION};
 use crate::error::CliError;
 use crate::whole_file;
 
@@ -12,7 +12,7 @@ use crate::whole_file;
 const FILE: &str = "explanation.json";
 
 /// Keeps an answer. An existing one stays.
-pub(super) fn keep(job_dir: &Path, answer: &Answer) -> Result<(), CliError> {
+pub(super) fn keep(job_dir: &Path, answer: &ExplanationReport) -> Result<(), CliError> {
     let file = job_dir.join(FILE);
     if file.exists() {
         return Ok(());
@@ -27,7 +27,7 @@ pub(super) fn keep(job_dir: &Path, answer: &Answer) -> Result<(), CliError> {
 }
 
 /// The kept answer. None if it is missing, or of another version.
-pub(super) fn read(job_dir: &Path) -> Result<Option<Answer>, CliError> {
+pub(super) fn read(job_dir: &Path) -> Result<Option<ExplanationReport>, CliError> {
     let file = job_dir.join(FILE);
     let content = match fs::read(&file) {
         Ok(content) => content,
@@ -36,5 +36,5 @@ pub(super) fn read(job_dir: &Path) -> Result<Option<Answer>, CliError> {
     };
     let document = serde_json::from_slice::<Document>(&content).ok();
     let document = document.filter(|document| document.version == VERSION);
-    Ok(document.map(Answer::from))
+    Ok(document.map(ExplanationReport::from))
 }

@@ -20,7 +20,7 @@ use serde::Deserialize;
 use super::job::{About, BuildName};
 use super::pairs::ReadPairs;
 use super::problems::{unfit, without_profiles};
-use super::{Answer, kept};
+use super::{ExplanationReport, kept};
 use crate::arguments::Display;
 use crate::error::{CliError, with_advice};
 use crate::job::storage::Storage;
@@ -42,7 +42,7 @@ pub(super) async fn made_or_kept(
     job: &Job,
     explains: &Explained,
     display: &Display,
-) -> Result<Answer, CliError> {
+) -> Result<ExplanationReport, CliError> {
     let directory = storage.job_dir(&job.id);
     if let Some(mut answer) = kept::read(&directory)? {
         if answer.files.iter().flatten().any(|file| !file.exists()) {
@@ -61,7 +61,7 @@ pub(super) async fn made_or_kept(
     Ok(answer)
 }
 
-pub(super) fn keep(storage: &Storage, job: &Job, answer: &Answer) {
+pub(super) fn keep(storage: &Storage, job: &Job, answer: &ExplanationReport) {
     if let Err(error) = kept::keep(&storage.job_dir(&job.id), answer) {
         errln!(
             "{WARNING}warning:{WARNING:#} the answer can't be shown once its profiles are removed: {}",
@@ -78,7 +78,7 @@ pub(super) async fn made_again(
     explains: &Explained,
     given: Explained,
     display: &Display,
-) -> Result<Answer, CliError> {
+) -> Result<ExplanationReport, CliError> {
     let mut asked = given.clone();
     if asked.same.is_empty() {
         asked.same.clone_from(&explains.same);
@@ -105,7 +105,7 @@ pub(super) async fn made(
     job: &Job,
     explains: &Explained,
     display: &Display,
-) -> Result<Answer, CliError> {
+) -> Result<ExplanationReport, CliError> {
     let mut journal = storage.jobs.journal(&job.id).await?;
     let records = journal.records().await.map_err(|error| {
         CliError::NoProfiles(format!(
@@ -181,7 +181,7 @@ pub(super) async fn made(
         &explanation,
         profiling_of(job).as_ref(),
     ));
-    Ok(Answer {
+    Ok(ExplanationReport {
         warnings,
         files: read.files,
         profiles: read.profiles,

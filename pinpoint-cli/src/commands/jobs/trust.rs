@@ -14,7 +14,7 @@ use crate::show::text::BOLD;
 
 /// The reason to ask a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum PermissionReason {
     /// The job was imported, and is about to run.
     Imported,
     /// The job is about to be signed with a key of the user, who has not signed it as it is.
@@ -26,10 +26,10 @@ pub(crate) enum Asked {
 /// # Errors
 ///
 /// When the answer is no, or no one can be asked.
-pub(crate) async fn ask(job: &Job, asked: Asked, yes: bool) -> Result<(), CliError> {
+pub(crate) async fn ask(job: &Job, asked: PermissionReason, yes: bool) -> Result<(), CliError> {
     let config = JobConfig::of(job)?;
     let (heading, refusal, question) = match asked {
-        Asked::Imported => (
+        PermissionReason::Imported => (
             match config.luci {
                 Some(_) => {
                     "was imported. It asks these services, with your tokens and your API key:"
@@ -39,7 +39,7 @@ pub(crate) async fn ask(job: &Job, asked: Asked, yes: bool) -> Result<(), CliErr
             "an imported job runs only when this is confirmed: add --yes",
             "run it?",
         ),
-        Asked::Signed => (
+        PermissionReason::Signed => (
             "is not signed with your key as it is. It runs on workers:",
             "a job is signed only when this is confirmed: add --yes",
             "sign it?",

@@ -69,7 +69,7 @@ pub(crate) async fn run(arguments: Plan, display: Display) -> Result<u8, CliErro
                 Err(_shut_down) => return Err(CliError::Interrupted),
             },
         };
-        let answer = report::Answer {
+        let answer = report::PlanReport {
             plan: &question.plan,
             prior: &question.prior,
             scatter: &scatter,

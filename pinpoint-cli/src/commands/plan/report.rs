@@ -21,7 +21,7 @@ const MANY_METRICS: usize = 100;
 
 /// A plan, with its inputs.
 #[derive(Clone, Copy)]
-pub(crate) struct Answer<'a> {
+pub(crate) struct PlanReport<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) prior: &'a Prior,
     pub(crate) scatter: &'a Scatter,
@@ -29,7 +29,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) estimates: &'a [Estimate],
 }
 
-pub(crate) fn print(answer: Answer<'_>, measures: &[(RunMeasure, Scatter)], display: &Display) {
+pub(crate) fn print(answer: PlanReport<'_>, measures: &[(RunMeasure, Scatter)], display: &Display) {
     match display.output {
         Output::Json => {
             let mut document = document(answer);
@@ -95,7 +95,7 @@ fn write_table(text: &mut Text, measures: &[(RunMeasure, Scatter)]) -> std::fmt:
 }
 
 /// The plan for people.
-fn of(answer: Answer<'_>) -> Text {
+fn of(answer: PlanReport<'_>) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
     let _ = write(&mut text, answer);
@@ -153,8 +153,8 @@ fn seconds(estimate: &Estimate, scatter: &Scatter) -> Option<f64> {
     Some(runs.value * scatter.run_time? + builds.value * build_time)
 }
 
-fn document(answer: Answer<'_>) -> Value {
-    let Answer {
+fn document(answer: PlanReport<'_>) -> Value {
+    let PlanReport {
         plan,
         prior,
         scatter,
@@ -262,8 +262,8 @@ fn write_prior(text: &mut Text, prior: &Prior) -> std::fmt::Result {
     Ok(())
 }
 
-fn write(text: &mut Text, answer: Answer<'_>) -> std::fmt::Result {
-    let Answer {
+fn write(text: &mut Text, answer: PlanReport<'_>) -> std::fmt::Result {
+    let PlanReport {
         plan,
         prior,
         scatter,
@@ -418,7 +418,7 @@ mod tests {
         [scatter.run_time, scatter.build_time] = times;
         let magnitude = Some(scatter.in_its_unit(change).unwrap());
         let estimates = plan.estimate(&scatter, magnitude).unwrap();
-        styles_shown(&of(Answer {
+        styles_shown(&of(PlanReport {
             plan: &plan,
             prior: &Prior::default(),
             scatter: &scatter,
