@@ -12,7 +12,7 @@ use crate::samples::Sample;
 /// much as comparing a few dozen.
 const LARGE: usize = 1_000;
 
-type Found<'py> = PyResult<Bound<'py, PyAny>>;
+type PyObjectResult<'py> = PyResult<Bound<'py, PyAny>>;
 
 /// Two samples, and their caller's names for them.
 pub(crate) struct Two<'a, 'py> {
@@ -60,7 +60,7 @@ pub(crate) fn mann_whitney_u<'py>(
     b: &Bound<'py, PyAny>,
     alternative: &str,
     method: &str,
-) -> Found<'py> {
+) -> PyObjectResult<'py> {
     let options = MannWhitneyOptions {
         alternative: arguments::alternative(alternative)?,
         method: arguments::method(method)?,
@@ -81,7 +81,7 @@ pub(crate) fn ks_2samp<'py>(
     a: &Bound<'py, PyAny>,
     b: &Bound<'py, PyAny>,
     method: &str,
-) -> Found<'py> {
+) -> PyObjectResult<'py> {
     let method = arguments::method(method)?;
     let found =
         Two::read(["a", "b"], [a, b])?.ask(py, |a, b| statistics::ks_2samp(a, b, method))?;
@@ -99,7 +99,7 @@ pub(crate) fn wilcoxon<'py>(
     alternative: &str,
     confidence: f64,
     method: &str,
-) -> Found<'py> {
+) -> PyObjectResult<'py> {
     let published = arguments::is_published(method)?;
     let alternative = arguments::alternative(alternative)?;
     // Without a second sample, the first one takes its place, unread.
@@ -134,7 +134,7 @@ pub(crate) fn compare_performance<'py>(
     b: &Bound<'py, PyAny>,
     magnitude: Option<f64>,
     direction: &str,
-) -> Found<'py> {
+) -> PyObjectResult<'py> {
     let magnitude = arguments::magnitude(magnitude)?;
     let direction = arguments::direction(direction)?;
     let found = Two::read(["a", "b"], [a, b])?.ask(py, |a, b| {
@@ -151,7 +151,7 @@ pub(crate) fn compare_functional<'py>(
     a: &Bound<'py, PyAny>,
     b: &Bound<'py, PyAny>,
     expected_error_rate: f64,
-) -> Found<'py> {
+) -> PyObjectResult<'py> {
     let found = Two::read(["a", "b"], [a, b])?.ask(py, |a, b| {
         statistics::compare_functional(a, b, expected_error_rate)
     })?;
@@ -167,7 +167,7 @@ pub(crate) fn compare_pairwise<'py>(
     treatment: &Bound<'py, PyAny>,
     direction: &str,
     method: &str,
-) -> Found<'py> {
+) -> PyObjectResult<'py> {
     let published = arguments::is_published(method)?;
     let direction = arguments::direction(direction)?;
     let two = Two::read(["control", "treatment"], [control, treatment])?;
@@ -206,7 +206,7 @@ pub(crate) fn high_threshold(
 pub(crate) fn performance<'py>(
     py: Python<'py>,
     found: &statistics::PerformanceComparison,
-) -> Found<'py> {
+) -> PyObjectResult<'py> {
     let fields = (
         found.verdict.as_str(),
         found.p_value,
@@ -226,7 +226,7 @@ pub(crate) fn performance<'py>(
 pub(crate) fn functional<'py>(
     py: Python<'py>,
     found: &statistics::FunctionalComparison,
-) -> Found<'py> {
+) -> PyObjectResult<'py> {
     let fields = (
         found.verdict.as_str(),
         found.p_value,
@@ -240,7 +240,10 @@ pub(crate) fn functional<'py>(
     make(py, "FunctionalComparison", fields)
 }
 
-pub(crate) fn pairwise<'py>(py: Python<'py>, found: &statistics::PairwiseComparison) -> Found<'py> {
+pub(crate) fn pairwise<'py>(
+    py: Python<'py>,
+    found: &statistics::PairwiseComparison,
+) -> PyObjectResult<'py> {
     let (low, high) = ends(found.interval);
     let fields = (
         found.verdict.as_str(),

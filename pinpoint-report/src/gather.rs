@@ -109,7 +109,7 @@ fn built(report: &Answer) -> Option<BuildReport> {
 }
 
 /// The facts of a job from its journal, before its runs are put in order.
-struct Known {
+struct JournalFacts {
     result: Option<JobResult>,
     posterior: Option<Posterior>,
     missing: Vec<String>,
@@ -134,7 +134,7 @@ async fn known(
     config: &JobConfig,
     key: JobKey,
     records: Vec<Record>,
-) -> Result<Known, ReportError> {
+) -> Result<JournalFacts, ReportError> {
     let is_begun = !records.is_empty();
     let machine = machine_of(job, !is_begun)?;
     let Answers {
@@ -188,7 +188,7 @@ async fn known(
         _ => None,
     };
     let built = |answer: &&Answered| matches!(answer.event, Event::Built { same: false, .. });
-    Ok(Known {
+    Ok(JournalFacts {
         builds: answers.iter().filter(built).count() as u64,
         result,
         posterior,

@@ -28,7 +28,7 @@ pub(super) struct Blocks {
 }
 
 /// The place of a text: its block, and its place in that block.
-pub(super) type Place = (usize, usize);
+pub(super) type BlockPosition = (usize, usize);
 
 impl Blocks {
     /// Characters of a block before it is packed: unpacked in a few milliseconds,
@@ -36,7 +36,7 @@ impl Blocks {
     const SIZE: usize = 128 << 10;
 
     /// Adds a text, unless all blocks together would become larger than `most`.
-    pub(super) fn add(&mut self, text: String, most: usize) -> io::Result<Option<Place>> {
+    pub(super) fn add(&mut self, text: String, most: usize) -> io::Result<Option<BlockPosition>> {
         // Base64 is longer by a third, and packing never makes text longer.
         if self.packed + (self.size + text.len()) * 4 / 3 > most {
             self.close()?;
@@ -88,7 +88,7 @@ mod tests {
     fn every_text_is_where_it_was_put() {
         let mut blocks = Blocks::default();
         let text = |number: usize| format!("{number} {}</script>", "x".repeat(number % 977));
-        let places: Vec<Place> = (0..2000)
+        let places: Vec<BlockPosition> = (0..2000)
             .map(|number| blocks.add(text(number), 2 << 20).unwrap().unwrap())
             .collect();
         let blocks: Vec<Vec<String>> = (blocks.finish().unwrap().iter())

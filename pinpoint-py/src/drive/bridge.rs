@@ -16,7 +16,7 @@ pub(super) struct Bridge {
     raised: Mutex<Option<PyErr>>,
 }
 
-enum Answer {
+enum CallbackResult {
     Json(String),
     Raised(PyErr),
     Unavailable(String),
@@ -24,25 +24,25 @@ enum Answer {
 
 /// Takes one answer.
 #[pyclass(frozen, module = "pinpoint")]
-pub(crate) struct Reply(Mutex<Option<oneshot::Sender<Answer>>>);
+pub(crate) struct Reply(Mutex<Option<oneshot::Sender<CallbackResult>>>);
 
 #[pymethods]
 impl Reply {
     fn answer(&self, json: String) {
-        self.send(Answer::Json(json));
+        self.send(CallbackResult::Json(json));
     }
 
     fn raised(&self, exception: Bound<'_, PyAny>) {
-        self.send(Answer::Raised(PyErr::from_value(exception)));
+        self.send(CallbackResult::Raised(PyErr::from_value(exception)));
     }
 
     fn unavailable(&self, reason: String) {
-        self.send(Answer::Unavailable(reason));
+        self.send(CallbackResult::Unavailable(reason));
     }
 }
 
 impl Reply {
-    fn send(&self, answer: Answer) {
+    fn send(&self, answer: CallbackResult) {
         if let Some(sender) = locked(&self.0).take() {
             // The receiver may be gone.
             drop(sender.send(answer));
@@ -100,11 +100,11 @@ impl Bridge {
         let answer = receiver.await;
         unanswered.action = None;
         match answer {
-            Ok(Answer::Json(json)) => {
+            Ok(CallbackResult::Json(json)) => {
                 serde_json::from_str(&json).map_err(|error| refused(error.into()))
             }
-            Ok(Answer::Raised(error)) => Err(refused(self.remember(error))),
-            Ok(Answer::Unavailable(reason)) => Err(ExecutorError::Unavailable(Box::new(
+            Ok(CallbackResult::Raised(error)) => Err(refused(self.remember(error))),
+            Ok(CallbackResult::Unavailable(reason)) => Err(ExecutorError::Unavailable(Box::new(
                 PythonError::Unavailable(reason),
             ))),
             Err(_) => Err(refused(PythonError::Silent)),

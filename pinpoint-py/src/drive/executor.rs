@@ -19,7 +19,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::bridge::Bridge;
-use super::good_end::{ATTEMPTS, GoodEndError, Seen, Wanted};
+use super::good_end::{ATTEMPTS, GoodEndError, GoodEndRuns, RequestedCharts};
 
 /// Left next to a work tree when Python's function has built there.
 const BUILT: &str = "built-by-python";
@@ -35,7 +35,7 @@ pub(super) struct PythonExecutor {
     /// Commits not to try, when no `local` knows them.
     skip: Vec<String>,
     /// The charts that Python's runs are expected to give.
-    wanted: Wanted,
+    wanted: RequestedCharts,
     /// Commits that Python has built in this process.
     built: Mutex<BTreeSet<CombinedCommit>>,
     /// Set when something was refused, which pauses the job.
@@ -62,14 +62,14 @@ struct Ran {
 
 /// The place where Python's function is to work.
 #[derive(Serialize)]
-struct There<'a> {
+struct CallbackContext<'a> {
     commit: &'a CombinedCommit,
     tree: Option<&'a Path>,
 }
 
 /// A run for Python to make, unless it has failed already.
 struct Run<'a> {
-    there: There<'a>,
+    there: CallbackContext<'a>,
     report: RunReport,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Run<'a> {
         report.bot = bot.cloned();
         report.failure = (!builds).then(|| "does not build any more".into());
         Self {
-            there: There { commit, tree },
+            there: CallbackContext { commit, tree },
             report,
         }
     }
@@ -97,7 +97,7 @@ impl PythonExecutor {
         local: Option<LocalExecutor>,
         (builds, runs): (bool, bool),
         skip: Vec<String>,
-        wanted: Wanted,
+        wanted: RequestedCharts,
     ) -> Self {
         Self {
             bridge,
@@ -152,7 +152,7 @@ impl PythonExecutor {
         };
         let marker = lent.notes().join(BUILT);
         if !marker.exists() {
-            let there = There {
+            let there = CallbackContext {
                 commit,
                 tree: Some(lent.tree()),
             };
@@ -235,7 +235,7 @@ impl PythonExecutor {
         if let Some(local) = self.local.as_ref().filter(|_| !self.runs) {
             return local.find_metric(request).await;
         }
-        let mut seen = Seen::default();
+        let mut seen = GoodEndRuns::default();
         for _ in 0..ATTEMPTS {
             let report = self.run_commit(key, commit, None).await?;
             let found = seen.metric(&self.wanted, *aggregate, report);
@@ -270,7 +270,7 @@ impl PythonExecutor {
         if self.skip.contains(&report.commit.main.git_hash) {
             report.failure = Some("skipped on request".into());
         } else if !self.built().contains(&report.commit) {
-            let there = There {
+            let there = CallbackContext {
                 commit: &report.commit,
                 tree: None,
             };

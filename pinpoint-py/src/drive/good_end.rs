@@ -15,13 +15,13 @@ pub(super) const ATTEMPTS: u32 = 3;
 
 /// The charts that a job is about.
 #[derive(Debug, Clone)]
-pub(super) enum Wanted {
+pub(super) enum RequestedCharts {
     /// The one of this name, or the only one there is.
     One(Option<String>),
     Every,
 }
 
-impl Wanted {
+impl RequestedCharts {
     pub(super) fn of(spec: &JobSpec) -> Self {
         match spec {
             JobSpec::Bisection(spec) => Self::One(spec.chart.clone()),
@@ -63,16 +63,16 @@ pub(crate) enum GoodEndError {
 
 /// The results of the runs at the good end so far.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct GoodEndRuns {
     reason: String,
     charts: BTreeSet<String>,
 }
 
-impl Seen {
+impl GoodEndRuns {
     /// The metric, if this run gives it.
     pub(super) fn metric(
         &mut self,
-        wanted: &Wanted,
+        wanted: &RequestedCharts,
         aggregate: Option<Aggregate>,
         report: RunReport,
     ) -> Result<Option<Metric>, GoodEndError> {
@@ -81,8 +81,8 @@ impl Seen {
             return Ok(None);
         }
         let choice = match wanted {
-            Wanted::One(name) => ChartChoice::named_or_only(name.as_deref()),
-            Wanted::Every => ChartChoice::Every,
+            RequestedCharts::One(name) => ChartChoice::named_or_only(name.as_deref()),
+            RequestedCharts::Every => ChartChoice::Every,
         };
         match metric_of(choice, &report.charts, aggregate) {
             Ok(metric) => Ok(Some(Metric {
@@ -103,10 +103,10 @@ impl Seen {
     }
 
     /// The reason that no run gave a metric.
-    pub(super) fn error(self, wanted: &Wanted, commit: &CombinedCommit) -> GoodEndError {
+    pub(super) fn error(self, wanted: &RequestedCharts, commit: &CombinedCommit) -> GoodEndError {
         let commit = commit.main.git_hash.clone();
         match wanted {
-            Wanted::One(Some(chart)) if !self.charts.is_empty() => {
+            RequestedCharts::One(Some(chart)) if !self.charts.is_empty() => {
                 let existing: Vec<_> = self.charts.iter().map(|it| format!("`{it}`")).collect();
                 GoodEndError::NoChart {
                     commit,

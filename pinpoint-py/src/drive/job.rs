@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use super::bridge::Bridge;
 use super::executor::PythonExecutor;
 use super::failure::Failure;
-use super::good_end::Wanted;
+use super::good_end::RequestedCharts;
 use super::outcome::document;
 use super::progress;
 use super::search::{Search, host};
@@ -196,7 +196,7 @@ fn open(
     let local = (config.local.as_ref())
         .map(|local| open_local(local, &request.state_dir, &job.id))
         .transpose()?;
-    let wanted = Wanted::of(&spec_of(job)?);
+    let wanted = RequestedCharts::of(&spec_of(job)?);
     let (builds, runs) = (config.builds, config.runs);
     let bridge = Arc::clone(bridge);
     Ok(PythonExecutor::new(

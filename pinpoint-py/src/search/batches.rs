@@ -44,12 +44,12 @@ pub(crate) trait Saved: Machine + Clone + Sized {
 /// One requested task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Asked {
+pub(crate) enum RequestedTask {
     Run(u64),
     Pair(u64, u64),
 }
 
-impl Asked {
+impl RequestedTask {
     fn commits(self) -> [u64; 2] {
         match self {
             Self::Run(commit) => [commit; 2],
@@ -60,7 +60,7 @@ impl Asked {
 
 /// The result of one run; without values, it failed.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub(crate) struct Told {
+pub(crate) struct ReportedRun {
     pub(crate) values: Values,
     pub(crate) bot: Option<String>,
     /// Milliseconds since the search began.
@@ -68,7 +68,7 @@ pub(crate) struct Told {
 }
 
 /// One run, or the two of a pair.
-type Answer = Vec<Told>;
+type TaskRuns = Vec<ReportedRun>;
 
 /// See the [module](self).
 pub(crate) struct Batches<M> {
@@ -77,9 +77,9 @@ pub(crate) struct Batches<M> {
     /// The events of the machine so far.
     events: Vec<Event>,
     /// The unanswered requests, and the number of each.
-    batch: VecDeque<(Asked, u64)>,
+    batch: VecDeque<(RequestedTask, u64)>,
     /// The answers to the batch.
-    answers: BTreeMap<Asked, VecDeque<Answer>>,
+    answers: BTreeMap<RequestedTask, VecDeque<TaskRuns>>,
     /// Commits of which a run was recorded.
     pub(crate) recorded: BTreeSet<u64>,
     /// Recorded runs, including failed ones. The machine may have received fewer, when it ended
@@ -94,7 +94,7 @@ struct Document {
     machine: String,
     spec: serde_json::Value,
     events: Vec<Event>,
-    answers: Vec<(Asked, VecDeque<Answer>)>,
+    answers: Vec<(RequestedTask, VecDeque<TaskRuns>)>,
     skipped: BTreeSet<u64>,
     recorded: BTreeSet<u64>,
     runs: u64,
@@ -183,7 +183,8 @@ impl<M: Saved> Batches<M> {
         batches.skipped = document.skipped;
         batches.ask().map_err(broken)?;
         let skipped = &batches.skipped;
-        let is_struck = |asked: Asked| asked.commits().iter().any(|it| skipped.contains(it));
+        let is_struck =
+            |asked: RequestedTask| asked.commits().iter().any(|it| skipped.contains(it));
         batches.batch.retain(|(asked, _)| !is_struck(*asked));
         for (asked, answers) in document.answers {
             if (answers.iter()).any(|answer| answer.len() != asked_runs(asked)) {
@@ -200,7 +201,7 @@ impl<M: Saved> Batches<M> {
     }
 
     /// The unanswered requests, in the order to run.
-    pub(crate) fn next(&self) -> impl Iterator<Item = (Asked, u64)> {
+    pub(crate) fn next(&self) -> impl Iterator<Item = (RequestedTask, u64)> {
         self.batch.iter().copied()
     }
 
@@ -224,12 +225,12 @@ impl<M: Saved> Batches<M> {
     }
 
     /// Takes in the answers to a request.
-    pub(crate) fn record(&mut self, asked: Asked, answers: Vec<Answer>) -> PyResult<()> {
+    pub(crate) fn record(&mut self, asked: RequestedTask, answers: Vec<TaskRuns>) -> PyResult<()> {
         self.put(asked, answers.into())?;
         self.go_on().map_err(broken)
     }
 
-    fn put(&mut self, asked: Asked, answers: VecDeque<Answer>) -> PyResult<()> {
+    fn put(&mut self, asked: RequestedTask, answers: VecDeque<TaskRuns>) -> PyResult<()> {
         let told = answers.len() as u64;
         let open: u64 = self
             .next()
@@ -238,8 +239,8 @@ impl<M: Saved> Batches<M> {
             .sum();
         if told > open {
             let what = match asked {
-                Asked::Run(commit) => format!("commit {commit}: {told} runs"),
-                Asked::Pair(first, second) => format!("({first}, {second}): {told} pairs"),
+                RequestedTask::Run(commit) => format!("commit {commit}: {told} runs"),
+                RequestedTask::Pair(first, second) => format!("({first}, {second}): {told} pairs"),
             };
             return Err(PyValueError::new_err(format!(
                 "{what} are told, but {open} were asked for"
@@ -262,7 +263,7 @@ impl<M: Saved> Batches<M> {
                 "commit {index} was run before, so it builds: record runs that went wrong as failures"
             )));
         }
-        let concerns = |asked: Asked| asked.commits().contains(&index);
+        let concerns = |asked: RequestedTask| asked.commits().contains(&index);
         if !self.batch.iter().any(|(asked, _)| concerns(*asked)) {
             return Err(PyValueError::new_err(format!(
                 "commit {index} was not asked for"
@@ -290,7 +291,7 @@ impl<M: Saved> Batches<M> {
     }
 
     /// Removes this many from the batch, the first ones first.
-    fn strike(&mut self, mut many: u64, fits: impl Fn(Asked) -> bool) {
+    fn strike(&mut self, mut many: u64, fits: impl Fn(RequestedTask) -> bool) {
         let mut left = VecDeque::new();
         for (asked, mut count) in self.batch.drain(..) {
             if fits(asked) {
@@ -375,13 +376,16 @@ impl<M: Saved> Batches<M> {
     /// The runs requested once these commits are built, for those commits that are run then: only
     /// so does the caller learn whether one builds, and only then does the machine get that and
     /// take the answers.
-    fn executions_once_built(&self, mut builds: Vec<(u64, u64)>) -> Result<Vec<Asked>, Broken> {
+    fn executions_once_built(
+        &self,
+        mut builds: Vec<(u64, u64)>,
+    ) -> Result<Vec<RequestedTask>, Broken> {
         loop {
             let mut guess = self.copy();
             for (action, _) in &builds {
                 guess.hear(Event::built(*action))?;
             }
-            let asked: Vec<Asked> = (guess.executions().into_iter())
+            let asked: Vec<RequestedTask> = (guess.executions().into_iter())
                 .map(|(_, asked)| asked)
                 .collect();
             let run: BTreeSet<u64> = asked.iter().flat_map(|it| it.commits()).collect();
@@ -437,18 +441,18 @@ impl<M: Saved> Batches<M> {
             .collect()
     }
 
-    fn executions(&self) -> Vec<(u64, Asked)> {
+    fn executions(&self) -> Vec<(u64, RequestedTask)> {
         let outstanding = self.machine.outstanding().into_iter();
         outstanding
             .filter_map(|action| Some((action.number, self.execution(&action)?)))
             .collect()
     }
 
-    fn execution(&self, action: &Action) -> Option<Asked> {
+    fn execution(&self, action: &Action) -> Option<RequestedTask> {
         match action.task {
-            Task::Run { commit, .. } => Some(Asked::Run(self.number(commit))),
+            Task::Run { commit, .. } => Some(RequestedTask::Run(self.number(commit))),
             Task::RunPair { first, second, .. } => {
-                Some(Asked::Pair(self.number(first), self.number(second)))
+                Some(RequestedTask::Pair(self.number(first), self.number(second)))
             }
             _ => None,
         }
@@ -474,10 +478,10 @@ fn broken(error: Broken) -> PyErr {
     })
 }
 
-fn asked_runs(asked: Asked) -> usize {
+fn asked_runs(asked: RequestedTask) -> usize {
     match asked {
-        Asked::Run(_) => 1,
-        Asked::Pair(..) => 2,
+        RequestedTask::Run(_) => 1,
+        RequestedTask::Pair(..) => 2,
     }
 }
 
@@ -497,7 +501,7 @@ fn are_numbers(values: &Values) -> bool {
 }
 
 /// Adds executions to the end of a batch.
-fn append(batch: &mut VecDeque<(Asked, u64)>, asked: Asked, many: u64) {
+fn append(batch: &mut VecDeque<(RequestedTask, u64)>, asked: RequestedTask, many: u64) {
     match batch.back_mut() {
         _ if many == 0 => {}
         Some((last, count)) if *last == asked => *count += many,
@@ -505,13 +509,13 @@ fn append(batch: &mut VecDeque<(Asked, u64)>, asked: Asked, many: u64) {
     }
 }
 
-fn event(action: u64, answer: Answer) -> Event {
+fn event(action: u64, answer: TaskRuns) -> Event {
     const FAILED: &str = "recorded as a failure";
     let mut runs = answer.into_iter();
     let first = runs.next().unwrap_or_default();
     if let Some(second) = runs.next() {
         let bot = first.bot.clone();
-        let run = |told: Told| PairedRun {
+        let run = |told: ReportedRun| PairedRun {
             started: told.started,
             failure: told.values.is_empty().then(|| FAILED.to_owned()),
             values: told.values,
@@ -523,7 +527,7 @@ fn event(action: u64, answer: Answer) -> Event {
             second: run(second),
         };
     }
-    let Told {
+    let ReportedRun {
         values,
         bot,
         started,

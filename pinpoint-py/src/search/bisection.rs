@@ -7,7 +7,7 @@ use pinpoint_core::{
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
-use super::batches::{Asked, Batches, Saved, caveat};
+use super::batches::{Batches, RequestedTask, Saved, caveat};
 use super::told;
 use crate::arguments;
 use crate::compare::ends;
@@ -85,9 +85,9 @@ impl Bisection {
     fn next(&self) -> Vec<(u64, u64)> {
         (self.search.next())
             .filter_map(|(asked, runs)| match asked {
-                Asked::Run(index) => Some((index, runs)),
+                RequestedTask::Run(index) => Some((index, runs)),
                 // A bisection asks for none.
-                Asked::Pair(..) => None,
+                RequestedTask::Pair(..) => None,
             })
             .collect()
     }
@@ -104,7 +104,7 @@ impl Bisection {
     ) -> PyResult<()> {
         let index = self.search.index("index", index)?;
         let runs = told::runs(values, failures, bots, started)?;
-        self.search.record(Asked::Run(index), runs)
+        self.search.record(RequestedTask::Run(index), runs)
     }
 
     #[doc = include_str!(concat!(env!("OUT_DIR"), "/Bisection.skip"))]

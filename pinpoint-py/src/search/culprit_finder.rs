@@ -7,7 +7,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
-use super::batches::{Asked, Batches, Saved, reason};
+use super::batches::{Batches, RequestedTask, Saved, reason};
 use super::bisection::{effect, status};
 use super::{pairwise, told};
 use crate::arguments;
@@ -84,8 +84,8 @@ impl CulpritFinder {
         let mut batch = Vec::new();
         for (asked, many) in self.search.next() {
             match asked {
-                Asked::Run(index) => batch.push((index, many).into_bound_py_any(py)?),
-                Asked::Pair(first, second) => {
+                RequestedTask::Run(index) => batch.push((index, many).into_bound_py_any(py)?),
+                RequestedTask::Pair(first, second) => {
                     for _ in 0..many {
                         batch.push(make(py, "Pair", (first, second))?);
                     }
@@ -107,7 +107,7 @@ impl CulpritFinder {
     ) -> PyResult<()> {
         let index = self.search.index("index", index)?;
         let runs = told::runs(values, failures, bots, started)?;
-        self.search.record(Asked::Run(index), runs)
+        self.search.record(RequestedTask::Run(index), runs)
     }
 
     #[doc = include_str!(concat!(env!("OUT_DIR"), "/CulpritFinder.record_pair"))]

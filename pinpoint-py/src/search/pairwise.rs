@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
-use super::batches::{Asked, Batches, Saved, reason};
+use super::batches::{Batches, RequestedTask, Saved, reason};
 use super::told;
 use crate::arguments;
 use crate::compare;
@@ -68,7 +68,7 @@ impl Pairwise {
     fn next<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let mut pairs = Vec::new();
         for (asked, many) in self.search.next() {
-            if let Asked::Pair(first, second) = asked {
+            if let RequestedTask::Pair(first, second) = asked {
                 for _ in 0..many {
                     pairs.push(make(py, "Pair", (first, second))?);
                 }
@@ -149,7 +149,7 @@ pub(super) fn record_pair<M: Saved>(
     started: Option<f64>,
 ) -> PyResult<()> {
     let (first, second): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
-    let asked = Asked::Pair(
+    let asked = RequestedTask::Pair(
         search.index("pair[0]", &first)?,
         search.index("pair[1]", &second)?,
     );

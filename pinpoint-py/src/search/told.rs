@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyString};
 
-use super::batches::Told;
+use super::batches::ReportedRun;
 use crate::arguments::{count, milliseconds};
 use crate::samples::Sample;
 
@@ -20,7 +20,7 @@ pub(super) fn runs(
     failures: Option<&Bound<'_, PyAny>>,
     bots: Option<&Bound<'_, PyAny>>,
     started: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Vec<Vec<Told>>> {
+) -> PyResult<Vec<Vec<ReportedRun>>> {
     let sample = Sample::read("values", values)?;
     let values = sample.as_slice();
     if let Some((place, value)) = values.iter().enumerate().find(|(_, v)| !v.is_finite()) {
@@ -43,7 +43,7 @@ pub(super) fn runs(
     }
     let bots = bots.map(|bots| names("bots", bots, told)).transpose()?;
     let started = (started.map(|times| seconds("started", times, told))).transpose()?;
-    let one = |place: usize| Told {
+    let one = |place: usize| ReportedRun {
         values: (values.get(place))
             .map(|value| BTreeMap::from([(CHART.to_owned(), vec![*value])]))
             .unwrap_or_default(),
@@ -59,11 +59,11 @@ pub(super) fn run(
     value: &Bound<'_, PyAny>,
     bot: Option<&str>,
     started: Option<f64>,
-) -> PyResult<Told> {
-    let mut told = Told {
+) -> PyResult<ReportedRun> {
+    let mut told = ReportedRun {
         bot: bot.map(str::to_owned),
         started: started.map_or(Ok(0), |time| milliseconds("started", time))?,
-        ..Told::default()
+        ..ReportedRun::default()
     };
     if value.is_none() {
         return Ok(told);

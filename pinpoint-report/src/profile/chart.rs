@@ -6,7 +6,7 @@ use pinpoint_core::profile::{ChartTrack, EntryComparison, Function, Grouping, Pr
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::data::Known;
+use super::data::FunctionTable;
 use crate::foreign::clean;
 use crate::text::name;
 
@@ -147,7 +147,7 @@ impl Chart {
         runs: &[Profile],
         functions_of: &[Vec<u32>],
         drawn: Option<Drawn>,
-        known: &mut Known,
+        known: &mut FunctionTable,
     ) -> Option<Self> {
         let run = shown_run(runs)?;
         let (profile, functions) = (runs.get(run)?, functions_of.get(run)?);
@@ -162,7 +162,7 @@ impl Chart {
         (!chart.tracks.is_empty()).then_some(chart)
     }
 
-    fn of_samples(profile: &Profile, functions: &[u32], known: &mut Known) -> Self {
+    fn of_samples(profile: &Profile, functions: &[u32], known: &mut FunctionTable) -> Self {
         let tracks = profile.flame_chart();
         let calls = tracks.iter().flat_map(|track| &track.calls);
         let shortest = shortest(calls.map(|call| call.duration));
@@ -245,7 +245,7 @@ struct Kinds {
 }
 
 impl Kinds {
-    fn place(&mut self, function: usize, known: &mut Known) -> usize {
+    fn place(&mut self, function: usize, known: &mut FunctionTable) -> usize {
         let next = self.listed.len();
         let place = *self.places.entry(function).or_insert(next);
         if place == next {

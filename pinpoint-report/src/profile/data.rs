@@ -165,7 +165,7 @@ impl Data {
     ) -> Self {
         let (tree, places) = compared.tree.visible(MOST_STACKS);
         let rows = explanation.functions.iter().enumerate();
-        let mut functions = Known {
+        let mut functions = FunctionTable {
             all: &tree.functions,
             rows: rows
                 .map(|(row, function)| (function.index, (row, function)))
@@ -255,7 +255,7 @@ fn short(value: f64) -> f64 {
 }
 
 /// The functions that are written, each once.
-pub(super) struct Known<'a> {
+pub(super) struct FunctionTable<'a> {
     all: &'a [Function],
     /// By the function's index: its row, and its change.
     rows: HashMap<usize, (usize, &'a FunctionChange)>,
@@ -263,7 +263,7 @@ pub(super) struct Known<'a> {
     listed: Functions,
 }
 
-impl Known<'_> {
+impl FunctionTable<'_> {
     pub(super) fn described(&self, function: usize) -> Option<&Function> {
         self.all.get(function)
     }

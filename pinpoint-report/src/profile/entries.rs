@@ -7,7 +7,7 @@ use pinpoint_core::profile::{EntryComparison, EntryGroup};
 use serde::Serialize;
 
 use super::chart::call_id;
-use super::data::{CallerPaths, Differences, Known};
+use super::data::{CallerPaths, Differences, FunctionTable};
 use crate::foreign::clean;
 
 /// See `scripts/all_runs.js`.
@@ -74,7 +74,7 @@ impl TrackGroups {
 }
 
 impl Entries {
-    pub(super) fn of(compared: &EntryComparison, functions: &mut Known) -> Self {
+    pub(super) fn of(compared: &EntryComparison, functions: &mut FunctionTable) -> Self {
         let mut kinds = Kinds {
             places: HashMap::new(),
             listed: EntryKinds::default(),
@@ -138,7 +138,7 @@ struct Kinds {
 }
 
 impl Kinds {
-    fn place(&mut self, kind: usize, of: &EntryComparison, functions: &mut Known) -> usize {
+    fn place(&mut self, kind: usize, of: &EntryComparison, functions: &mut FunctionTable) -> usize {
         let next = self.listed.id.len();
         let place = *self.places.entry(kind).or_insert(next);
         if place == next {

@@ -18,7 +18,7 @@ use pinpoint_core::profile::{
 use serde_json::value::RawValue;
 
 use super::chart::{Chart, Drawn, Keys, Kind, MOST_MARKS, Mark, Trace, Track, shortest, tenths};
-use super::data::Known;
+use super::data::FunctionTable;
 use crate::foreign::clean;
 use crate::text::name;
 
@@ -44,7 +44,7 @@ impl Chart {
         }: Drawn,
         profile: &Profile,
         functions: &[u32],
-        known: &mut Known,
+        known: &mut FunctionTable,
     ) -> Self {
         let entries = || timeline.tracks.iter().flat_map(|track| &track.entries);
         let starts = entries().map(|entry| entry.start);
@@ -161,7 +161,7 @@ impl Drawing<'_> {
         kept.map(|(place, _)| place).collect()
     }
 
-    fn thread(&mut self, track: usize, places: &[usize], known: &mut Known) -> Track {
+    fn thread(&mut self, track: usize, places: &[usize], known: &mut FunctionTable) -> Track {
         let thread = &self.timeline.tracks[track];
         let called = self.timeline.track_name(thread);
         let mut columns = Track {
@@ -407,7 +407,7 @@ impl<'a> Kinds<'a> {
         }
     }
 
-    fn place(&mut self, kind: KindId, known: &mut Known) -> usize {
+    fn place(&mut self, kind: KindId, known: &mut FunctionTable) -> usize {
         if let Some(place) = self.places.get(&kind) {
             return *place;
         }
