@@ -138,7 +138,7 @@ pub fn compare_pairwise_with(
     scratch: &mut Scratch,
 ) -> Result<PairwiseComparison, CompareError> {
     check(control, treatment)?;
-    let sides = Sides::of(control, treatment, scratch);
+    let sides = Sides::from_samples(control, treatment, scratch);
     let transform = if sides.smallest > SMALLEST_FOR_LOG {
         Transform::Log
     } else if sides.control_median != 0.0 && (sides.smallest >= 0.0 || sides.largest <= 0.0) {
@@ -239,7 +239,7 @@ pub fn compare_pairwise_pinpoint_with(
         }
     }
     check(control, treatment)?;
-    let sides = Sides::of(control, treatment, scratch);
+    let sides = Sides::from_samples(control, treatment, scratch);
     let transform = if sides.smallest > SMALLEST_FOR_LOG {
         Transform::Log
     } else if sides.control_median > 0.0 {
@@ -287,7 +287,7 @@ struct Sides {
 }
 
 impl Sides {
-    fn of(control: &[f64], treatment: &[f64], scratch: &mut Scratch) -> Self {
+    fn from_samples(control: &[f64], treatment: &[f64], scratch: &mut Scratch) -> Self {
         let Scratch { first, second, .. } = scratch;
         sort_into(first, control);
         sort_into(second, treatment);

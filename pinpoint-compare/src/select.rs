@@ -26,7 +26,7 @@ pub(crate) struct Sums<'a> {
 
 impl<'a> Sums<'a> {
     /// Every sum of an element of `a` and one of `b`, both ascending and not empty.
-    pub(crate) fn of(a: &'a [f64], b: &'a [f64]) -> Self {
+    pub(crate) fn new(a: &'a [f64], b: &'a [f64]) -> Self {
         Self {
             a,
             b,
@@ -332,7 +332,7 @@ mod tests {
             .flat_map(|x| b.iter().map(move |y| x + y))
             .collect();
         all.sort_by(f64::total_cmp);
-        let sums = Sums::of(a, b);
+        let sums = Sums::new(a, b);
         assert_eq!(sums.len(), all.len() as u64);
         for (i, expected) in all.iter().enumerate().step_by(7) {
             let rank = i as u64 + 1;

@@ -110,7 +110,7 @@ pub(crate) fn shift_of_sorted(
     if !fits {
         a.iter_mut().chain(b.iter_mut()).for_each(|v| *v /= 2.0);
     }
-    let differences = Sums::of(a, b);
+    let differences = Sums::new(a, b);
     let count = differences.len();
     let middle = (count.div_ceil(2), count / 2 + 1);
     let rank = interval_rank(a.len(), b.len(), (1.0 - confidence) / 2.0, counts);

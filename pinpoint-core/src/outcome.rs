@@ -270,7 +270,7 @@ pub struct CommonFailure {
 impl CommonFailure {
     /// The commonest of these reasons, one for each failed run; of equally common ones the
     /// first. None without a failed run.
-    pub(crate) fn of<'a>(reasons: impl IntoIterator<Item = &'a str>) -> Option<Self> {
+    pub(crate) fn from_reasons<'a>(reasons: impl IntoIterator<Item = &'a str>) -> Option<Self> {
         let mut counted: BTreeMap<&str, (u64, Reverse<u64>)> = BTreeMap::new();
         let mut failed = 0;
         for reason in reasons {

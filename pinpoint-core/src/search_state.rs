@@ -112,7 +112,7 @@ impl Measured {
 
     /// The commonest reason of its failed runs.
     pub(crate) fn common_failure(&self) -> Option<CommonFailure> {
-        CommonFailure::of(self.reasons.values().map(|reason| &**reason))
+        CommonFailure::from_reasons(self.reasons.values().map(|reason| &**reason))
     }
 
     /// The reason why a commit can't be used none of whose runs gave a value.
@@ -160,7 +160,7 @@ pub(crate) enum Subject {
 }
 
 impl Subject {
-    fn of(task: &Task) -> Option<Self> {
+    fn from_task(task: &Task) -> Option<Self> {
         match task {
             Task::List { range, .. } => Some(Self::Range(*range)),
             Task::Build { commit } | Task::Run { commit, .. } => Some(Self::Commit(*commit)),
@@ -404,7 +404,7 @@ impl SearchState {
         let Some(task) = self.actions.get(number).cloned() else {
             return Ok(false);
         };
-        let subject = Subject::of(&task);
+        let subject = Subject::from_task(&task);
         match (task, event) {
             (
                 Task::List { range, .. },

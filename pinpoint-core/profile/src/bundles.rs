@@ -19,7 +19,7 @@ pub(super) struct Bundles(BTreeSet<(String, String)>);
 
 impl Bundles {
     /// The bundles of which each profile has one, and not all the same one.
-    pub(super) fn of(profiles: &[&Profile]) -> Self {
+    pub(super) fn from_profiles(profiles: &[&Profile]) -> Self {
         let mut all: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
         let mut several = BTreeSet::new();
         for profile in profiles {
@@ -83,7 +83,7 @@ mod tests {
     fn bundles(sides: [&str; 2]) -> Bundles {
         let read = |text: &str| Profile::read(text.as_bytes()).unwrap();
         let [base, experiment] = sides.map(read);
-        Bundles::of(&[&base, &experiment])
+        Bundles::from_profiles(&[&base, &experiment])
     }
 
     #[test]

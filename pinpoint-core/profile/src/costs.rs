@@ -91,7 +91,7 @@ pub(super) fn outermost(
     function: impl Fn(usize) -> Option<usize>,
     mut take: impl FnMut(usize, usize),
 ) {
-    let children = Children::of(profile);
+    let children = Children::from_profile(profile);
     let mut open: Vec<u32> = Vec::new();
     let mut path = Vec::new();
     let mut next = children.first(0);
@@ -126,7 +126,7 @@ pub(super) struct Children {
 }
 
 impl Children {
-    pub(super) fn of(profile: &Profile) -> Self {
+    pub(super) fn from_profile(profile: &Profile) -> Self {
         let count = profile.stacks.len();
         let (mut first, mut after) = (vec![0; count], vec![0; count]);
         for stack in (1..count).rev() {

@@ -67,7 +67,7 @@ impl Profile {
         if self.times.len() != self.samples.len() {
             return Vec::new();
         }
-        let drawn = Drawn::of(self);
+        let drawn = Drawn::from_profile(self);
         let mut by_thread: Vec<Vec<usize>> = vec![Vec::new(); self.threads.len().max(1)];
         for (place, sample) in self.samples.iter().enumerate() {
             if let Some(samples) = by_thread.get_mut(sample.thread.0 as usize) {
@@ -149,7 +149,7 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn of(profile: &Profile) -> Self {
+    fn from_profile(profile: &Profile) -> Self {
         let count = profile.stacks.len();
         let (mut stacks, mut depths) = (vec![0; count], vec![0; count]);
         for stack in 1..count {

@@ -137,7 +137,7 @@ pub(super) fn identify(
     let profiles: Vec<&Profile> = base.iter().chain(experiment).collect();
     let mut common = Common::default();
     let mut sources = Sources {
-        bundles: Bundles::of(&profiles),
+        bundles: Bundles::from_profiles(&profiles),
         ..Sources::default()
     };
     let of: Vec<Vec<u32>> = (profiles.into_iter())

@@ -32,7 +32,11 @@ pub struct StackTree {
 
 impl StackTree {
     /// The stacks of these profiles, whose functions are known.
-    pub(super) fn of(base: &[Profile], experiment: &[Profile], identified: &Identified) -> Self {
+    pub(super) fn from_profiles(
+        base: &[Profile],
+        experiment: &[Profile],
+        identified: &Identified,
+    ) -> Self {
         let root = StackNode {
             parent: 0,
             function: 0,

@@ -257,7 +257,7 @@ impl<'a> Model<'a> {
     /// least two of them.
     pub(super) fn likelier(runs: &'a Runs, setting: Setting<'a>) -> Option<Self> {
         let values = || runs.values.iter().map(|value| value.value);
-        let model = Self::of(values().collect(), runs, setting)?;
+        let model = Self::from_values(values().collect(), runs, setting)?;
         let may_be_logarithms =
             setting.assumptions.may_be_proportional && values().all(|value| value > 0.0);
         if !may_be_logarithms {
@@ -265,7 +265,7 @@ impl<'a> Model<'a> {
         }
         let logarithms: Vec<f64> = values().map(log).collect();
         let densities: f64 = logarithms.iter().sum();
-        let proportional = Self::of(logarithms, runs, setting)
+        let proportional = Self::from_values(logarithms, runs, setting)
             .filter(|of| of.log_likelihood() - densities - model.log_likelihood() > PREFERENCE);
         Some(match proportional {
             Some(proportional) => Self {
@@ -277,7 +277,7 @@ impl<'a> Model<'a> {
     }
 
     /// The values with noise that has no memory; none without at least two of them.
-    fn of(values: Vec<f64>, runs: &'a Runs, setting: Setting<'a>) -> Option<Self> {
+    fn from_values(values: Vec<f64>, runs: &'a Runs, setting: Setting<'a>) -> Option<Self> {
         let (unit, tick, values) = normalise(values)?;
         let mut model = Self {
             setting,

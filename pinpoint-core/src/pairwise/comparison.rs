@@ -62,7 +62,7 @@ pub(super) struct Findings {
 
 impl Findings {
     /// Those from these pairs, whose values are in these columns.
-    pub(super) fn of(
+    pub(super) fn from_pairs(
         pairs: &[&Pair],
         columns: &Columns,
         spec: &PairwiseSpec,
@@ -90,7 +90,7 @@ impl Findings {
         let says_why = spec.version >= 3;
         let why = |side: fn(&Pair) -> &PairedRun| {
             let pairs = pairs.iter().filter(|_| says_why);
-            CommonFailure::of(pairs.filter_map(|pair| side(pair).failure.as_deref()))
+            CommonFailure::from_reasons(pairs.filter_map(|pair| side(pair).failure.as_deref()))
         };
         Ok(Self {
             functional,

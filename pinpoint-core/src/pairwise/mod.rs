@@ -364,7 +364,7 @@ impl Pairwise {
 
     fn findings(&self) -> Result<Findings, CompareError> {
         let pairs: Vec<&Pair> = self.pairs.iter().flatten().collect();
-        let mut findings = Findings::of(&pairs, &self.columns, &self.spec)?;
+        let mut findings = Findings::from_pairs(&pairs, &self.columns, &self.spec)?;
         if let Some(early_stopping) = &self.early_stopping {
             for chart in &mut findings.charts {
                 chart.anytime_p_value = early_stopping.p_value(&chart.chart);

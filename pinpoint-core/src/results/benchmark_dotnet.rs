@@ -36,7 +36,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             before = line;
             continue;
         };
-        if let Some(head) = Head::of(&cells) {
+        if let Some(head) = Head::from_cells(&cells) {
             tables.push(Table {
                 head,
                 class: class.take(),
@@ -66,7 +66,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    (text.lines()).any(|line| cells(shown(line)).is_some_and(|it| Head::of(&it).is_some()))
+    (text.lines()).any(|line| cells(shown(line)).is_some_and(|it| Head::from_cells(&it).is_some()))
 }
 
 /// The class whose benchmarks are in the next table: of a line `// Benchmark: Sums.Sum: Job…`, and
@@ -171,7 +171,7 @@ struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    fn of(cells: &[&'a str]) -> Option<Self> {
+    fn from_cells(cells: &[&'a str]) -> Option<Self> {
         let at = |title| cells.iter().position(|cell| *cell == title);
         let (method, mean) = (at("Method")?, at("Mean")?);
         (method < mean).then(|| Self {

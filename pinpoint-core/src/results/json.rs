@@ -24,7 +24,7 @@ pub struct JsonPointer(Vec<String>);
 
 impl JsonPointer {
     /// The pointer with these steps, unescaped.
-    pub(super) fn of(tokens: Vec<String>) -> Self {
+    pub(super) fn from_tokens(tokens: Vec<String>) -> Self {
         Self(tokens)
     }
 

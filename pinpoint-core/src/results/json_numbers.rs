@@ -97,7 +97,7 @@ fn json_number<'a>(
     Some(JsonNumber {
         line,
         text: &document[named..end],
-        pointer: JsonPointer::of(path.iter().map(token).collect()),
+        pointer: JsonPointer::from_tokens(path.iter().map(token).collect()),
         quoted: is_text.then_some(start + 1 - named),
     })
 }

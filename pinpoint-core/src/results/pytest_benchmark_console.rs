@@ -29,7 +29,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
         if let Some(test) = failed(line) {
             charts.fail(test, "pytest says that it failed");
         }
-        if let Some(next) = Head::of(line) {
+        if let Some(next) = Head::from_line(line) {
             head = Some(next);
             continue;
         }
@@ -65,7 +65,8 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    text.lines().any(|line| Head::of(shown(line)).is_some())
+    text.lines()
+        .any(|line| Head::from_line(shown(line)).is_some())
 }
 
 /// The titles of a table.
@@ -77,7 +78,7 @@ struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    fn of(line: &'a str) -> Option<Self> {
+    fn from_line(line: &'a str) -> Option<Self> {
         let (unit, titles) = line.strip_prefix("Name (time in ")?.split_once(')')?;
         convert(1.0, unit, "s")?;
         // A prefix of OPS stands in parentheses, `OPS (Kops/s)`.

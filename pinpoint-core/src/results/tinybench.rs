@@ -40,7 +40,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
             }
             continue;
         };
-        if let Some(next) = Head::of(&cells) {
+        if let Some(next) = Head::from_cells(&cells) {
             head = Some(next);
             charts.knows(index);
             continue;
@@ -79,7 +79,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
 }
 
 pub(super) fn recognize(text: &str) -> bool {
-    (text.lines()).any(|line| cells(shown(line)).is_some_and(|it| Head::of(&it).is_some()))
+    (text.lines()).any(|line| cells(shown(line)).is_some_and(|it| Head::from_cells(&it).is_some()))
 }
 
 struct Head<'a> {
@@ -91,7 +91,7 @@ struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    fn of(cells: &[&'a str]) -> Option<Self> {
+    fn from_cells(cells: &[&'a str]) -> Option<Self> {
         let is = |title: &'static str| move |cell: &&str| cell.to_lowercase().starts_with(title);
         let value = VALUES
             .into_iter()

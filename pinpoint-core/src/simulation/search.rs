@@ -146,7 +146,7 @@ impl Scenario {
             seed: random.next_u64(),
             ..spec.clone()
         })?;
-        let simulation = Simulation::of(self, machine, spec.chart.as_deref(), random);
+        let simulation = Simulation::with_machine(self, machine, spec.chart.as_deref(), random);
         Ok(simulation.run_to_its_end())
     }
 
@@ -164,7 +164,8 @@ impl Scenario {
             },
             ..spec.clone()
         })?;
-        let simulation = Simulation::of(self, machine, spec.bisection.chart.as_deref(), random);
+        let simulation =
+            Simulation::with_machine(self, machine, spec.bisection.chart.as_deref(), random);
         Ok(simulation.run_to_its_end())
     }
 }
@@ -178,13 +179,23 @@ impl<'a> Simulation<'a> {
             seed: random.next_u64(),
             ..spec.clone()
         })?;
-        Ok(Self::of(scenario, machine, spec.chart.as_deref(), random))
+        Ok(Self::with_machine(
+            scenario,
+            machine,
+            spec.chart.as_deref(),
+            random,
+        ))
     }
 }
 
 impl<'a, M: Machine> Simulation<'a, M> {
     /// Draws the truth.
-    fn of(scenario: &'a Scenario, machine: M, chart: Option<&str>, mut random: SplitMix64) -> Self {
+    fn with_machine(
+        scenario: &'a Scenario,
+        machine: M,
+        chart: Option<&str>,
+        mut random: SplitMix64,
+    ) -> Self {
         let truth = Truth::draw(scenario, &mut random);
         Self {
             scenario,

@@ -48,7 +48,7 @@ fn one_change(effect: f64) -> Scenario {
 #[test]
 fn finds_the_one_commit_that_is_slower() {
     for place in 0..=14 {
-        let world = World::of(14).slower_from(place, 5.0).adaptive();
+        let world = World::new(14).slower_from(place, 5.0).adaptive();
         let outcome = world.search().outcome();
         let expected = if place == 14 {
             Position::Higher
@@ -70,12 +70,12 @@ fn finds_the_one_commit_that_is_slower() {
 #[test]
 fn it_is_the_default() {
     assert_eq!(Strategy::default(), Strategy::Adaptive);
-    assert_eq!(World::of(3).adaptive().spec().build_cost, 1.0);
+    assert_eq!(World::new(3).adaptive().spec().build_cost, 1.0);
 }
 
 #[test]
 fn values_that_never_vary_are_decided_quickly() {
-    let mut world = World::of(100).slower_from(40, 5.0).adaptive();
+    let mut world = World::new(100).slower_from(40, 5.0).adaptive();
     world.spread = 0.0;
     let outcome = world.search().outcome();
     assert_eq!(culprits(&outcome), [at(40)]);
@@ -83,7 +83,7 @@ fn values_that_never_vary_are_decided_quickly() {
     let estimate = outcome.culprits[0].effect.estimate.unwrap();
     assert!((estimate - 5.0).abs() < 1e-9, "{estimate}");
 
-    let mut world = World::of(100).adaptive();
+    let mut world = World::new(100).adaptive();
     world.spread = 0.0;
     let outcome = world.search().outcome();
     assert_eq!(outcome.status, Status::NoRegression);
@@ -92,7 +92,7 @@ fn values_that_never_vary_are_decided_quickly() {
 
 #[test]
 fn the_posterior_adds_up_and_names_every_commit_once() {
-    let world = World::of(1_000).slower_from(300, 5.0).adaptive();
+    let world = World::new(1_000).slower_from(300, 5.0).adaptive();
     let mut search = world.search();
     while search.machine.outcome().is_none() {
         search.step();
@@ -116,7 +116,7 @@ fn the_posterior_adds_up_and_names_every_commit_once() {
 fn a_suspicious_commit_is_looked_at_first() {
     let mut priors = vec![1.0; 1_001];
     priors[700] = 1e6;
-    let world = World::of(1_000).slower_from(700, 5.0).adaptive();
+    let world = World::new(1_000).slower_from(700, 5.0).adaptive();
     let spec = BisectionSpec {
         priors: Some(priors),
         ..world.spec()
@@ -135,7 +135,7 @@ fn a_suspicious_commit_is_looked_at_first() {
 fn a_wrong_suspicion_is_overcome() {
     let mut priors = vec![1.0; 101];
     priors[20] = 50.0;
-    let world = World::of(100).slower_from(70, 5.0).adaptive();
+    let world = World::new(100).slower_from(70, 5.0).adaptive();
     let spec = BisectionSpec {
         priors: Some(priors),
         ..world.spec()
@@ -145,7 +145,7 @@ fn a_wrong_suspicion_is_overcome() {
 
 #[test]
 fn priors_and_build_costs_that_make_no_sense_are_refused() {
-    let spec = World::of(3).adaptive().spec();
+    let spec = World::new(3).adaptive().spec();
     let refused = |priors: &[f64]| {
         Bisection::new(BisectionSpec {
             priors: Some(priors.to_vec()),
@@ -196,7 +196,7 @@ fn priors_for_a_range_of_another_length_fail_the_job_once_it_is_listed() {
         priors: Some(vec![1.0; 6]),
         ..between_commits()
     };
-    let outcome = World::of(6).slower_from(4, 5.0).search_for(spec).outcome();
+    let outcome = World::new(6).slower_from(4, 5.0).search_for(spec).outcome();
     assert_eq!(outcome.status, Status::Failed);
     let Stopped::Failed { reason, .. } = outcome.stopped else {
         panic!("{outcome:?}");
@@ -206,7 +206,7 @@ fn priors_for_a_range_of_another_length_fail_the_job_once_it_is_listed() {
 
 #[test]
 fn adjacent_commits_are_listed_again_and_a_roll_is_followed() {
-    let world = World::of(6).slower_from(4, 5.0).roll(4, 9, 7);
+    let world = World::new(6).slower_from(4, 5.0).roll(4, 9, 7);
     let outcome = world.search_for(between_commits()).outcome();
     assert_eq!(outcome.culprits.len(), 1);
     let Position::Within { range, offset } = outcome.culprits[0].commit else {
@@ -215,12 +215,12 @@ fn adjacent_commits_are_listed_again_and_a_roll_is_followed() {
     assert!(range > 0);
     assert_eq!(offset, 7);
     // Nothing inside, and nothing between the ends at all.
-    let world = World::of(6).slower_from(4, 5.0);
+    let world = World::new(6).slower_from(4, 5.0);
     assert_eq!(
         culprits(&world.search_for(between_commits()).outcome()),
         [at(4)]
     );
-    let world = World::of(0).slower_from(0, 5.0);
+    let world = World::new(0).slower_from(0, 5.0);
     assert_eq!(
         culprits(&world.search_for(between_commits()).outcome()),
         [Position::Higher]
@@ -229,7 +229,7 @@ fn adjacent_commits_are_listed_again_and_a_roll_is_followed() {
 
 #[test]
 fn what_does_not_build_next_to_the_culprit_is_reported_as_a_range() {
-    let world = World::of(7)
+    let world = World::new(7)
         .slower_from(4, 5.0)
         .broken_at([3, 4])
         .adaptive();
@@ -242,7 +242,7 @@ fn what_does_not_build_next_to_the_culprit_is_reported_as_a_range() {
 
 #[test]
 fn a_long_stretch_that_does_not_build_is_not_walked_through() {
-    let world = World::of(100_000)
+    let world = World::new(100_000)
         .slower_from(50_000, 5.0)
         .broken_at(30_000..70_000)
         .adaptive();
@@ -250,7 +250,7 @@ fn a_long_stretch_that_does_not_build_is_not_walked_through() {
     assert_eq!(outcome.status, Status::Inconclusive);
     assert!(outcome.candidates.contains(&at(50_000)));
     assert!(outcome.skipped.len() < 60, "{}", outcome.skipped.len());
-    let world = World::of(100_000)
+    let world = World::new(100_000)
         .slower_from(90_000, 5.0)
         .broken_at(30_000..70_000)
         .adaptive();
@@ -259,7 +259,7 @@ fn a_long_stretch_that_does_not_build_is_not_walked_through() {
 
 #[test]
 fn budgets_end_the_search_with_the_commits_that_remain() {
-    let world = World::of(62).slower_from(40, 5.0).adaptive();
+    let world = World::new(62).slower_from(40, 5.0).adaptive();
     let check = |spec: BisectionSpec, stopped: Stopped| {
         let outcome = world.search_for(spec).outcome();
         assert_eq!(outcome.status, Status::Inconclusive);
@@ -301,7 +301,7 @@ fn budgets_end_the_search_with_the_commits_that_remain() {
 
 #[test]
 fn a_change_for_the_better_is_no_regression() {
-    let world = World::of(6).slower_from(2, -5.0).adaptive();
+    let world = World::new(6).slower_from(2, -5.0).adaptive();
     let search = |direction| -> Outcome {
         world
             .search_for(BisectionSpec {
@@ -317,7 +317,7 @@ fn a_change_for_the_better_is_no_regression() {
 
 #[test]
 fn failing_and_slowing_down_are_told_apart() {
-    let world = World::of(14).slower_from(4, 5.0).fails_from(9).adaptive();
+    let world = World::new(14).slower_from(4, 5.0).fails_from(9).adaptive();
     let outcome = world.search().outcome();
     assert_eq!(culprits(&outcome), [at(4), at(9)]);
     assert_eq!(outcome.culprits[0].effect.of, EffectOf::Values);
@@ -339,7 +339,7 @@ fn ends_that_only_fail_are_not_the_same() {
         let spec = BisectionSpec {
             attempts,
             confidence,
-            ..World::of(6).adaptive().spec()
+            ..World::new(6).adaptive().spec()
         };
         let outcome = value_by_value(spec, |_, _| None);
         let (commit, reason) = why_failed(&outcome);
@@ -358,7 +358,7 @@ fn ends_that_only_fail_are_not_the_same() {
 /// An end without a value can't be compared: equal rates of failure say nothing of the values.
 #[test]
 fn an_end_that_only_fails_is_not_the_same_as_one_that_gives_values() {
-    let spec = || World::of(6).adaptive().spec();
+    let spec = || World::new(6).adaptive().spec();
     let outcome = value_by_value(spec(), |commit, index| {
         (commit != Position::Lower).then(|| 10.0 + 0.01 * f64::from(index % 7))
     });
@@ -384,7 +384,7 @@ fn a_benchmark_that_stops_working_ends_the_search() {
     let mut failed = 0;
     for working in 4..30_u64 {
         let made = Cell::new(0_u64);
-        let outcome = value_by_value(World::of(40).adaptive().spec(), |commit, index| {
+        let outcome = value_by_value(World::new(40).adaptive().spec(), |commit, index| {
             made.set(made.get() + 1);
             let level = match commit {
                 Position::Higher => 15.0,
@@ -413,7 +413,7 @@ fn a_benchmark_that_stops_working_ends_the_search() {
 /// The ends pass, and no run between them.
 #[test]
 fn commits_that_only_fail_leave_a_range() {
-    let outcome = value_by_value(World::of(40).adaptive().spec(), |commit, index| {
+    let outcome = value_by_value(World::new(40).adaptive().spec(), |commit, index| {
         let level = match commit {
             Position::Within {
                 offset: 15..=25, ..
@@ -439,7 +439,7 @@ fn commits_that_only_fail_leave_a_range() {
 #[test]
 fn two_ends_make_a_range_and_so_do_a_hundred_thousand_commits() {
     for (between, place) in [(0, 0), (1, 0), (99_999, 12_345)] {
-        let outcome = World::of(between)
+        let outcome = World::new(between)
             .slower_from(place, 5.0)
             .adaptive()
             .search()
@@ -904,7 +904,7 @@ fn hundreds_of_runs_beside_a_large_step_are_no_obstacle() {
 fn a_suspicion_beyond_doubt_is_looked_at_all_the_same() {
     for others in [0.0, 1e-6] {
         for suspect in [0, 1, 30, 62, 63] {
-            let world = World::of(63).slower_from(suspect, 5.0).adaptive();
+            let world = World::new(63).slower_from(suspect, 5.0).adaptive();
             let mut priors = vec![others; 64];
             priors[suspect as usize] = 1.0;
             let spec = BisectionSpec {
@@ -962,7 +962,7 @@ fn time_that_is_over_before_anything_is_known_decides_nothing() {
 /// seed decides.
 #[test]
 fn the_first_runs_are_of_both_ends() {
-    let world = World::of(6).slower_from(2, 5.0).adaptive();
+    let world = World::new(6).slower_from(2, 5.0).adaptive();
     let mut search = world.search();
     search.step();
     let runs: Vec<Position> = (search.machine.outstanding().into_iter())

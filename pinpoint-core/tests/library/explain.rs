@@ -13,7 +13,7 @@ pub(crate) fn read(text: &str) -> Profile {
 pub(crate) struct Noise(u64);
 
 impl Noise {
-    pub(crate) fn of(seed: u64) -> Self {
+    pub(crate) fn from_seed(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 

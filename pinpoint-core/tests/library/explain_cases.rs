@@ -13,7 +13,7 @@ fn read(text: &str) -> Profile {
 /// Twelve pairs of a program, by its stacks with their cost on each side, and a little more or less
 /// in each run.
 fn compared(program: &[(&str, u32, u32)]) -> Explanation {
-    let mut noise = Noise::of(1);
+    let mut noise = Noise::from_seed(1);
     let mut run = |side: usize| {
         let mut text = String::new();
         for (stack, before, after) in program {

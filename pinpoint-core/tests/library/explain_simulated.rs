@@ -154,7 +154,7 @@ fn named(of_each: u64) -> Vec<(Shape, usize, bool, usize, usize)> {
             let (mut named, mut without) = (0, 0);
             for seed in 0..of_each {
                 let seed = seed * 25 + rates.len() as u64;
-                let explanation = compared(shape, runs, paired, None, &mut Noise::of(seed));
+                let explanation = compared(shape, runs, paired, None, &mut Noise::from_seed(seed));
                 named += usize::from(explanation.certain().next().is_some());
                 let mut p_values = explanation.functions.iter().filter_map(|change| change.p);
                 without += usize::from(p_values.any(|p| p <= 0.05));
@@ -199,7 +199,13 @@ fn equal_builds_of_each_shape_name_a_function_once_in_twenty() {
 fn found(shape: Shape, pairs: usize, slower: (usize, f64), jobs: u64) -> (usize, usize) {
     let (mut first, mut certain) = (0, 0);
     for seed in 0..jobs {
-        let explanation = compared(shape, pairs, true, Some(slower), &mut Noise::of(seed));
+        let explanation = compared(
+            shape,
+            pairs,
+            true,
+            Some(slower),
+            &mut Noise::from_seed(seed),
+        );
         let right = &explanation.functions[0];
         if right.function.name == format!("f{}", slower.0) {
             first += 1;

@@ -36,7 +36,7 @@ fn costs(side: &[Profile]) -> BTreeMap<(String, Option<u32>), (f64, f64)> {
 /// Most stacks of a sampler are in one run of many.
 fn sampled(runs: u64) -> Vec<Profile> {
     let run = |seed| {
-        let mut noise = Noise::of(seed);
+        let mut noise = Noise::from_seed(seed);
         let mut text = "main 10\n".to_owned();
         for _ in 0..60 {
             text += &format!(

@@ -29,7 +29,7 @@ struct Run {
     file: Option<&'static str>,
 }
 
-fn of(stdout: &'static str) -> Run {
+fn run_printing(stdout: &'static str) -> Run {
     Run {
         format: Format::Auto,
         charts: ChartChoice::Only,
@@ -82,23 +82,23 @@ const UNREAD: &str = "the elapsed time was about 12.5 ms more or less\n";
 #[test]
 fn what_looks_like_a_value_and_is_not_read_is_no_reason_to_take_the_time() {
     for run in [
-        of(UNREAD),
+        run_printing(UNREAD),
         Run {
             stderr: UNREAD,
-            ..of("")
+            ..run_printing("")
         },
         Run {
             stderr: UNREAD,
-            ..of("done\n")
+            ..run_printing("done\n")
         },
         // Values on one stream do not hide those of the other.
         Run {
             stderr: "took: 3 ms\n",
-            ..of(UNREAD)
+            ..run_printing(UNREAD)
         },
         Run {
             charts: ChartChoice::Every,
-            ..of(UNREAD)
+            ..run_printing(UNREAD)
         },
     ] {
         let MetricDoubt::NotRead { unread } = run.doubt() else {
@@ -115,13 +115,13 @@ fn what_looks_like_a_value_and_is_not_read_is_no_reason_to_take_the_time() {
     ] {
         let run = Run {
             charts,
-            ..of(UNREAD)
+            ..run_printing(UNREAD)
         };
         assert_eq!(run.find().unwrap().remarks, [""; 0]);
     }
     let time = Run {
         format: Format::Time,
-        ..of(UNREAD)
+        ..run_printing(UNREAD)
     };
     time.is("wall", "time", MetricSource::Measured);
 }
@@ -129,18 +129,18 @@ fn what_looks_like_a_value_and_is_not_read_is_no_reason_to_take_the_time() {
 #[test]
 fn other_values_beside_the_only_one_that_is_read_are_a_doubt() {
     const BESIDE: &str = "score: 30\nthe elapsed time was about 12.5 ms more or less\n";
-    let MetricDoubt::OtherValues { chart, unread } = of(BESIDE).doubt() else {
+    let MetricDoubt::OtherValues { chart, unread } = run_printing(BESIDE).doubt() else {
         panic!("there are others");
     };
     assert_eq!((&*chart, unread.len()), ("score", 1));
     for run in [
         Run {
             charts: ChartChoice::Named("score"),
-            ..of(BESIDE)
+            ..run_printing(BESIDE)
         },
         Run {
             format: Format::Lines,
-            ..of(BESIDE)
+            ..run_printing(BESIDE)
         },
     ] {
         run.is("score", "lines", MetricSource::StandardOutput);
@@ -148,19 +148,19 @@ fn other_values_beside_the_only_one_that_is_read_are_a_doubt() {
     // The one on standard error may be the better one.
     let both = Run {
         stderr: "took: 3 ms\n",
-        ..of("score: 30\n")
+        ..run_printing("score: 30\n")
     };
     assert!(matches!(both.doubt(), MetricDoubt::OtherValues { .. }));
     // Other words on it are not.
     Run {
         stderr: "Compiling\nFinished\n",
-        ..of("score: 30\n")
+        ..run_printing("score: 30\n")
     }
     .is("score", "lines", MetricSource::StandardOutput);
     // Where all charts are compared, and not one alone, it is a remark.
     let every = Run {
         charts: ChartChoice::Every,
-        ..of("a: 1 ms\nb: 2 ms\nthe elapsed time was about 12.5 ms more or less\n")
+        ..run_printing("a: 1 ms\nb: 2 ms\nthe elapsed time was about 12.5 ms more or less\n")
     };
     let remarks = every.find().unwrap().remarks;
     assert!(
@@ -172,16 +172,16 @@ fn other_values_beside_the_only_one_that_is_read_are_a_doubt() {
 #[test]
 fn output_without_values_leaves_the_time_to_decide_and_that_is_said() {
     for run in [
-        of("hello\n"),
+        run_printing("hello\n"),
         Run {
             stderr: "hello\n",
-            ..of("")
+            ..run_printing("")
         },
     ] {
         let metric = run.is("wall", "time", MetricSource::Measured);
         assert!(metric.remarks[0].contains("its wall-clock time was compared"));
     }
-    let silent = of(" \n").is("wall", "time", MetricSource::Measured);
+    let silent = run_printing(" \n").is("wall", "time", MetricSource::Measured);
     assert_eq!(silent.remarks, [""; 0]);
 }
 
@@ -189,14 +189,14 @@ fn output_without_values_leaves_the_time_to_decide_and_that_is_said() {
 fn standard_error_is_read_where_standard_output_has_no_value() {
     let tool = Run {
         stderr: "test a ... bench: 1,234 ns/iter (+/- 3)\n",
-        ..of("done\n")
+        ..run_printing("done\n")
     };
     tool.is("a", "libtest", MetricSource::StandardError);
     // With the format named, too.
     let told = Run {
         format: "regex:took (?<value>[0-9.]+)".parse().unwrap(),
         stderr: "took 3 ms\n",
-        ..of("done\n")
+        ..run_printing("done\n")
     };
     told.is(
         "value",
@@ -206,13 +206,13 @@ fn standard_error_is_read_where_standard_output_has_no_value() {
     let named = Run {
         charts: ChartChoice::Named("took"),
         stderr: "took: 3 ms\n",
-        ..of("score: 30\n")
+        ..run_printing("score: 30\n")
     };
     named.is("took", "lines", MetricSource::StandardError);
     let lines = Run {
         format: Format::Lines,
         stderr: "took: 3 ms\n",
-        ..of("done\n")
+        ..run_printing("done\n")
     };
     lines.is("took", "lines", MetricSource::StandardError);
 }
@@ -229,7 +229,7 @@ fn a_line_on_standard_error_is_a_doubt_and_no_metric() {
         for stdout in ["", "done\n"] {
             let log = Run {
                 stderr,
-                ..of(stdout)
+                ..run_printing(stdout)
             };
             assert!(
                 matches!(log.doubt(), MetricDoubt::NotRead { .. }),
@@ -245,7 +245,7 @@ fn a_line_on_standard_error_is_a_doubt_and_no_metric() {
     let said = Run {
         stderr: "connected in: 10 ms\n",
         charts: ChartChoice::Named("connected in"),
-        ..of("")
+        ..run_printing("")
     };
     said.is("connected in", "lines", MetricSource::StandardError);
     let wall = Run {
@@ -256,13 +256,13 @@ fn a_line_on_standard_error_is_a_doubt_and_no_metric() {
     // A build's text about itself is neither.
     let build = Run {
         stderr: "   Compiling a v0.1.0\n    Finished `release` profile [optimized] target(s) in 0.05s\n     Running `target/release/a`\n",
-        ..of("")
+        ..run_printing("")
     };
     build.is("wall", "time", MetricSource::Measured);
     // Nor is a log a doubt about a tool's measurement.
     let tool = Run {
         stderr: "connected in: 10 ms\n",
-        ..of("test a ... bench: 1,234 ns/iter (+/- 3)\n")
+        ..run_printing("test a ... bench: 1,234 ns/iter (+/- 3)\n")
     };
     tool.is("a", "libtest", MetricSource::StandardOutput);
 }
@@ -271,19 +271,19 @@ fn a_line_on_standard_error_is_a_doubt_and_no_metric() {
 fn what_stands_beside_the_results_of_a_tool_is_a_doubt_or_a_remark() {
     const CRITERION: &str =
         "sort   time:   [1.5 ms 2.5 ms 3.5 ms]\ntest x ... bench:   1,23N ns/iter\n";
-    let MetricDoubt::OtherValues { chart, unread } = of(CRITERION).doubt() else {
+    let MetricDoubt::OtherValues { chart, unread } = run_printing(CRITERION).doubt() else {
         panic!("there are others");
     };
     assert_eq!((&*chart, unread.len()), ("sort", 1));
     let named = Run {
         charts: ChartChoice::Named("sort"),
-        ..of(CRITERION)
+        ..run_printing(CRITERION)
     };
     let metric = named.is("sort", "criterion-console", MetricSource::StandardOutput);
     assert_eq!(metric.remarks, [""; 0]);
     let told = Run {
         format: Format::CriterionConsole,
-        ..of(CRITERION)
+        ..run_printing(CRITERION)
     };
     let metric = told.is("sort", "criterion-console", MetricSource::StandardOutput);
     assert!(
@@ -293,7 +293,7 @@ fn what_stands_beside_the_results_of_a_tool_is_a_doubt_or_a_remark() {
     );
     let other_tool = Run {
         stderr: "Performance counter stats for 'a':\n\n  1.5 msec task-clock\n",
-        ..of("sort   time:   [1.5 ms 2.5 ms 3.5 ms]\n")
+        ..run_printing("sort   time:   [1.5 ms 2.5 ms 3.5 ms]\n")
     };
     assert!(matches!(
         other_tool.doubt(),
@@ -303,8 +303,9 @@ fn what_stands_beside_the_results_of_a_tool_is_a_doubt_or_a_remark() {
 
 #[test]
 fn a_list_of_the_slowest_tests_is_remarked() {
-    let slowest =
-        of("=== slowest 1 durations ===\n0.51s call     a.py::b\n=== 3 passed in 0.9s ===\n");
+    let slowest = run_printing(
+        "=== slowest 1 durations ===\n0.51s call     a.py::b\n=== 3 passed in 0.9s ===\n",
+    );
     let metric = slowest.is(
         "a.py::b call",
         "pytest-durations",
@@ -317,7 +318,7 @@ fn a_list_of_the_slowest_tests_is_remarked() {
 fn a_results_file_that_is_not_recognized_is_an_error() {
     let file = Run {
         file: Some("out.txt"),
-        ..of("nothing\n")
+        ..run_printing("nothing\n")
     };
     let error = file.find().unwrap_err();
     assert!(
@@ -326,21 +327,26 @@ fn a_results_file_that_is_not_recognized_is_an_error() {
     );
     let file = Run {
         file: Some("out.txt"),
-        ..of("v: 1 ms\n")
+        ..run_printing("v: 1 ms\n")
     };
     file.is("v", "lines", MetricSource::ResultsFile("out.txt".into()));
 }
 
 #[test]
 fn several_charts_are_to_be_chosen_from() {
-    let error = of("parse: 30 ms\nsort: 9 ms\n").find().unwrap_err();
+    let error = run_printing("parse: 30 ms\nsort: 9 ms\n")
+        .find()
+        .unwrap_err();
     assert!(
         matches!(error, FindMetricError::Charts(NoMetric::ManyCharts { .. })),
         "{error}"
     );
     // One measure among counts is meant, with a remark.
-    let metric =
-        of("iterations: 30\nlat: 9,012.3 ms\n").is("lat", "lines", MetricSource::StandardOutput);
+    let metric = run_printing("iterations: 30\nlat: 9,012.3 ms\n").is(
+        "lat",
+        "lines",
+        MetricSource::StandardOutput,
+    );
     assert_eq!(
         metric.remarks,
         ["`lat` was compared, and `iterations` not: it was taken for a count or a setting"]
@@ -355,7 +361,7 @@ fn a_measurement_that_failed_is_no_metric() {
     for charts in [ChartChoice::Only, ChartChoice::Named("a")] {
         let run = Run {
             charts,
-            ..of(FAILED)
+            ..run_printing(FAILED)
         };
         let error = run.find().unwrap_err();
         assert!(
@@ -365,12 +371,12 @@ fn a_measurement_that_failed_is_no_metric() {
     }
     let named = Run {
         charts: ChartChoice::Named("b"),
-        ..of(FAILED)
+        ..run_printing(FAILED)
     };
     named.is("b", "hyperfine", MetricSource::StandardOutput);
     let every = Run {
         charts: ChartChoice::Every,
-        ..of(FAILED)
+        ..run_printing(FAILED)
     };
     let remarks = every.find().unwrap().remarks;
     assert!(
@@ -382,7 +388,7 @@ fn a_measurement_that_failed_is_no_metric() {
 #[test]
 fn a_name_that_is_missing_in_the_next_run_is_a_doubt() {
     let charts = |name: &str| vec![name.to_owned()];
-    let metric = of("v1: 1 ms\n").find().unwrap();
+    let metric = run_printing("v1: 1 ms\n").find().unwrap();
     assert_eq!(MetricDoubt::of_name(&metric, charts("v1")), None);
     assert_eq!(MetricDoubt::of_name(&metric, Vec::new()), None);
     let doubt = MetricDoubt::of_name(&metric, charts("v2")).unwrap();
@@ -404,18 +410,18 @@ fn a_number_that_is_none_fails_its_own_chart_alone() {
     let output = "time: 12.5 ms\nloss: nan\n";
     let named = Run {
         charts: ChartChoice::Named("time"),
-        ..of(output)
+        ..run_printing(output)
     };
     named.is("time", "lines", MetricSource::StandardOutput);
     // With nothing named, the other one may be meant.
-    assert!(of(output).find().is_err());
+    assert!(run_printing(output).find().is_err());
     let failed = Run {
         charts: ChartChoice::Named("loss"),
-        ..of(output)
+        ..run_printing(output)
     };
     let error = failed.find().unwrap_err().to_string();
     assert!(error.contains("line 2, column 7 holds `nan`"), "{error}");
-    let only = of("loss: nan\n").find().unwrap_err();
+    let only = run_printing("loss: nan\n").find().unwrap_err();
     let is_not_finite = matches!(only, FindMetricError::Output(ReadError::NotFinite { .. }));
     assert!(is_not_finite, "{only}");
 }
@@ -429,12 +435,12 @@ fn a_line_that_was_asked_for_is_read_beside_what_a_tool_prints() {
         ============================== 1 passed in 0.60s ==============================\n";
     let run = Run {
         charts: ChartChoice::Named("latency"),
-        ..of(output)
+        ..run_printing(output)
     };
     run.is("latency", "lines", MetricSource::StandardOutput);
     let run = Run {
         charts: ChartChoice::Named("tests/test_a.py::test_sum call"),
-        ..of(output)
+        ..run_printing(output)
     };
     let chart = "tests/test_a.py::test_sum call";
     run.is(chart, "pytest-durations", MetricSource::StandardOutput);

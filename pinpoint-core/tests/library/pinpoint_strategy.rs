@@ -16,7 +16,7 @@ use proptest::prelude::*;
 #[test]
 fn finds_the_one_commit_that_is_slower() {
     for place in 0..=14 {
-        let world = World::of(14).slower_from(place, 5.0);
+        let world = World::new(14).slower_from(place, 5.0);
         let outcome = world.search().outcome();
         let expected = if place == 14 {
             Position::Higher
@@ -34,7 +34,7 @@ fn finds_the_one_commit_that_is_slower() {
 
 #[test]
 fn finds_several_culprits_in_both_halves() {
-    let world = World::of(30)
+    let world = World::new(30)
         .slower_from(3, 5.0)
         .slower_from(20, 5.0)
         .slower_from(21, 5.0);
@@ -44,7 +44,7 @@ fn finds_several_culprits_in_both_halves() {
 
 #[test]
 fn a_range_without_a_change_takes_twenty_runs() {
-    let (outcome, search) = World::of(1_000).search().finish();
+    let (outcome, search) = World::new(1_000).search().finish();
     assert_eq!(outcome.status, Status::NoRegression);
     assert_eq!((outcome.runs, outcome.builds), (20, 2));
     assert_eq!(search.runs_of(Position::Lower), 10);
@@ -53,17 +53,17 @@ fn a_range_without_a_change_takes_twenty_runs() {
 #[test]
 fn the_middle_is_the_earlier_of_two_and_runs_as_often_as_the_lower() {
     // C1..C4: C2 is the middle.
-    let (_, search) = World::of(2).slower_from(2, 5.0).search().finish();
+    let (_, search) = World::new(2).slower_from(2, 5.0).search().finish();
     assert_eq!(search.runs[20..30], [at(0); 10]);
     // C1..C5: C3.
-    let (_, search) = World::of(3).slower_from(3, 5.0).search().finish();
+    let (_, search) = World::new(3).slower_from(3, 5.0).search().finish();
     assert_eq!(search.runs[20..30], [at(1); 10]);
 }
 
 #[test]
 fn the_first_runs_are_interleaved_by_the_seed() {
     let order = |seed| {
-        let world = World::of(6);
+        let world = World::new(6);
         let spec = BisectionSpec {
             seed,
             ..world.spec()
@@ -79,7 +79,7 @@ fn the_first_runs_are_interleaved_by_the_seed() {
 }
 
 fn adjacent() -> BisectionSpec {
-    World::of(0).spec()
+    World::new(0).spec()
 }
 
 /// A machine whose two ends give values that keep the verdict unknown.
@@ -153,7 +153,7 @@ fn after_a_raised_first_total_the_ladder_goes_on_above_it() {
 
 #[test]
 fn a_change_for_the_better_is_no_regression() {
-    let world = World::of(6).slower_from(2, -5.0);
+    let world = World::new(6).slower_from(2, -5.0);
     let down = BisectionSpec {
         direction: Direction::Down,
         ..world.spec()
@@ -172,7 +172,7 @@ fn a_change_for_the_better_is_no_regression() {
 
 #[test]
 fn a_difference_below_a_tenth_of_the_magnitude_is_not_tested() {
-    let world = World::of(6).slower_from(2, 0.5);
+    let world = World::new(6).slower_from(2, 0.5);
     for (magnitude, found) in [
         (Magnitude::Absolute(4.9), true),
         (Magnitude::Absolute(-4.9), true),
@@ -200,7 +200,7 @@ fn a_difference_below_a_tenth_of_the_magnitude_is_not_tested() {
 
 #[test]
 fn failing_runs_are_a_functional_regression() {
-    let outcome = World::of(14).fails_from(9).search().outcome();
+    let outcome = World::new(14).fails_from(9).search().outcome();
     assert_eq!(culprits(&outcome), [at(9)]);
     let culprit = &outcome.culprits[0];
     assert_eq!(culprit.effect.of, EffectOf::Failures);
@@ -213,7 +213,7 @@ fn failing_runs_are_a_functional_regression() {
 
 #[test]
 fn failing_and_slowing_down_are_told_apart() {
-    let outcome = World::of(14)
+    let outcome = World::new(14)
         .slower_from(4, 5.0)
         .fails_from(9)
         .search()
@@ -225,12 +225,12 @@ fn failing_and_slowing_down_are_told_apart() {
 
 #[test]
 fn a_commit_that_does_not_build_is_replaced_by_its_nearest_older_first() {
-    let world = World::of(7).slower_from(6, 5.0).broken_at([3]);
+    let world = World::new(7).slower_from(6, 5.0).broken_at([3]);
     let (outcome, search) = world.search().finish();
     assert_eq!(culprits(&outcome), [at(6)]);
     assert_eq!(search.runs[20], at(2));
     assert_eq!(outcome.skipped[0].commit, at(3));
-    let (_, search) = World::of(7)
+    let (_, search) = World::new(7)
         .broken_at([3, 2])
         .slower_from(6, 5.0)
         .search()
@@ -240,7 +240,7 @@ fn a_commit_that_does_not_build_is_replaced_by_its_nearest_older_first() {
 
 #[test]
 fn what_does_not_build_next_to_the_culprit_is_reported_as_a_range() {
-    let world = World::of(7).slower_from(4, 5.0).broken_at([3, 4]);
+    let world = World::new(7).slower_from(4, 5.0).broken_at([3, 4]);
     let outcome = world.search().outcome();
     assert_eq!(outcome.status, Status::Inconclusive);
     assert_eq!(outcome.candidates, [at(3), at(4), at(5)]);
@@ -251,7 +251,7 @@ fn what_does_not_build_next_to_the_culprit_is_reported_as_a_range() {
 /// again, this would take a minute.
 #[test]
 fn tens_of_thousands_of_commits_that_do_not_build_are_walked_over_once() {
-    let world = World::of(100_000)
+    let world = World::new(100_000)
         .slower_from(90_000, 5.0)
         .broken_at(30_000..70_000);
     let (outcome, search) = world.search().finish();
@@ -263,7 +263,7 @@ fn tens_of_thousands_of_commits_that_do_not_build_are_walked_over_once() {
 
 #[test]
 fn an_end_that_does_not_build_fails_the_job() {
-    let mut machine = Bisection::new(World::of(7).spec()).unwrap();
+    let mut machine = Bisection::new(World::new(7).spec()).unwrap();
     let actions = machine.poll();
     machine
         .handle(Event::BuildFailed {
@@ -309,7 +309,7 @@ fn between_commits() -> BisectionSpec {
 
 #[test]
 fn adjacent_commits_are_listed_again_and_a_roll_is_followed() {
-    let world = World::of(6).slower_from(4, 5.0).roll(4, 9, 7);
+    let world = World::new(6).slower_from(4, 5.0).roll(4, 9, 7);
     let outcome = world.search_for(between_commits()).outcome();
     assert_eq!(outcome.culprits.len(), 1);
     let Position::Within { range, offset } = outcome.culprits[0].commit else {
@@ -321,20 +321,20 @@ fn adjacent_commits_are_listed_again_and_a_roll_is_followed() {
 
 #[test]
 fn a_listing_of_nothing_makes_the_higher_commit_the_culprit() {
-    let world = World::of(6).slower_from(4, 5.0);
+    let world = World::new(6).slower_from(4, 5.0);
     assert_eq!(
         culprits(&world.search_for(between_commits()).outcome()),
         [at(4)]
     );
     // Good and bad are adjacent.
-    let world = World::of(0).slower_from(0, 5.0);
+    let world = World::new(0).slower_from(0, 5.0);
     let outcome = world.search_for(between_commits()).outcome();
     assert_eq!(culprits(&outcome), [Position::Higher]);
 }
 
 #[test]
 fn a_lost_run_is_asked_for_again_and_three_in_a_row_fail_an_end() {
-    let world = World::of(3);
+    let world = World::new(3);
     let mut search = world.search();
     search.step();
     let lose = |machine: &mut Bisection, commit: Position| {
@@ -380,7 +380,7 @@ fn a_lost_run_is_asked_for_again_and_three_in_a_row_fail_an_end() {
 
 #[test]
 fn losses_in_between_are_forgiven_once_a_run_succeeds() {
-    let world = World::of(3);
+    let world = World::new(3);
     let mut machine = Bisection::new(world.spec()).unwrap();
     let mut opened = Default::default();
     let mut lost_last = std::collections::BTreeMap::new();
@@ -405,7 +405,7 @@ fn losses_in_between_are_forgiven_once_a_run_succeeds() {
 
 #[test]
 fn budgets_end_the_search_with_the_range_that_remains() {
-    let world = World::of(62).slower_from(40, 5.0);
+    let world = World::new(62).slower_from(40, 5.0);
     let spec = BisectionSpec {
         max_runs: Some(45),
         ..world.spec()
@@ -433,7 +433,7 @@ fn budgets_end_the_search_with_the_range_that_remains() {
 
 #[test]
 fn time_ends_the_search_and_its_actions() {
-    let world = World::of(62).slower_from(40, 5.0);
+    let world = World::new(62).slower_from(40, 5.0);
     let spec = BisectionSpec {
         max_time: Some(60_000),
         ..world.spec()
@@ -469,7 +469,7 @@ fn time_ends_the_search_and_its_actions() {
 
 #[test]
 fn a_cancelled_search_ends_what_is_under_way_and_ignores_its_answers() {
-    let world = World::of(62).slower_from(40, 5.0);
+    let world = World::new(62).slower_from(40, 5.0);
     let mut search = world.search();
     search.step();
     let open = search.machine.poll();
@@ -483,7 +483,7 @@ fn a_cancelled_search_ends_what_is_under_way_and_ignores_its_answers() {
 
 #[test]
 fn specs_that_make_no_sense_are_refused() {
-    let spec = || World::of(3).spec();
+    let spec = || World::new(3).spec();
     let refused = |spec: BisectionSpec| Bisection::new(spec).expect_err("refused");
     assert_eq!(
         refused(BisectionSpec {
@@ -568,7 +568,7 @@ fn with_listings(list: impl FnMut(u64, u32) -> Event) -> Outcome {
 }
 
 fn with_listings_of(strategy: Strategy, mut list: impl FnMut(u64, u32) -> Event) -> Outcome {
-    let world = World::of(30).slower_from(3, 5.0).slower_from(20, 5.0);
+    let world = World::new(30).slower_from(3, 5.0).slower_from(20, 5.0);
     let spec = BisectionSpec {
         strategy,
         ..between_commits()
@@ -661,7 +661,7 @@ fn an_effect_beyond_the_range_of_numbers_costs_nothing_but_itself() {
         ] {
             let spec = BisectionSpec {
                 strategy,
-                ..World::of(6).spec()
+                ..World::new(6).spec()
             };
             let outcome = value_by_value(spec, |commit, index| {
                 let level = match commit {
@@ -685,7 +685,7 @@ fn an_effect_beyond_the_range_of_numbers_costs_nothing_but_itself() {
 /// measured.
 #[test]
 fn ends_that_only_fail_are_the_same_and_said_to_be_unmeasured() {
-    let outcome = value_by_value(World::of(6).spec(), |_, _| None);
+    let outcome = value_by_value(World::new(6).spec(), |_, _| None);
     assert_eq!(outcome.status, Status::NoRegression);
     let ends: Vec<_> = (outcome.unmeasured.iter())
         .map(|end| (end.commit, end.runs, end.reason.as_deref()))
@@ -698,7 +698,7 @@ fn ends_that_only_fail_are_the_same_and_said_to_be_unmeasured() {
             (Position::Higher, 10, reason)
         ]
     );
-    let outcome = World::of(6).search().outcome();
+    let outcome = World::new(6).search().outcome();
     assert_eq!(outcome.unmeasured, []);
     // Earlier files lack it.
     let mut old = serde_json::to_value(&outcome).unwrap();
@@ -732,7 +732,7 @@ fn lost_listings_count_in_a_row_only() {
 
 #[test]
 fn a_budget_that_ends_in_a_long_range_leaves_all_of_it() {
-    let world = World::of(100_000).slower_from(70_000, 5.0);
+    let world = World::new(100_000).slower_from(70_000, 5.0);
     let spec = BisectionSpec {
         max_builds: Some(2),
         ..world.spec()
@@ -752,7 +752,7 @@ fn a_budget_that_ends_in_a_long_range_leaves_all_of_it() {
 
 #[test]
 fn every_look_is_kept_as_evidence() {
-    let outcome = World::of(6).slower_from(2, 5.0).search().outcome();
+    let outcome = World::new(6).slower_from(2, 5.0).search().outcome();
     let root = &outcome.comparisons[0];
     assert_eq!(
         (root.lower, root.higher),
@@ -782,7 +782,7 @@ proptest! {
         steps in prop::collection::btree_map(0_u64..70, 1.0..3.0_f64, 0..5),
         broken in prop::collection::btree_set(0_u64..70, 0..20),
     ) {
-        let mut world = World::of(between).broken_at(broken.into_iter().filter(|b| *b < between));
+        let mut world = World::new(between).broken_at(broken.into_iter().filter(|b| *b < between));
         for (place, by) in steps {
             if place <= between {
                 world = world.slower_from(place, by);

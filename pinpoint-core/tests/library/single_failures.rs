@@ -17,7 +17,7 @@ fn outcome(
     let spec = BisectionSpec {
         strategy,
         seed,
-        ..World::of(39).spec()
+        ..World::new(39).spec()
     };
     value_by_value(spec, |commit, index| {
         let place = match commit {

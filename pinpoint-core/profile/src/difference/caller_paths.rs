@@ -60,7 +60,7 @@ pub(super) fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallerPathChange>,
     if runs.all.iter().any(|run| run.calls.is_some()) {
         return Ok(Vec::new());
     }
-    let worth = Worth::of(runs);
+    let worth = Worth::from_runs(runs);
     let (paths, values) = greatest(paths(runs, &worth), &worth);
     let mut levels = Vec::with_capacity(paths.len());
     for path in &paths {

@@ -85,7 +85,7 @@ pub fn compare_stacks(
         .into_iter()
         .map(group)
         .collect::<Result<_, _>>()?;
-    let tree = StackTree::of(base, experiment, &identified).without(&identified.idle);
+    let tree = StackTree::from_profiles(base, experiment, &identified).without(&identified.idle);
     let paths = stack_paths::changes(&tree, &runs, exact)?;
     let caller_paths = caller_paths::changes(&runs, exact)?;
     Ok(StackComparison {
@@ -114,7 +114,7 @@ fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallChange>, ExplainError> {
         };
         weigh(run, &mut ids, &mut add);
     }
-    let worth = Worth::of(runs);
+    let worth = Worth::from_runs(runs);
     let seen = ids.into_iter().filter_map(|(pair, edge)| {
         let values = values.get(edge)?;
         Some((worth.sums(values), pair, values))

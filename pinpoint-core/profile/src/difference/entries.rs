@@ -155,7 +155,7 @@ pub fn compare_entries(
         runs: &runs,
     };
 
-    let tree = StackTree::of(before, after, &identified);
+    let tree = StackTree::from_profiles(before, after, &identified);
     let groups = Grouping::ALL.into_iter().map(|it| spent.groups(it));
     Ok(EntryComparison {
         groups: groups.collect::<Result<_, _>>()?,

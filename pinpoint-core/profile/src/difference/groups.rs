@@ -98,7 +98,7 @@ pub(super) fn of_functions(
     }
     let found = changes(groups, runs, exact)?.into_iter();
     let mut changes: Vec<PartChange> = found
-        .map(|(name, found)| PartChange::of(name.to_owned(), found))
+        .map(|(name, found)| PartChange::new(name.to_owned(), found))
         .collect();
     sort(&mut changes);
     Ok(changes)
@@ -111,7 +111,7 @@ pub(super) fn changes<T>(
     runs: &Runs,
     exact: bool,
 ) -> Result<Vec<(T, TestedChange)>, CompareError> {
-    let worth = Worth::of(runs);
+    let worth = Worth::from_runs(runs);
     let (of, tested): (Vec<T>, Vec<Vec<f64>>) = (groups.into_iter())
         .filter(|(_, values)| worth.is_tested(worth.sums(values)))
         .unzip();

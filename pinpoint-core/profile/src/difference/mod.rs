@@ -305,7 +305,7 @@ pub fn explain(
     // A function that only calls others may be renamed, too.
     let either = |(own, total): (&f64, &f64)| own.max(*total);
     let chosen = worth(runs.shares(|run| run.own.iter().zip(&run.total).map(either).collect()));
-    let neighbours = renamed::Neighbours::of(&runs, &chosen);
+    let neighbours = renamed::Neighbours::from_runs(&runs, &chosen);
     for change in &mut changes {
         let caller = neighbours.caller(change.index);
         change.called_by = caller.map(|caller| identified.functions[caller].name.clone());

@@ -69,7 +69,7 @@ const ITSELF: usize = usize::MAX;
 
 impl Neighbours {
     /// Those of some functions, in ascending order, weighed by their cost.
-    pub(super) fn of(runs: &Runs, chosen: &[usize]) -> Self {
+    pub(super) fn from_runs(runs: &Runs, chosen: &[usize]) -> Self {
         let mut neighbours = Self {
             callers: BTreeMap::new(),
             callees: BTreeMap::new(),

@@ -147,7 +147,7 @@ impl<'a> Run<'a> {
             profile,
             of,
             below: vec![0.0; profile.stacks.len()],
-            children: Children::of(profile),
+            children: Children::from_profile(profile),
             is_idle: &identified.idle,
         };
         let mut below = std::mem::take(&mut run.below);

@@ -41,7 +41,7 @@ pub(super) fn changes(
         return Ok(Vec::new());
     }
     let tested = tested(tree, runs);
-    let values = Values::of(tree, runs, tested.iter().map(|(stack, _)| *stack));
+    let values = Values::from_stacks(tree, runs, tested.iter().map(|(stack, _)| *stack));
     let mut depths = vec![0; tree.nodes.len()];
     for (stack, node) in tree.nodes.iter().enumerate().skip(1) {
         depths[stack] = depths[node.parent] + 1;
@@ -66,7 +66,7 @@ pub(super) fn changes(
 /// The stacks that are tested together, each with true when it is listed. Where one is tested, so
 /// is its caller.
 fn tested(tree: &StackTree, runs: &Runs) -> Vec<(usize, bool)> {
-    let worth = Worth::of(runs);
+    let worth = Worth::from_runs(runs);
     let (base, experiment) = (runs.base as f64, (runs.all.len() - runs.base) as f64);
     let totals = tree.totals().into_iter();
     let sums: Vec<[f64; 2]> = totals
@@ -101,7 +101,7 @@ struct Values {
 
 impl Values {
     /// Of these stacks of the tree, callers before those that they call.
-    fn of(tree: &StackTree, runs: &Runs, stacks: impl Iterator<Item = usize>) -> Self {
+    fn from_stacks(tree: &StackTree, runs: &Runs, stacks: impl Iterator<Item = usize>) -> Self {
         // Paths are counted from 1: 0 is the empty one.
         let mut paths: HashMap<usize, u32> = HashMap::from([(0, 0)]);
         let mut called: HashMap<(u32, usize), u32> = HashMap::new();

@@ -282,14 +282,14 @@ pub(super) fn part_changes(
     let found = together(values, runs, exact)?;
     let parts = parts.into_iter().zip(found);
     let mut changes: Vec<PartChange> = parts
-        .map(|((name, _), found)| PartChange::of(name, found))
+        .map(|((name, _), found)| PartChange::new(name, found))
         .collect();
     sort(&mut changes);
     Ok(changes)
 }
 
 impl PartChange {
-    pub(super) fn of(name: String, found: TestedChange) -> Self {
+    pub(super) fn new(name: String, found: TestedChange) -> Self {
         Self {
             name,
             own: found.change,

@@ -17,7 +17,7 @@ pub(super) struct Worth {
 }
 
 impl Worth {
-    pub(super) fn of(runs: &Runs) -> Self {
+    pub(super) fn from_runs(runs: &Runs) -> Self {
         let wholes = runs.wholes();
         let (base, experiment) = wholes.split_at(runs.base);
         let wholes: [f64; 2] = [base, experiment].map(|side| side.iter().sum());

@@ -22,7 +22,7 @@ impl StackTree {
                 };
                 V8Node {
                     id: place + 1,
-                    call_frame: V8Frame::of(function),
+                    call_frame: V8Frame::from_function(function),
                     children,
                 }
             })
@@ -75,7 +75,7 @@ struct V8Frame<'a> {
 }
 
 impl<'a> V8Frame<'a> {
-    fn of(function: Option<&'a Function>) -> Self {
+    fn from_function(function: Option<&'a Function>) -> Self {
         Self {
             function_name: match function {
                 None => "(root)",

@@ -92,7 +92,7 @@ pub fn export(
     exported: Exported,
     format: ExportFormat,
 ) -> Result<Vec<u8>, ExportError> {
-    let merged = StackTree::of(base, experiment, &identify(base, experiment, &[]));
+    let merged = StackTree::from_profiles(base, experiment, &identify(base, experiment, &[]));
     let unit = base
         .iter()
         .chain(experiment)

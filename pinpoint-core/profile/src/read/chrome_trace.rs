@@ -35,7 +35,7 @@ const FORMAT: ProfileFormat = ProfileFormat::ChromeTrace;
 pub(crate) fn read(text: &str) -> Result<Profile, ReadProfileError> {
     let mut reader = ChromeTraceReader::default();
     let metadata = walk(text, |index, event| reader.event(index, event))?;
-    reader.maps = ScriptMaps::of(metadata, &mut reader.builder);
+    reader.maps = ScriptMaps::from_metadata(metadata, &mut reader.builder);
     reader.finish()
 }
 

@@ -37,14 +37,14 @@ const JAVA_RATE: f64 = 524_288.0;
 /// True when it begins like one of them.
 pub(crate) fn recognize(content: &[u8]) -> bool {
     content.starts_with(SYMBOLS)
-        || Words::of(content).is_some()
-        || Kind::of(first_line(content)).is_some()
+        || Words::from_content(content).is_some()
+        || Kind::from_first_line(first_line(content)).is_some()
 }
 
 pub(crate) fn read(content: &[u8], event: Option<&str>) -> Result<Profile, ReadProfileError> {
     let mut reader = LegacyPprofReader::default();
     let content = reader.symbol_section(content)?;
-    let (types, samples) = match Words::of(content) {
+    let (types, samples) = match Words::from_content(content) {
         Some(words) => reader.processor(words)?,
         None => reader.text(content)?,
     };
@@ -106,7 +106,7 @@ struct Words<'a> {
 
 impl<'a> Words<'a> {
     /// Of the four ways of writing a word, the one in which the content is such a profile.
-    fn of(content: &'a [u8]) -> Option<Self> {
+    fn from_content(content: &'a [u8]) -> Option<Self> {
         let ways = [(true, true), (true, false), (false, true), (false, false)];
         ways.into_iter().find_map(|(wide, little)| {
             let words = Self {
@@ -150,7 +150,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(line: &str) -> Option<Self> {
+    fn from_first_line(line: &str) -> Option<Self> {
         let line = line.trim();
         if let Some(header) = line.strip_prefix("heap profile:") {
             let kind = header.rsplit_once('@').map_or("", |(_, kind)| kind.trim());
@@ -330,7 +330,7 @@ impl LegacyPprofReader {
             Cow::Borrowed,
         );
         let first = text.lines().next().unwrap_or_default();
-        let Some(kind) = Kind::of(first) else {
+        let Some(kind) = Kind::from_first_line(first) else {
             return Err(misshapen(FORMAT, 0, 1, "no profile begins in this line"));
         };
         let (mut period, mut delay) = (1.0, 1.0);

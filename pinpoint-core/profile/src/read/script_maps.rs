@@ -51,7 +51,7 @@ enum ScriptMap<'a> {
 }
 
 impl<'a> ScriptMaps<'a> {
-    pub(super) fn of(metadata: Option<&'a RawValue>, builder: &mut Builder) -> Self {
+    pub(super) fn from_metadata(metadata: Option<&'a RawValue>, builder: &mut Builder) -> Self {
         let Some(metadata) = metadata else {
             return Self::default();
         };

@@ -115,8 +115,8 @@ impl SourceMap {
     }
 
     fn add(&mut self, document: &Document, offset: Offset, url: &str) -> Result<(), String> {
-        let sources = Range::of(self.sources.len(), document.sources.len());
-        let names = Range::of(self.names.len(), document.names.len());
+        let sources = Range::new(self.sources.len(), document.sources.len());
+        let names = Range::new(self.names.len(), document.names.len());
         let root = document.source_root.as_deref().unwrap_or_default();
         for source in &document.sources {
             let source = source.as_ref().map_or("", |source| &source.0);
@@ -212,7 +212,7 @@ struct Range {
 }
 
 impl Range {
-    fn of(first: usize, count: usize) -> Self {
+    fn new(first: usize, count: usize) -> Self {
         Self { first, count }
     }
 

@@ -140,7 +140,7 @@ impl Samples<'_> {
 
     /// The stack of each node.
     fn stacks(&self, builder: &mut Builder) -> Result<HashMap<u64, StackId>, ReadProfileError> {
-        let tree = NodeTree::of(&self.nodes).map_err(|problem| self.fault(problem))?;
+        let tree = NodeTree::from_nodes(&self.nodes).map_err(|problem| self.fault(problem))?;
         let mut stacks = vec![Stacks::ROOT; self.nodes.len()];
         for &index in &tree.order {
             let node = &self.nodes[index];
@@ -170,7 +170,7 @@ pub(crate) struct NodeTree {
 impl NodeTree {
     /// From the parent that a node names, or the children: profiles have the one or the
     /// other. An error is the problem in words.
-    pub(crate) fn of(nodes: &[Node]) -> Result<Self, String> {
+    pub(crate) fn from_nodes(nodes: &[Node]) -> Result<Self, String> {
         let mut indices = HashMap::with_capacity(nodes.len());
         for (index, node) in nodes.iter().enumerate() {
             if indices.insert(node.id, index).is_some() {

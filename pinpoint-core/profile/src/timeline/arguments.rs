@@ -56,7 +56,7 @@ struct Data<'a> {
 /// Reads the needed parts of the arguments.
 ///
 /// Arguments of another shape than Chromium's are another program's, and are ignored.
-pub(super) fn of<'a>(event: &Event<'a>) -> Arguments<'a> {
+pub(super) fn from_event<'a>(event: &Event<'a>) -> Arguments<'a> {
     let Some(raw) = event.args.map(RawValue::get) else {
         return Arguments::default();
     };

@@ -34,9 +34,9 @@ pub(super) fn join(timeline: &mut Timeline, runs: &[TaskRun]) {
             continue;
         };
         let caller = scheduler(timeline, scheduled);
-        let children = children
-            .entry(ran.track)
-            .or_insert_with(|| Children::of(&timeline.tracks[ran.track as usize].entries));
+        let children = children.entry(ran.track).or_insert_with(|| {
+            Children::from_entries(&timeline.tracks[ran.track as usize].entries)
+        });
         let entry_point = first_below(timeline, children, ran, Look::EntryPoint).pop();
         let by = caller.unwrap_or(scheduled);
         let task = run.task;

@@ -87,7 +87,7 @@ impl EntryTree {
         profile: &Profile,
         window: Option<&Window>,
     ) -> Result<Self, ReadProfileError> {
-        let counted = Counted::of(profile, window)?;
+        let counted = Counted::from_profile(profile, window)?;
         let mut making = Making {
             timeline,
             frames: CallFrames::of(profile),
@@ -241,7 +241,7 @@ struct Counted {
 }
 
 impl Counted {
-    fn of(profile: &Profile, window: Option<&Window>) -> Result<Self, ReadProfileError> {
+    fn from_profile(profile: &Profile, window: Option<&Window>) -> Result<Self, ReadProfileError> {
         let Some(window) = window else {
             return Ok(Self { spans: None });
         };

@@ -46,7 +46,7 @@ struct Metadata<'a> {
 }
 
 /// The notes in a valid document; an array of events has none.
-pub(super) fn of(text: &str) -> Notes {
+pub(super) fn read_notes(text: &str) -> Notes {
     let Some(document) = object::<Document>(text) else {
         return Notes {
             modifications: None,
@@ -89,7 +89,7 @@ mod tests {
             r#"{"metadata": {"a": 1, "modifications": {"b": [2]}}, "traceEvents": []}"#,
             r#"{"traceEvents": [{"args": {"modifications": 3}}], "metadata": {"modifications": {"b": [2]}}}"#,
         ] {
-            assert_eq!(of(text).modifications.unwrap(), r#"{"b": [2]}"#);
+            assert_eq!(read_notes(text).modifications.unwrap(), r#"{"b": [2]}"#);
         }
     }
 
@@ -107,7 +107,7 @@ mod tests {
             r#"[{"modifications": 1}]"#,
             &long,
         ] {
-            assert_eq!(of(text).modifications, None, "{text:.60}");
+            assert_eq!(read_notes(text).modifications, None, "{text:.60}");
         }
     }
 
@@ -120,10 +120,10 @@ mod tests {
             r#" {"traceEvents": [{"a":[1]} ] }"#,
             r#"{"metadata":{"traceEvents":[]},"traceEvents":[{"a":[1]}]}"#,
         ] {
-            assert_eq!(of(text).recorded_bytes, 10, "{text}");
+            assert_eq!(read_notes(text).recorded_bytes, 10, "{text}");
         }
         let profile = r#"{"nodes":[],"timeDeltas":[1,2]}"#;
-        assert_eq!(of(profile).recorded_bytes, 4);
-        assert_eq!(of("{}").recorded_bytes, 0);
+        assert_eq!(read_notes(profile).recorded_bytes, 4);
+        assert_eq!(read_notes("{}").recorded_bytes, 0);
     }
 }

@@ -72,7 +72,7 @@ pub(super) struct Children {
 }
 
 impl Children {
-    pub(super) fn of(entries: &[Entry]) -> Self {
+    pub(super) fn from_entries(entries: &[Entry]) -> Self {
         let mut first = vec![u32::MAX; entries.len()];
         let mut after = vec![u32::MAX; entries.len()];
         for (place, entry) in entries.iter().enumerate().rev() {

@@ -43,7 +43,7 @@ impl Timeline {
         };
         let text = recognize::utf8(content, format)?;
         let timeline = read(text)?;
-        let notes = modifications::of(text);
+        let notes = modifications::read_notes(text);
         Ok(Self {
             modifications: notes.modifications,
             recorded_bytes: notes.recorded_bytes,
@@ -66,7 +66,7 @@ fn of_cpuprofile(text: &str) -> Result<Timeline, ReadProfileError> {
         of_events: Vec::new(),
     };
     let samples =
-        Samples::of(raw, &mut tables).map_err(|problem| misshapen(format, "", problem))?;
+        Samples::from_raw(raw, &mut tables).map_err(|problem| misshapen(format, "", problem))?;
     let entries = sampled::calls(&samples, &mut tables)?;
     let mut timeline = Timeline::empty(format);
     timeline.tracks.push(Track {
@@ -227,7 +227,7 @@ impl<'a> TimelineReader<'a> {
         if self.entries > MOST_ENTRIES {
             return Err(serde::de::Error::custom("there are too many events"));
         }
-        let arguments = arguments::of(&event);
+        let arguments = arguments::from_event(&event);
         let name = self.tables.name(&event.name);
         let label = self.tables.name(&arguments.label);
         let url = self.tables.name(&arguments.url);
@@ -343,7 +343,7 @@ impl<'a> TimelineReader<'a> {
         let mut samples = BTreeMap::new();
         for (thread, profile) in chosen {
             let pointer = format!("/traceEvents/{}", profile.index);
-            let made = Samples::of(profile.raw(), &mut self.tables)
+            let made = Samples::from_raw(profile.raw(), &mut self.tables)
                 .map_err(|problem| misshapen(ProfileFormat::ChromeTrace, pointer, problem))?;
             samples.insert(thread, made);
         }

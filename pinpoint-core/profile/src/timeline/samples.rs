@@ -42,12 +42,12 @@ pub(super) struct RawCpuProfile<'a> {
 
 impl Samples {
     /// An error is the problem in words.
-    pub(super) fn of(raw: RawCpuProfile, tables: &mut Tables) -> Result<Self, String> {
+    pub(super) fn from_raw(raw: RawCpuProfile, tables: &mut Tables) -> Result<Self, String> {
         if raw.samples.len() != raw.times.len() {
             let (samples, times) = (raw.samples.len(), raw.times.len());
             return Err(format!("{samples} samples and {times} times"));
         }
-        let tree = NodeTree::of(&raw.nodes)?;
+        let tree = NodeTree::from_nodes(&raw.nodes)?;
         let mut depths = vec![0_u32; raw.nodes.len()];
         for &index in &tree.order {
             depths[index] = tree.parents[index].map_or(0, |parent| depths[parent] + 1);

@@ -31,7 +31,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn of(between: u64) -> Self {
+    pub(crate) fn new(between: u64) -> Self {
         Self {
             strategy: Strategy::Pinpoint,
             between,
