@@ -68,7 +68,7 @@ pub(crate) async fn run(config: Config, check: bool) -> Result<(), Failure> {
             return Err(format!("preset `{name}`: there is no benchmark `{benchmark}`").into());
         }
     }
-    let tls = match Files::of(&config) {
+    let tls = match Files::from_config(&config) {
         Some(files) => Some((files.read()?, files)),
         None => None,
     };

@@ -31,7 +31,7 @@ pub(crate) struct Files {
 
 impl Files {
     /// Those of a configuration with TLS.
-    pub(crate) fn of(config: &Config) -> Option<Self> {
+    pub(crate) fn from_config(config: &Config) -> Option<Self> {
         let proxy = config.sign_in.proxy_certificate();
         Some(Self {
             tls: config.tls.clone()?,

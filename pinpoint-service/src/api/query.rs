@@ -13,7 +13,7 @@ pub(crate) struct Query(BTreeMap<String, String>);
 
 impl Query {
     /// Reads those of an address; a field that is given twice is an error.
-    pub(crate) fn of(uri: &Uri) -> Result<Self, Status> {
+    pub(crate) fn from_uri(uri: &Uri) -> Result<Self, Status> {
         Self::read(uri.query().unwrap_or_default().as_bytes())
     }
 
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_field_is_there_once() {
-        let of = |text: &str| Query::of(&format!("/a?{text}").parse().unwrap());
+        let of = |text: &str| Query::from_uri(&format!("/a?{text}").parse().unwrap());
         let mut query = of("a=+b%2Bc&d=&e=+").unwrap();
         assert_eq!(query.take("a").as_deref(), Some("b+c"));
         for absent in ["a", "d", "e", "f"] {

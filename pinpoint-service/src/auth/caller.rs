@@ -49,7 +49,7 @@ pub(crate) struct Context {
 
 impl Context {
     /// The circumstances of a call.
-    pub(crate) fn of(extensions: &Extensions) -> Result<&Self, Status> {
+    pub(crate) fn from_extensions(extensions: &Extensions) -> Result<&Self, Status> {
         extensions.get().ok_or_else(errors::no_context)
     }
 

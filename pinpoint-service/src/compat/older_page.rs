@@ -40,7 +40,7 @@ const NOT_BUILT: u32 = 20;
 
 /// `/json/jobs/list`: summaries of jobs, newest first.
 pub(crate) async fn list(State(service): State<Service>, uri: Uri) -> OlderPageResult {
-    let mut query = Query::of(&uri)?;
+    let mut query = Query::from_uri(&uri)?;
     let (since, until) = days(&mut query)?;
     let limit = match number(&mut query, "limit")?.unwrap_or(0) {
         0 => JOBS,
@@ -94,7 +94,7 @@ pub(crate) async fn benchmarks(State(service): State<Service>) -> Json<Value> {
 
 /// `/bots`: those that take jobs; with `benchmark`, jobs of this one.
 pub(crate) async fn bots(State(service): State<Service>, uri: Uri) -> OlderPageResult {
-    let name = Query::of(&uri)?.take("benchmark");
+    let name = Query::from_uri(&uri)?.take("benchmark");
     let benchmark = name.map(|name| service.benchmark(&name)).transpose()?;
     let bots = service
         .usable_bots()
@@ -104,7 +104,7 @@ pub(crate) async fn bots(State(service): State<Service>, uri: Uri) -> OlderPageR
 
 /// `/stories`: those of a benchmark.
 pub(crate) async fn stories(State(service): State<Service>, uri: Uri) -> OlderPageResult {
-    let name = Query::of(&uri)?
+    let name = Query::from_uri(&uri)?
         .take("benchmark")
         .ok_or_else(|| errors::field("benchmark", "name the benchmark whose stories these are"))?;
     Ok(Json(json!(service.benchmark(&name)?.stories)))
@@ -293,7 +293,7 @@ mod tests {
     use super::*;
 
     fn query(text: &str) -> Result<Query, Status> {
-        Query::of(&format!("/json/jobs/list?{text}").parse().unwrap())
+        Query::from_uri(&format!("/json/jobs/list?{text}").parse().unwrap())
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub(super) async fn page(
     uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
-    let wanted = NewTokenForm::read(&mut Query::of(&uri)?);
+    let wanted = NewTokenForm::read(&mut Query::from_uri(&uri)?);
     shown(&service, &view, &wanted).await
 }
 

@@ -27,7 +27,7 @@ pub(super) async fn ask_reason(
     view: View,
 ) -> Result<Response, Problem> {
     // Typed before the session ended.
-    let reason = Query::of(&uri)?.take("reason").unwrap_or_default();
+    let reason = Query::from_uri(&uri)?.take("reason").unwrap_or_default();
     let request = view.call("pinpoint.v2.Pinpoint/GetJob", GetJobRequest { job_id: id });
     let job = service.get_job(request).await?.into_inner();
     let summary = job.summary.unwrap_or_default();

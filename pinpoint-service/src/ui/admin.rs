@@ -44,8 +44,8 @@ struct AuditQuery {
 }
 
 impl AuditQuery {
-    fn of(uri: &Uri) -> Result<Self, Status> {
-        let mut query = Query::of(uri)?;
+    fn from_uri(uri: &Uri) -> Result<Self, Status> {
+        let mut query = Query::from_uri(uri)?;
         let mut text = |name| query.take(name).unwrap_or_default();
         Ok(Self {
             user: text("user"),
@@ -87,7 +87,7 @@ pub(super) async fn page(
     uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
-    let shown = AuditQuery::of(&uri)?;
+    let shown = AuditQuery::from_uri(&uri)?;
     if uri.query().is_none() {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let since = since.unwrap_or_default().as_secs().cast_signed() - LATELY * 24 * 60 * 60;

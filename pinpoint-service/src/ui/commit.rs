@@ -40,7 +40,7 @@ pub(super) async fn page(
         let problem = "enter at least 7 digits of the commit's hash";
         return Err(errors::field("hash", problem).into());
     }
-    let token = Query::of(&uri)?.take("page").unwrap_or_default();
+    let token = Query::from_uri(&uri)?.take("page").unwrap_or_default();
     let known = known(&service, &view, &hash).await;
     let whole = match &known {
         Ok(Some(commit)) => &commit.git_hash,

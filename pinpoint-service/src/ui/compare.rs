@@ -33,8 +33,8 @@ pub(super) async fn page(
     uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
-    let asked = JobViewQuery::of(&uri)?;
-    if let Some(other) = Query::of(&uri)?.take("with") {
+    let asked = JobViewQuery::from_uri(&uri)?;
+    if let Some(other) = Query::from_uri(&uri)?.take("with") {
         let both = JobViewQuery {
             jobs: format!("{},{other}", asked.jobs),
             ..asked
@@ -46,8 +46,8 @@ pub(super) async fn page(
         let problem = "give the ids of two jobs, separated by a comma";
         return Err(errors::field("jobs", problem).into());
     };
-    let one = Compared::of(&service, job_id).await?;
-    let other = Compared::of(&service, other_id).await?;
+    let one = Compared::load(&service, job_id).await?;
+    let other = Compared::load(&service, other_id).await?;
     let compared = show::side_by_side(one.shown.clone(), other.shown.clone());
     let both = [one, other];
     let main = html! {
@@ -68,7 +68,7 @@ struct Compared {
 }
 
 impl Compared {
-    async fn of(service: &Service, id: &str) -> Result<Self, Status> {
+    async fn load(service: &Service, id: &str) -> Result<Self, Status> {
         let job = service.job(id, &[]).await?;
         let read = async {
             spec_of(&job)?;

@@ -31,7 +31,7 @@ pub(crate) async fn as_pages(
     if !wants_page(request.headers()) {
         return next.run(request).await;
     }
-    let read = tokio::time::timeout(service.limits.deadline(), unsent::of(request));
+    let read = tokio::time::timeout(service.limits.deadline(), unsent::read_form(request));
     let Ok(Some((request, unsent))) = read.await else {
         let lost = Status::invalid_argument("the form was not received completely; send it again");
         return rest::Problem::from(lost).into_response();
@@ -63,7 +63,7 @@ pub(crate) async fn as_pages(
         request: id.as_deref().unwrap_or_default(),
     };
     let (title, main) = problem.page();
-    let view = View::of(&service, &parts.extensions).await;
+    let view = View::from_extensions(&service, &parts.extensions).await;
     let page = frame::outside(view.as_ref(), status, title, &main);
     let (of_page, body) = page.into_parts();
     parts.headers.remove(header::CONTENT_LENGTH);

@@ -80,7 +80,7 @@ impl Unsent {
 
 /// Reads the input of a form, and gives the request back as it was; nothing where the form did not
 /// arrive.
-pub(super) async fn of(request: Request) -> Option<(Request, Option<Unsent>)> {
+pub(super) async fn read_form(request: Request) -> Option<(Request, Option<Unsent>)> {
     let kind = request.headers().get(CONTENT_TYPE);
     let is_form = request.method() == Method::POST
         && kind.is_some_and(|kind| {

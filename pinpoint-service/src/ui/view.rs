@@ -39,7 +39,7 @@ pub(crate) struct View {
 
 /// The theme of the caller.
 pub(crate) async fn theme(service: &Service, extensions: &Extensions) -> Option<&'static str> {
-    View::of(service, extensions).await?.theme()
+    View::from_extensions(service, extensions).await?.theme()
 }
 
 impl FromRequestParts<Service> for View {
@@ -62,7 +62,10 @@ impl FromRequestParts<Service> for View {
 impl View {
     /// The view of a caller; none for anonymous requests. Preferences are left out if the store
     /// does not return them at once: it may be the reason for an error.
-    pub(super) async fn of(service: &Service, extensions: &Extensions) -> Option<Self> {
+    pub(super) async fn from_extensions(
+        service: &Service,
+        extensions: &Extensions,
+    ) -> Option<Self> {
         let context = extensions.get::<Context>()?.clone();
         let user = &context.caller.as_ref()?.user;
         let preferences =

@@ -234,7 +234,7 @@ async fn a_job_is_paused() {
     let url = format!("file://{}", directory.display());
     // Long enough for a pause to be noticed before the last run.
     let bots = bots(&url, r#"["sh", "-c", "sleep 0.3; sh bench.sh"]"#);
-    let world = World::of(SignIn::Nobody("ada".into()), &bots).await;
+    let world = World::with_bots(SignIn::Nobody("ada".into()), &bots).await;
     let request = json!({
         "bot": "lab",
         "benchmark": "parsing",
@@ -257,7 +257,7 @@ async fn a_job_is_paused() {
     };
     let served = serve(&world.store, &options, ended.notified(), tell);
     let watched = async {
-        let mut events = Events::of(&world, id, None).await;
+        let mut events = Events::watch(&world, id, None).await;
         events.named("record").await.unwrap();
         assert_eq!(post("pause").await["summary"]["paused"], true);
         loop {
@@ -344,7 +344,7 @@ async fn a_culprit_is_found() {
         }
     };
     let served = serve(&world.store, &options, ended.notified(), tell);
-    let watched = Events::of(&world, id, None).await;
+    let watched = Events::watch(&world, id, None).await;
     let (served, watched) = tokio::join!(served, watched.rest());
     served.unwrap();
     shown_by_our_own_api(&world, [id, compared.as_str()], &hashes, &watched).await;

@@ -33,7 +33,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub(crate) async fn of(world: &World, job: &str, after: Option<i64>) -> Self {
+    pub(crate) async fn watch(world: &World, job: &str, after: Option<i64>) -> Self {
         let mut request = Request::get(format!("/api/v2/jobs/{job}/events"));
         if let Some(id) = after {
             request = request.header("last-event-id", id);
@@ -151,14 +151,14 @@ async fn a_watcher_goes_on_at_another_process_without_a_gap_or_a_double() {
     let world = World::new("ada").await;
     let job = Worked::begin(&world).await;
     job.record(&world, 3).await;
-    let mut events = Events::of(&world, job.id.as_str(), None).await;
+    let mut events = Events::watch(&world, job.id.as_str(), None).await;
     assert_eq!(events.records(3).await, [0, 1, 2]);
     job.record(&world, 2).await;
     assert_eq!(events.records(2).await, [3, 4]);
     drop(events);
     job.record(&world, 2).await;
     let other = world.other().await;
-    let mut events = Events::of(&other, job.id.as_str(), Some(4)).await;
+    let mut events = Events::watch(&other, job.id.as_str(), Some(4)).await;
     assert_eq!(events.records(2).await, [5, 6]);
     let state = events.named("state").await.unwrap();
     assert_eq!(
@@ -178,10 +178,13 @@ async fn a_watcher_goes_on_at_another_process_without_a_gap_or_a_double() {
         ("state", &json!("FAILED"))
     );
     // The end of an ended job is sent at once.
-    let all = Events::of(&world, job.id.as_str(), None).await.rest().await;
+    let all = Events::watch(&world, job.id.as_str(), None)
+        .await
+        .rest()
+        .await;
     let ids: Vec<_> = all.iter().filter_map(|event| event.id).collect();
     assert_eq!(ids, [0, 1, 2, 3, 4, 5, 6, 7]);
-    let rest = Events::of(&world, job.id.as_str(), Some(6))
+    let rest = Events::watch(&world, job.id.as_str(), Some(6))
         .await
         .rest()
         .await;
@@ -201,7 +204,7 @@ async fn records_that_were_withdrawn_are_told() {
     job.record(&world, 2).await;
     let mut journal = world.store.leased_journal(&job.lease).await.unwrap();
     journal.append(&Record::CancelRequested).await.unwrap();
-    let mut events = Events::of(&world, job.id.as_str(), None).await;
+    let mut events = Events::watch(&world, job.id.as_str(), None).await;
     assert_eq!(events.records(3).await, [0, 1, 2]);
     job.end(&world, JobState::Canceled).await;
     assert_eq!(
@@ -214,13 +217,13 @@ async fn records_that_were_withdrawn_are_told() {
     let job = Worked { id: job.id, lease };
     job.record(&world, 1).await;
     // A client that has seen them learns that they no longer count.
-    let mut events = Events::of(&world, job.id.as_str(), Some(2)).await;
+    let mut events = Events::watch(&world, job.id.as_str(), Some(2)).await;
     let first = events.next().await.unwrap();
     let ranges = json!({ "withdrawn": { "ranges": [{ "first": "2", "last": "2" }] } });
     assert_eq!((&*first.name, first.data), ("withdrawn", ranges));
     assert_eq!(events.records(1).await, [3]);
     // Other clients do not.
-    let mut events = Events::of(&world, job.id.as_str(), None).await;
+    let mut events = Events::watch(&world, job.id.as_str(), None).await;
     assert_eq!(events.records(3).await, [0, 1, 3]);
 }
 
@@ -231,8 +234,8 @@ async fn a_watcher_that_does_not_read_is_cut_off_and_holds_up_no_other() {
     let world = World::new("ada").await.watched_by(watches).await;
     let job = Worked::begin(&world).await;
     job.record(&world, 1000).await;
-    let slow = Events::of(&world, job.id.as_str(), None).await;
-    let mut events = Events::of(&world, job.id.as_str(), None).await;
+    let slow = Events::watch(&world, job.id.as_str(), None).await;
+    let mut events = Events::watch(&world, job.id.as_str(), None).await;
     assert_eq!(events.records(1000).await.last(), Some(&999));
     job.record(&world, 1).await;
     assert_eq!(events.records(1).await, [1000]);
@@ -243,7 +246,7 @@ async fn a_watcher_that_does_not_read_is_cut_off_and_holds_up_no_other() {
     let last = *ids.last().unwrap();
     assert!(last < 1000);
     assert_eq!(ids, (0..=last).collect::<Vec<_>>());
-    let mut events = Events::of(&world, job.id.as_str(), Some(last)).await;
+    let mut events = Events::watch(&world, job.id.as_str(), Some(last)).await;
     let rest = usize::try_from(1000 - last).unwrap();
     assert_eq!(
         events.records(rest).await,
@@ -256,13 +259,13 @@ async fn a_process_that_ends_holds_no_watcher() {
     let world = World::new("ada").await;
     let job = Worked::begin(&world).await;
     job.record(&world, 1).await;
-    let mut events = Events::of(&world, job.id.as_str(), None).await;
+    let mut events = Events::watch(&world, job.id.as_str(), None).await;
     events.named("state").await.unwrap();
     world.phase.send_replace(Phase::Ending);
     let rest = events.rest().await;
     assert!(rest.iter().all(|event| event.name != "state"), "{rest:?}");
     world.phase.send_replace(Phase::Serving);
-    let mut events = Events::of(&world.other().await, job.id.as_str(), Some(0)).await;
+    let mut events = Events::watch(&world.other().await, job.id.as_str(), Some(0)).await;
     job.record(&world, 1).await;
     assert_eq!(events.records(1).await, [1]);
 }
@@ -287,9 +290,9 @@ async fn a_browser_that_knows_all_of_an_ended_job_is_told_to_stay_away() {
     }
     assert_eq!(reads.load(Ordering::Relaxed), 0);
     // The state of the job is shared while there is a reader.
-    let mut slow = Events::of(&world, job.id.as_str(), None).await;
+    let mut slow = Events::watch(&world, job.id.as_str(), None).await;
     slow.records(3).await;
-    let again = Events::of(&world, job.id.as_str(), Some(1)).await;
+    let again = Events::watch(&world, job.id.as_str(), Some(1)).await;
     assert_eq!(again.rest().await[0].id, Some(2));
 }
 
@@ -350,7 +353,7 @@ async fn many_watchers_of_a_job_cause_one_read() {
     job.record(&world, 3).await;
     let mut watchers = Vec::new();
     for _ in 0..100 {
-        watchers.push(Events::of(&world, job.id.as_str(), None).await);
+        watchers.push(Events::watch(&world, job.id.as_str(), None).await);
     }
     for watcher in &mut watchers {
         assert_eq!(watcher.records(3).await, [0, 1, 2]);

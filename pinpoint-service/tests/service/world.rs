@@ -51,11 +51,11 @@ impl World {
     }
 
     pub(crate) async fn with(sign_in: SignIn) -> Self {
-        Self::of(sign_in, BOTS).await
+        Self::with_bots(sign_in, BOTS).await
     }
 
     /// A world with these bots and benchmarks.
-    pub(crate) async fn of(sign_in: SignIn, bots: &str) -> Self {
+    pub(crate) async fn with_bots(sign_in: SignIn, bots: &str) -> Self {
         Self::made(sign_in, bots, LimitsConfig::none(), &[]).await
     }
 

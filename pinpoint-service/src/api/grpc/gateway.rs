@@ -92,7 +92,7 @@ impl PinpointGateway for Service {
         &self,
         request: Request<GetUserInfoRequest>,
     ) -> GrpcResult<GetUserInfoResponse> {
-        let caller = Context::of(request.extensions())?.caller()?;
+        let caller = Context::from_extensions(request.extensions())?.caller()?;
         Ok(Response::new(GetUserInfoResponse {
             email: caller.user.clone(),
         }))

@@ -209,7 +209,7 @@ impl Service {
         name: fn(&str) -> String,
     ) -> Result<String, Status> {
         let key = idempotency_key(metadata)?;
-        let context = Context::of(extensions)?;
+        let context = Context::from_extensions(extensions)?;
         if job.user.is_empty() {
             job.user.clone_from(&context.caller()?.user);
         }
@@ -265,7 +265,7 @@ impl Service {
         extensions: &Extensions,
         named: &str,
     ) -> Result<String, Status> {
-        let context = Context::of(extensions)?;
+        let context = Context::from_extensions(extensions)?;
         let name = context.caller()?.name_for(named);
         if let Err(refused) = &name {
             self.log_refusal(context.entry(refused.code())).await?;
@@ -323,7 +323,7 @@ impl Service {
         reason: &str,
     ) -> Result<(String, JobState), Status> {
         let job = self.job(id, &[]).await?;
-        let context = Context::of(extensions)?;
+        let context = Context::from_extensions(extensions)?;
         let caller = context.caller()?;
         let entry = |code| AuditEntry {
             job: Some(job.id.clone()),

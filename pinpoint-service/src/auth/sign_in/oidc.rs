@@ -97,7 +97,7 @@ impl UnderWay {
 /// GET `/sign-in`: sends the browser to the provider.
 pub(crate) async fn begin(State(service): State<Service>, parts: Parts) -> Response {
     let begun = async {
-        let query = Query::of(&parts.uri)?;
+        let query = Query::from_uri(&parts.uri)?;
         let (url, cookie) = begun(&service, &parts.headers, query).await?;
         Ok(redirect(url.as_str(), cookie))
     };
@@ -174,7 +174,7 @@ async fn begun(
 pub(crate) async fn finish(State(service): State<Service>, parts: Parts) -> Response {
     let finished = async {
         let oidc = oidc(&service)?;
-        let mut query = Query::of(&parts.uri)?;
+        let mut query = Query::from_uri(&parts.uri)?;
         let state = query.take("state").ok_or_else(strange)?;
         // Once, whatever the outcome.
         let taken = service.store.take_sign_in(&state).await;

@@ -91,8 +91,8 @@ pub(in crate::ui) struct JobViewQuery {
 }
 
 impl JobViewQuery {
-    pub(in crate::ui) fn of(uri: &Uri) -> Result<Self, Status> {
-        let mut query = Query::of(uri)?;
+    pub(in crate::ui) fn from_uri(uri: &Uri) -> Result<Self, Status> {
+        let mut query = Query::from_uri(uri)?;
         let mut number = |name: &str| match query.take(name) {
             None => Ok(None),
             Some(text) => {

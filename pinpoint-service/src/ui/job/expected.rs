@@ -21,7 +21,7 @@ pub(super) struct Expected {
 
 impl Expected {
     /// None without runs to come, or if nothing is known of them.
-    pub(super) fn of(moment: &JobSnapshot) -> Option<Self> {
+    pub(super) fn from_snapshot(moment: &JobSnapshot) -> Option<Self> {
         let runs = moment.runs_to_come()?;
         let (least, most) = match moment.engine.machine().search() {
             Search::Pairwise(search) if search.spec().early_stopping => (None, Some(runs)),

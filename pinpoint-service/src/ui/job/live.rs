@@ -60,7 +60,7 @@ pub(super) struct Token {
 }
 
 impl Token {
-    pub(super) fn of(html: &str, state: String) -> Self {
+    pub(super) fn from_html(html: &str, state: String) -> Self {
         let mut hasher = DefaultHasher::new();
         html.hash(&mut hasher);
         Self {
@@ -139,9 +139,9 @@ pub(in crate::ui) async fn events(
     let asked = JobViewQuery {
         path: format!("/jobs/{id}"),
         at: None,
-        ..JobViewQuery::of(&uri)?
+        ..JobViewQuery::from_uri(&uri)?
     };
-    let shown = Query::of(&uri)?.take(SHOWN);
+    let shown = Query::from_uri(&uri)?.take(SHOWN);
     let job = service.job_without_outcome(&id).await?.1.id;
     // The place is free again when the stream is dropped.
     let place = service.limits.stream(view.user())?;
@@ -287,7 +287,7 @@ async fn draw(
     let mut before: Option<Arc<PageState>> = None;
     loop {
         let began = Instant::now();
-        let content = match Content::of(&service, job.as_str(), &asked).await {
+        let content = match Content::load(&service, job.as_str(), &asked).await {
             Ok(content) => content,
             Err(status) => {
                 // Its followers reconnect.

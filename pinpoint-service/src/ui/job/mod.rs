@@ -61,8 +61,8 @@ pub(super) async fn page(
     uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
-    let asked = JobViewQuery::of(&uri)?;
-    let content = Content::of(&service, &job_id, &asked).await?;
+    let asked = JobViewQuery::from_uri(&uri)?;
+    let content = Content::load(&service, &job_id, &asked).await?;
     let summary = content.job.summary.clone().unwrap_or_default();
     let actions = match asked.at {
         None => actions(&view, &content.job, &summary).into_string(),
@@ -110,7 +110,7 @@ struct Content {
 }
 
 impl Content {
-    async fn of(service: &Service, job_id: &str, asked: &JobViewQuery) -> Result<Self, Status> {
+    async fn load(service: &Service, job_id: &str, asked: &JobViewQuery) -> Result<Self, Status> {
         let (known, stored) = service.job_without_outcome(job_id).await?;
         let shown = show::without_result(&service.store, &known, &stored).await;
         let (job, is_readable) = match shown.map_err(errors::job) {
@@ -176,7 +176,7 @@ impl Content {
         let html = html.into_string();
         let state = format!("{}{}", summary.state, if summary.paused { "p" } else { "" });
         Ok(Self {
-            token: Token::of(&html, state),
+            token: Token::from_html(&html, state),
             html,
             is_live: evidence.is_some_and(|it| it.is_live) && asked.at.is_none(),
             job,
@@ -272,7 +272,7 @@ impl Evidence {
             runs: moment.measured.runs.len() as u64,
             builds: moment.builds.len() as u64,
             work: commits::work(moment.engine.names(), &moment.outstanding),
-            expected: goes_on.then(|| Expected::of(moment)).flatten(),
+            expected: goes_on.then(|| Expected::from_snapshot(moment)).flatten(),
             run: match &asked.run {
                 Some(name) => run::card(moment, asked, name, wanted.output.as_deref()),
                 None => html! {},

@@ -67,7 +67,7 @@ impl Column {
         self.name().to_ascii_lowercase()
     }
 
-    pub(super) fn of(key: &str) -> Option<Self> {
+    pub(super) fn from_key(key: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.key() == key)
     }
 

@@ -47,7 +47,7 @@ pub(in crate::ui) async fn events(
     uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
-    let mut query = Query::of(&uri)?;
+    let mut query = Query::from_uri(&uri)?;
     let shown = JobListQuery::read(&mut query)?;
     let since: Option<i64> = query.take("since").and_then(|since| since.parse().ok());
     let version = query.take("version");

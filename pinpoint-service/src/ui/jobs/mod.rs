@@ -59,7 +59,7 @@ pub(super) async fn page(
         };
         return Ok(Redirect::to(&beginning.address()).into_response());
     }
-    let shown = JobListQuery::of(&uri)?;
+    let shown = JobListQuery::from_uri(&uri)?;
     let listed = service.list_jobs(view.call("pinpoint.v2.Pinpoint/ListJobs", shown.request()?));
     let listed = listed.await.map_err(of_list)?.into_inner();
     let counted = counted(&service, &view, &shown).await?;

@@ -57,12 +57,12 @@ impl Sort {
         ascending: false,
     };
 
-    fn of(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let (key, ascending) = match text.strip_prefix('-') {
             Some(key) => (key, false),
             None => (text, true),
         };
-        let by = Column::of(key)?;
+        let by = Column::from_key(key)?;
         Some(Self { by, ascending })
     }
 
@@ -73,8 +73,8 @@ impl Sort {
 }
 
 impl JobListQuery {
-    pub(super) fn of(uri: &Uri) -> Result<Self, Status> {
-        Self::read(&mut Query::of(uri)?)
+    pub(super) fn from_uri(uri: &Uri) -> Result<Self, Status> {
+        Self::read(&mut Query::from_uri(uri)?)
     }
 
     pub(super) fn read(query: &mut Query) -> Result<Self, Status> {
@@ -93,7 +93,7 @@ impl JobListQuery {
         };
         if let Some(sort) = query.take("sort") {
             let problem = || errors::field("sort", "the list can't be sorted by that");
-            shown.sort = Some(Sort::of(&sort).ok_or_else(problem)?);
+            shown.sort = Some(Sort::parse(&sort).ok_or_else(problem)?);
         }
         if let Some(size) = query.take("size") {
             let size = size.parse().ok().filter(|size| SIZES.contains(size));
@@ -104,7 +104,7 @@ impl JobListQuery {
             let mut known = Vec::new();
             for name in columns.split(',') {
                 let problem = || errors::field("columns", &format!("there is no column {name:?}"));
-                let column = Column::of(name).ok_or_else(problem)?;
+                let column = Column::from_key(name).ok_or_else(problem)?;
                 if !known.contains(&column) {
                     known.push(column);
                 }
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn an_address_shows_what_it_was_made_of() {
-        let of = |query: &str| JobListQuery::of(&format!("/?{query}").parse().unwrap());
+        let of = |query: &str| JobListQuery::from_uri(&format!("/?{query}").parse().unwrap());
         for query in [
             "size=25",
             "text=a+b&benchmark=c&bot=d&user=e&kind=try&state=failed&from=2020-01-01&to=2020-01-02&columns=runs%2Cname&sort=-runs&size=50&page=token",

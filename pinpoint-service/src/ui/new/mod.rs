@@ -43,7 +43,7 @@ pub(super) async fn page(
     uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
-    let mut query = Query::of(&uri)?;
+    let mut query = Query::from_uri(&uri)?;
     let typed = match (query.take("from"), query.take("preset")) {
         (Some(job_id), _) => {
             let request = CloneJobRequest { job_id };
@@ -208,7 +208,7 @@ fn not_yet() -> Markup {
 
 /// GET `/new/commit`: a commit, looked up.
 pub(super) async fn commit(State(service): State<Service>, uri: Uri) -> Result<Response, Problem> {
-    let mut query = Query::of(&uri)?;
+    let mut query = Query::from_uri(&uri)?;
     let (bot, name) = (query.take("bot"), query.take("name"));
     let (bot, name) = (bot.unwrap_or_default(), name.unwrap_or_default());
     Ok(fragment(&look_up::commit(&service, &bot, &name).await))
@@ -220,19 +220,19 @@ pub(super) async fn patch(
     uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
-    let name = Query::of(&uri)?.take("name").unwrap_or_default();
+    let name = Query::from_uri(&uri)?.take("name").unwrap_or_default();
     Ok(fragment(&look_up::patch(&service, &view, &name).await))
 }
 
 /// GET `/new/builds`: the commits that a field suggests.
 pub(super) async fn builds(State(service): State<Service>, uri: Uri) -> Result<Response, Problem> {
-    let bot = Query::of(&uri)?.take("bot").unwrap_or_default();
+    let bot = Query::from_uri(&uri)?.take("bot").unwrap_or_default();
     Ok(fragment(&look_up::builds(&service, &bot).await?))
 }
 
 /// GET `/new/bots`: the bots that a field suggests.
 pub(super) async fn bots(State(service): State<Service>, uri: Uri) -> Result<Response, Problem> {
-    let typed = Query::of(&uri)?.take("typed").unwrap_or_default();
+    let typed = Query::from_uri(&uri)?.take("typed").unwrap_or_default();
     Ok(fragment(&look_up::bots(&service, &typed)))
 }
 
@@ -241,13 +241,13 @@ pub(super) async fn benchmarks(
     State(service): State<Service>,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let typed = Query::of(&uri)?.take("typed").unwrap_or_default();
+    let typed = Query::from_uri(&uri)?.take("typed").unwrap_or_default();
     Ok(fragment(&look_up::benchmarks(&service, &typed)))
 }
 
 /// GET `/new/stories`: the stories that a field suggests.
 pub(super) async fn stories(State(service): State<Service>, uri: Uri) -> Result<Response, Problem> {
-    let benchmark = Query::of(&uri)?.take("benchmark").unwrap_or_default();
+    let benchmark = Query::from_uri(&uri)?.take("benchmark").unwrap_or_default();
     Ok(fragment(&look_up::stories(&service, &benchmark)))
 }
 
@@ -257,7 +257,7 @@ pub(super) async fn estimated(
     uri: Uri,
     view: View,
 ) -> Result<Response, Problem> {
-    let typed = read(Typed::default(), &mut Query::of(&uri)?)?;
+    let typed = read(Typed::default(), &mut Query::from_uri(&uri)?)?;
     Ok(fragment(&estimate::shown(&service, &view, &typed).await))
 }
 
@@ -266,7 +266,7 @@ pub(super) async fn commanded(
     State(service): State<Service>,
     parts: Parts,
 ) -> Result<Response, Problem> {
-    let typed = read(Typed::default(), &mut Query::of(&parts.uri)?)?;
+    let typed = read(Typed::default(), &mut Query::from_uri(&parts.uri)?)?;
     let origin = origin(&parts);
     Ok(fragment(&commands::shown(&service, &origin, &typed).await))
 }

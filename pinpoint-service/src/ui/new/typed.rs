@@ -37,12 +37,12 @@ pub(super) struct Typed {
 
 impl Default for Typed {
     fn default() -> Self {
-        Self::of(Kind::Bisection)
+        Self::from_kind(Kind::Bisection)
     }
 }
 
 impl Typed {
-    fn of(kind: Kind) -> Self {
+    fn from_kind(kind: Kind) -> Self {
         let attempts = (kind != Kind::Bisection).then(|| ("attempts", PAIRS.to_owned()));
         Self {
             kind,
@@ -64,7 +64,7 @@ impl Typed {
                 let (_, kind) = kind.ok_or_else(problem)?;
                 match *kind == self.kind {
                     true => self,
-                    false => Self::of(*kind),
+                    false => Self::from_kind(*kind),
                 }
             }
         };
@@ -110,7 +110,7 @@ impl Typed {
     }
 
     pub(super) fn of_preset(preset: &Preset) -> Self {
-        let mut typed = Self::of(match preset.kind {
+        let mut typed = Self::from_kind(match preset.kind {
             PresetKind::Bisection => Kind::Bisection,
             PresetKind::Try => Kind::Pairwise,
             PresetKind::Culprit => Kind::CulpritFinder,
@@ -138,7 +138,7 @@ impl Typed {
             written(time)
         };
         let seed = |seed: u64| written((seed != 0).then_some(seed));
-        let mut typed = Self::of(match &request.question {
+        let mut typed = Self::from_kind(match &request.question {
             Some(Question::Pairwise(_)) => Kind::Pairwise,
             Some(Question::CulpritFinder(_)) => Kind::CulpritFinder,
             Some(Question::Bisection(_)) | None => Kind::Bisection,

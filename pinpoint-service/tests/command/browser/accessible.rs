@@ -67,7 +67,7 @@ async fn axe_core_finds_nothing_on_any_page() {
     let running = scene.serve();
     let home = format!("http://{}", running.address);
     let mut paths = pages(&home, &"0".repeat(32)).await;
-    let mut visitor = Visitor::of(&running);
+    let mut visitor = Visitor::new(&running);
     for (status, path) in [
         (404, "/nowhere"),
         (400, "/"),
@@ -163,7 +163,7 @@ fn a_filled_form(visitor: &mut Visitor, look: &mut impl FnMut(&mut Visitor, &str
 fn axe_core_finds_nothing_on_the_page_of_one_request_too_many() {
     let scene = Scene::new("[limits]\nrequests_a_minute = 1");
     let running = scene.serve();
-    let mut visitor = Visitor::of(&running);
+    let mut visitor = Visitor::new(&running);
     visitor.expect("the server responded with a status of 429");
     for (width, theme) in SCREENS {
         visitor.look_from(width, theme);
@@ -180,7 +180,7 @@ fn axe_core_finds_nothing_on_the_page_of_one_request_too_many() {
 async fn the_secret_of_a_token_is_in_no_log() {
     let scene = Scene::new("");
     let running = scene.serve();
-    let mut visitor = Visitor::of(&running);
+    let mut visitor = Visitor::new(&running);
     visitor.go("/account");
     visitor.fill(&[("name", "nightly")]);
     visitor.evaluate("document.querySelector('[name=may_see]').checked = true");

@@ -24,7 +24,7 @@ fn a_lost_connection_is_tried_less_and_less_often_and_differently_on_each_page()
     let scene = Scene::new("");
     let running = scene.serve();
     let id = made(&running, "Since Monday");
-    let mut visitor = Visitor::of(&running);
+    let mut visitor = Visitor::new(&running);
     visitor.expect("net::ERR_BLOCKED_BY_CLIENT");
     visitor.expect("ERR_INCOMPLETE_CHUNKED_ENCODING");
     visitor.prepare(FAST);
@@ -54,7 +54,7 @@ fn a_page_that_is_older_than_the_service_offers_a_reload() {
     let scene = Scene::new("");
     let running = scene.serve();
     let id = made(&running, "Since Monday");
-    let mut visitor = Visitor::of(&running);
+    let mut visitor = Visitor::new(&running);
     visitor.prepare(
         "const Real = EventSource;
          window.EventSource = class extends Real {
@@ -84,7 +84,7 @@ fn ages_are_those_of_the_service_whatever_the_clock_of_the_browser_says() {
     let scene = Scene::new("");
     let running = scene.serve();
     let id = made(&running, "Since Monday");
-    let mut visitor = Visitor::of(&running);
+    let mut visitor = Visitor::new(&running);
     visitor.prepare(
         "const Real = Date;
          window.Date = class extends Real {
@@ -110,7 +110,7 @@ fn a_page_whose_script_fails_works_as_one_without() {
     let scene = Scene::new("");
     let running = scene.serve();
     let id = made(&running, "Since Monday");
-    let mut visitor = Visitor::of(&running);
+    let mut visitor = Visitor::new(&running);
     visitor.expect("net::ERR_BLOCKED_BY_CLIENT");
     let lost = json!({ "urls": ["*/assets/page.*"] });
     visitor.call("Network.setBlockedURLs", lost);
@@ -157,7 +157,7 @@ fn a_form_is_sent_once_and_again_after_it_was_stopped() {
     let scene = Scene::new("");
     let running = scene.serve();
     let id = made(&running, "Since Monday");
-    let mut visitor = Visitor::of(&running);
+    let mut visitor = Visitor::new(&running);
     visitor.prepare(FAST);
     visitor.go(&format!("/jobs/{id}"));
     let retry = "document.querySelector(`#actions form[action$='/retry']`)";
@@ -176,7 +176,7 @@ fn the_end_of_a_job_is_notified_to_those_who_ask_for_it() {
     let scene = Scene::new("");
     let running = scene.serve();
     let id = made(&running, "Since Monday");
-    let mut visitor = Visitor::of(&running);
+    let mut visitor = Visitor::new(&running);
     let origin = visitor.home.clone();
     let granted = json!({ "permissions": ["notifications"], "origin": origin });
     visitor.call("Browser.grantPermissions", granted);

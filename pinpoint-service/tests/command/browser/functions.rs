@@ -25,7 +25,7 @@ async fn each_function_works_with_scripts_and_without() {
     for number in 0..4 {
         made(&running, &format!("Of {number}"));
     }
-    let mut visitor = Visitor::of(&running);
+    let mut visitor = Visitor::new(&running);
     // The form with problems.
     visitor.expect_status(400, "/new");
     for scripts in [true, false] {

@@ -71,7 +71,7 @@ fn a_search_narrows_as_one_looks_and_each_moment_of_it_can_be_seen_again() {
     let ends = json!({ "good": commits[0], "bad": commits[11] });
     let id = created(&running, json!({ "bisection": ends }));
     let path = format!("/jobs/{id}");
-    let mut browser = Visitor::of(&running);
+    let mut browser = Visitor::new(&running);
     browser.go(&path);
     // It is the same document until the end: opened parts stay open, and the focus stays.
     browser.evaluate("document.isTheSame = true");

@@ -103,7 +103,7 @@ fn a_page_follows_a_search_whose_worker_and_service_are_killed() {
     fs::write(scene.directory.path().join("bots.toml"), bots).unwrap();
     let running = scene.serve();
     let worker = Killable::start(&scene, &url);
-    let mut visitor = Visitor::of(&running);
+    let mut visitor = Visitor::new(&running);
     for lost in ["net::ERR_CONNECTION_REFUSED", "net::ERR_INCOMPLETE_CHUNKED"] {
         visitor.expect(lost);
     }

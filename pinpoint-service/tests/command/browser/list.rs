@@ -17,7 +17,7 @@ fn a_row_changes_in_its_place_and_other_jobs_are_announced() {
     let scene = Scene::new("");
     let running = scene.serve();
     let [first, second] = ["First", "Second"].map(|name| made(&running, name));
-    let mut visitor = Visitor::of(&running);
+    let mut visitor = Visitor::new(&running);
     visitor.prepare(LISTEN);
     visitor.go("/?size=25");
     visitor.evaluate("document.isTheSame = true");

@@ -69,7 +69,7 @@ fn copies(browser: &mut Visitor) {
 fn a_job_is_made_with_scripts_and_without() {
     let scene = Scene::new("");
     let running = scene.serve();
-    let mut browser = Visitor::of(&running);
+    let mut browser = Visitor::new(&running);
     // Fields that are wrong.
     browser.expect("the server responded with a status of 400");
 

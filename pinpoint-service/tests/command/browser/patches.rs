@@ -14,7 +14,7 @@ const HOST: &str = "chromium-review.googlesource.com";
 
 /// The service in this process, since the command asks Gerrit at its own address only.
 async fn served() -> (World, String) {
-    let world = World::of(SignIn::Nobody("ada".into()), BOTS).await;
+    let world = World::with_bots(SignIn::Nobody("ada".into()), BOTS).await;
     let world = world.asking(gerrit(HOST).await).await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let home = format!("http://{}", listener.local_addr().unwrap());

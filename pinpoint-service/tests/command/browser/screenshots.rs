@@ -62,7 +62,7 @@ async fn pictures_of_every_page_and_state() {
     let scene = Scene::new("");
     let running = scene.serve();
     let home = format!("http://{}", running.address);
-    let mut visitor = Visitor::of(&running);
+    let mut visitor = Visitor::new(&running);
     visitor.expect("the server responded with a status of 40");
     for path in pages(&home, &"0".repeat(32)).await {
         visitor.go(&path);

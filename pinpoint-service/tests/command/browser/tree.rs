@@ -99,7 +99,7 @@ async fn the_tree_says_what_each_part_is() {
     let scene = Scene::new("");
     let running = scene.serve();
     let prepared = prepare(&scene, &running, with_charts::<200>).await;
-    let mut visitor = Visitor::of(&running);
+    let mut visitor = Visitor::new(&running);
 
     visitor.go("/?size=25&sort=name");
     let list = tree(&mut visitor);

@@ -12,7 +12,7 @@ async fn a_copied_link_leads_to_the_same_view() {
     let scene = Scene::new("");
     let running = scene.serve();
     let prepared = prepare(&scene, &running, with_charts::<200>).await;
-    let mut browser = Visitor::of(&running);
+    let mut browser = Visitor::new(&running);
     let origin = browser.home.clone();
     let granted = json!({ "permissions": ["clipboardReadWrite"], "origin": origin });
     browser.call("Browser.grantPermissions", granted);
@@ -67,7 +67,7 @@ async fn paper_shows_the_content_whole_and_nothing_to_press() {
     let scene = Scene::new("");
     let running = scene.serve();
     let prepared = prepare(&scene, &running, with_charts::<200>).await;
-    let mut browser = Visitor::of(&running);
+    let mut browser = Visitor::new(&running);
     // A4 between margins of 1 cm, in pixels of CSS.
     browser.look_from(718, "dark");
     let mut problems = Vec::new();

@@ -22,7 +22,7 @@ pub(super) struct Visitor {
 }
 
 impl Visitor {
-    pub(super) fn of(running: &Running) -> Self {
+    pub(super) fn new(running: &Running) -> Self {
         Self::with(Chromium::start(), &format!("http://{}", running.address))
     }
 

@@ -53,7 +53,7 @@ async fn programs_get_the_names_of_bots_and_browsers_a_page() {
 
 #[tokio::test]
 async fn a_store_without_workers_and_a_service_without_bots_say_so() {
-    let world = World::of(SignIn::Nobody("ada".into()), "").await;
+    let world = World::with_bots(SignIn::Nobody("ada".into()), "").await;
     let bots = get(&world, "/bots").await.ok();
     assert!(bots.contains("No bots are configured."), "{bots}");
     let workers = get(&world, "/workers").await.ok();

@@ -244,7 +244,7 @@ impl Service {
         id: &str,
     ) -> Result<(Job, AuditEntry), Status> {
         let job = self.job(id, &[]).await?;
-        let context = Context::of(extensions)?;
+        let context = Context::from_extensions(extensions)?;
         let entry = |code| AuditEntry {
             job: Some(job.id.clone()),
             ..context.entry(code)

@@ -31,7 +31,7 @@ const BOTS: &str = r#"
 "#;
 
 async fn world() -> World {
-    World::of(SignIn::Nobody("ada@example.org".into()), BOTS).await
+    World::with_bots(SignIn::Nobody("ada@example.org".into()), BOTS).await
 }
 
 /// The value that a field of a page has.

@@ -22,7 +22,7 @@ const TAGGED: &str = r#"
 
 #[tokio::test]
 async fn a_change_at_gerrit_is_applied_to_a_side_and_kept_with_the_job() {
-    let world = World::of(SignIn::Nobody("ada".into()), TAGGED).await;
+    let world = World::with_bots(SignIn::Nobody("ada".into()), TAGGED).await;
     let world = world.asking(gerrit("gerrit.example.org").await).await;
     let hash = "a".repeat(40);
     let typed = |more: &[(&'static str, &'static str)]| {
@@ -123,7 +123,7 @@ async fn a_change_at_gerrit_is_applied_to_a_side_and_kept_with_the_job() {
 
 #[tokio::test]
 async fn tags_choose_stories_where_the_operator_says_how() {
-    let world = World::of(SignIn::Nobody("ada".into()), TAGGED).await;
+    let world = World::with_bots(SignIn::Nobody("ada".into()), TAGGED).await;
     let ask = async |benchmark: &str, tags: &str| {
         let job = json!({
             "bot": "lab", "benchmark": benchmark, "storyTags": tags,
