@@ -178,10 +178,10 @@ pub(crate) enum Color {
 impl Arguments {
     /// Parses the arguments of this process.
     pub(crate) fn of_this_process() -> Result<Self, clap::Error> {
-        Self::of(std::env::args_os())
+        Self::from_words(std::env::args_os())
     }
 
-    fn of(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+    fn from_words(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let mut command = Self::command();
         let words: Vec<OsString> = words.into_iter().collect();
         let matches = command.try_get_matches_from_mut(&words);
@@ -381,7 +381,7 @@ mod tests {
 
     #[test]
     fn options_about_luci_need_the_executor() {
-        let of = |words: &[&str]| Arguments::of(words.iter().map(OsString::from));
+        let of = |words: &[&str]| Arguments::from_words(words.iter().map(OsString::from));
         let bisect = ["pinpoint", "bisect", "a", "b"];
         let luci = ["--executor", "luci", "--bot", "x", "--benchmark", "y"];
         for option in ["--luci-config", "--luci-tokens"] {
@@ -400,7 +400,8 @@ mod tests {
 
     #[test]
     fn a_benchmark_without_its_separator_is_seen() {
-        let of = |words: &[&str]| Arguments::of(words.iter().map(OsString::from)).unwrap_err();
+        let of =
+            |words: &[&str]| Arguments::from_words(words.iter().map(OsString::from)).unwrap_err();
         let error = of(&[
             "/bin/pinpoint",
             "bisect",

@@ -106,9 +106,10 @@ impl Search {
             .map(report::destination)
             .transpose()?;
         let direction = arguments.job.direction;
-        let carried_out = CarriedOut::of(&arguments.job.assignment, &arguments.benchmark)?;
+        let carried_out =
+            CarriedOut::from_assignment(&arguments.job.assignment, &arguments.benchmark)?;
         carried_out.warn_of_unpublished(repository.path(), [&good, &bad]);
-        let names = Names::of(&arguments.job, &carried_out, &arguments.command);
+        let names = Names::from_options(&arguments.job, &carried_out, &arguments.command);
         let inherited_env = arguments.benchmark.inherited_env();
         let spec = BisectionSpec {
             strategy,

@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: Compare, display: &Display) -> Result<u8, CliError>
             print_json(serde_json::to_string_pretty(&document).unwrap_or_default());
         }
         Output::Text => {
-            let mut text = comparison_table::of(&comparison);
+            let mut text = comparison_table::render(&comparison);
             // Writing to a string can't fail.
             let _ = write_warnings(&mut text, &warnings);
             print(format_args!("{text}"));

@@ -74,7 +74,7 @@ pub(crate) enum Status {
 }
 
 impl Status {
-    pub(crate) fn of(explanation: &Explanation) -> Self {
+    pub(crate) fn from_explanation(explanation: &Explanation) -> Self {
         let sees_nothing =
             |detectable: &pinpoint_core::profile::Detectable| detectable.smallest.is_none();
         if explanation.certain().next().is_some() {
@@ -129,7 +129,7 @@ impl Written {
     }
 
     /// Checks that the file can be written before any work is done for it.
-    fn of(arguments: &Explain) -> Result<Self, CliError> {
+    fn from_arguments(arguments: &Explain) -> Result<Self, CliError> {
         let side = arguments.side.into();
         let report = arguments.report.as_deref();
         Ok(Self {
@@ -159,7 +159,7 @@ pub(crate) async fn run(arguments: Explain, display: &Display) -> Result<u8, Cli
             "standard input (-) can be read once only, and is named on both sides; give a file for one".into(),
         ));
     }
-    let written = Written::of(&arguments)?;
+    let written = Written::from_arguments(&arguments)?;
     let files = arguments.base.len() + arguments.experiment.len();
     let reading = Reading::begin("profiles", files, display);
     let read = |paths: &[PathBuf]| -> Result<Vec<Profile>, CliError> {
@@ -389,12 +389,12 @@ impl ExplanationReport {
 
     /// Prints it for people.
     pub(crate) fn show(&self) {
-        let text = explanation_text::of(&self.explanation, self.about.as_ref());
+        let text = explanation_text::render(&self.explanation, self.about.as_ref());
         print(format_args!("{text}"));
     }
 
     pub(crate) fn exit_code(&self) -> u8 {
-        Status::of(&self.explanation).exit_code()
+        Status::from_explanation(&self.explanation).exit_code()
     }
 
     /// The notes of a report besides the functions.
@@ -527,7 +527,7 @@ impl ExplanationReport {
         let [base, experiment] = &self.files;
         Document {
             version: VERSION,
-            status: Status::of(&self.explanation),
+            status: Status::from_explanation(&self.explanation),
             job: self.about.as_ref().map(Cow::Borrowed),
             warnings: Cow::Borrowed(&self.warnings),
             base: Cow::Borrowed(base),

@@ -157,7 +157,7 @@ fn list(
         print_json(json!({ "jobs": jobs, "more": page.more }));
         return Ok(FOUND);
     }
-    output::print(format_args!("{}", job_list::of(page, interrupted)));
+    output::print(format_args!("{}", job_list::render(page, interrupted)));
     if let Some(note) = job_list::note(page, place, filter) {
         errln!("{note}");
     }

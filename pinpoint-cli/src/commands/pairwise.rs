@@ -34,7 +34,7 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         experiment,
         place,
         made,
-    } = States::of(&arguments, patch.as_ref())?;
+    } = States::from_arguments(&arguments, patch.as_ref())?;
     let base = Variant {
         commit: base,
         artifact: None,
@@ -57,14 +57,14 @@ pub(crate) async fn run(arguments: Pairwise, display: Display) -> Result<u8, Cli
         .map(report::destination)
         .transpose()?;
     let direction = arguments.job.direction;
-    let carried_out = CarriedOut::of(&arguments.job.assignment, &arguments.benchmark)?;
+    let carried_out = CarriedOut::from_assignment(&arguments.job.assignment, &arguments.benchmark)?;
     if made && carried_out.by_workers() {
         return Err(CliError::Input(
             "--base-build and --experiment-build are on this machine, where no worker of --bot may be: leave --bot out".into(),
         ));
     }
     carried_out.warn_of_unpublished(&place, [&base.commit, &experiment.commit]);
-    let names = Names::of(&arguments.job, &carried_out, &arguments.command);
+    let names = Names::from_options(&arguments.job, &carried_out, &arguments.command);
     let inherited_env = arguments.benchmark.inherited_env();
     let aggregate = arguments.benchmark.aggregate.unwrap_or_default();
     let local = (arguments.benchmark).into_config(
@@ -136,7 +136,7 @@ struct States {
 }
 
 impl States {
-    fn of(arguments: &Pairwise, patch: Option<&PatchFile>) -> Result<Self, CliError> {
+    fn from_arguments(arguments: &Pairwise, patch: Option<&PatchFile>) -> Result<Self, CliError> {
         let (Some(base), Some(experiment)) = (&arguments.base_build, &arguments.experiment_build)
         else {
             let repository = Repository::discover(&arguments.benchmark.repo)?;

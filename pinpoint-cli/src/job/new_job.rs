@@ -169,7 +169,7 @@ impl Names {
     }
 
     /// As given; by default, the benchmark is the program that is run.
-    pub(crate) fn of(options: &JobOptions, by: &CarriedOut, command: &[String]) -> Self {
+    pub(crate) fn from_options(options: &JobOptions, by: &CarriedOut, command: &[String]) -> Self {
         let program = || {
             let program = Path::new(command.first()?).file_name()?;
             Some(program.to_string_lossy().into_owned())
@@ -217,7 +217,10 @@ pub(crate) enum CarriedOut {
 
 impl CarriedOut {
     /// From the arguments, which are checked to fit: requirements of this process are met.
-    pub(crate) fn of(assignment: &Assignment, benchmark: &Benchmark) -> Result<Self, CliError> {
+    pub(crate) fn from_assignment(
+        assignment: &Assignment,
+        benchmark: &Benchmark,
+    ) -> Result<Self, CliError> {
         let Some(bot) = &assignment.bot else {
             values_of(&benchmark.inherited_env())?;
             benchmark.cpu.as_ref().map_or(Ok(()), CpuList::check)?;

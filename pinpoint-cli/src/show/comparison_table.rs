@@ -13,7 +13,7 @@ use crate::show::text::{BOLD, DIM, ERROR, FOUND, GOOD, Text};
 /// At most this many charts that only one side has are written out.
 const MOST_NAMES: usize = 20;
 
-pub(crate) fn of(comparison: &ResultsComparison) -> Text {
+pub(crate) fn render(comparison: &ResultsComparison) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
     let _ = write(&mut text, comparison);

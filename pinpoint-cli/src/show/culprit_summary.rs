@@ -12,7 +12,7 @@ use crate::show::summary;
 use crate::show::text::{BOLD, DIM, FOUND, Text};
 use pinpoint_core::job::CulpritFinderResult;
 
-pub(crate) fn of(document: &CulpritFinderResult, display: &Display) -> Text {
+pub(crate) fn render(document: &CulpritFinderResult, display: &Display) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
     let _ = write(&mut text, document, display);
@@ -30,7 +30,7 @@ fn write(text: &mut Text, document: &CulpritFinderResult, display: &Display) -> 
         "{BOLD}regression {verdict}{BOLD:#} by {}\n",
         line_of(&document.verification, unit)
     )?;
-    write!(text, "{}", summary::of(&document.search, display))?;
+    write!(text, "{}", summary::render(&document.search, display))?;
     for culprit in &document.unconfirmed {
         writeln!(text, "\n{FOUND}not confirmed{FOUND:#}")?;
         summary::write_culprit(text, &document.search, culprit)?;

@@ -31,7 +31,7 @@ const JIT: &str = "[jit]";
 /// The most functions of a path: of a longer one, its beginning and its end are shown.
 const LONGEST_PATH: usize = 12;
 
-pub(crate) fn of(explanation: &Explanation, about: Option<&About>) -> Text {
+pub(crate) fn render(explanation: &Explanation, about: Option<&About>) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
     let _ = write(&mut text, explanation, about);

@@ -12,7 +12,7 @@ use crate::show::text::{BOLD, DIM, ERROR, Text, text};
 const INTERRUPTED: &str = "interrupted";
 
 /// The jobs of a page, a line each; some of those that are running are interrupted.
-pub(crate) fn of(page: &Page, interrupted: &[JobId]) -> Text {
+pub(crate) fn render(page: &Page, interrupted: &[JobId]) -> Text {
     let mut text = Text::default();
     for job in &page.jobs {
         let state = match interrupted.contains(&job.id) {

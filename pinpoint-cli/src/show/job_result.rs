@@ -21,9 +21,9 @@ pub(crate) fn print_result(result: &JobResult, display: &Display) {
         Output::Json => print_result_json(result),
         Output::Text => {
             let summary = match result {
-                JobResult::Bisection(result) => summary::of(result, display),
-                JobResult::Pairwise(result) => pairwise_summary::of(result, display),
-                JobResult::CulpritFinder(result) => culprit_summary::of(result, display),
+                JobResult::Bisection(result) => summary::render(result, display),
+                JobResult::Pairwise(result) => pairwise_summary::render(result, display),
+                JobResult::CulpritFinder(result) => culprit_summary::render(result, display),
             };
             print(format_args!("{summary}"));
         }

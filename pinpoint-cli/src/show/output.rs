@@ -40,12 +40,12 @@ pub(crate) use {errln, outln};
 
 /// Prints on standard output.
 pub(crate) fn print(arguments: fmt::Arguments<'_>) {
-    print_text(&Text::of(arguments));
+    print_text(&Text::from_format(arguments));
 }
 
 /// Prints on standard error. A failure can't be reported anywhere.
 pub(crate) fn print_error(arguments: fmt::Arguments<'_>) {
-    print_error_text(&Text::of(arguments));
+    print_error_text(&Text::from_format(arguments));
 }
 
 /// Prints a text on standard output, with all the styles it has.

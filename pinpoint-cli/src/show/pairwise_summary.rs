@@ -17,7 +17,7 @@ use pinpoint_core::job::{NamedChart, PairwiseResult};
 /// The most unchanged charts that are written out.
 const MOST_CHARTS: usize = 20;
 
-pub(crate) fn of(document: &PairwiseResult, display: &Display) -> Text {
+pub(crate) fn render(document: &PairwiseResult, display: &Display) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
     let _ = write(&mut text, document, display);

@@ -26,7 +26,7 @@ const MOST_CANDIDATES: usize = 20;
 const MOST_SPANS: usize = 10;
 const LEAST_PROBABILITY: f64 = 0.001;
 
-pub(crate) fn of(document: &BisectionResult, display: &Display) -> Text {
+pub(crate) fn render(document: &BisectionResult, display: &Display) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
     let _ = write(&mut text, document, display);

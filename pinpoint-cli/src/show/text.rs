@@ -34,7 +34,7 @@ const SEQUENCES: [&str; 6] = [
 pub(crate) struct Text(String);
 
 impl Text {
-    pub(crate) fn of(arguments: fmt::Arguments<'_>) -> Self {
+    pub(crate) fn from_format(arguments: fmt::Arguments<'_>) -> Self {
         let mut text = Self::default();
         // Writing to memory fails only if an argument does, which none here can.
         let _ = text.write_fmt(arguments);
@@ -93,7 +93,7 @@ impl fmt::Display for Text {
 /// Like `format!`, but gives a [`Text`].
 macro_rules! text {
     ($($argument:tt)*) => {
-        $crate::show::text::Text::of(format_args!($($argument)*))
+        $crate::show::text::Text::from_format(format_args!($($argument)*))
     };
 }
 pub(crate) use text;

@@ -17,7 +17,7 @@ pub(crate) fn now() -> i64 {
 }
 
 /// The workers, a line each.
-pub(crate) fn of(workers: &[WorkerEntry], now: i64) -> Text {
+pub(crate) fn render(workers: &[WorkerEntry], now: i64) -> Text {
     let mut text = Text::default();
     let width = |column: fn(&WorkerEntry) -> String| {
         let widths = workers.iter().map(|worker| column(worker).chars().count());

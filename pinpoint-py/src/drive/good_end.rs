@@ -22,7 +22,7 @@ pub(super) enum RequestedCharts {
 }
 
 impl RequestedCharts {
-    pub(super) fn of(spec: &JobSpec) -> Self {
+    pub(super) fn from_spec(spec: &JobSpec) -> Self {
         match spec {
             JobSpec::Bisection(spec) => Self::One(spec.chart.clone()),
             JobSpec::CulpritFinder(spec) => Self::One(spec.bisection.chart.clone()),

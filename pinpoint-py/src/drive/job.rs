@@ -196,7 +196,7 @@ fn open(
     let local = (config.local.as_ref())
         .map(|local| open_local(local, &request.state_dir, &job.id))
         .transpose()?;
-    let wanted = RequestedCharts::of(&spec_of(job)?);
+    let wanted = RequestedCharts::from_spec(&spec_of(job)?);
     let (builds, runs) = (config.builds, config.runs);
     let bridge = Arc::clone(bridge);
     Ok(PythonExecutor::new(

@@ -35,7 +35,7 @@ pub(crate) trait Saved: Machine + Clone + Sized {
     const NAME: &'static str;
     type Spec: Serialize + DeserializeOwned;
 
-    fn of(spec: Self::Spec) -> Result<Self, SpecError>;
+    fn from_spec(spec: Self::Spec) -> Result<Self, SpecError>;
     fn spec(&self) -> &Self::Spec;
     /// The number of commits, when all of them are the caller's.
     fn commits(spec: &Self::Spec) -> Option<u64>;
@@ -115,7 +115,7 @@ impl<M: Saved> Batches<M> {
         })?;
         Ok(Self {
             commits,
-            machine: M::of(spec).map_err(|error| refused(error.to_string()))?,
+            machine: M::from_spec(spec).map_err(|error| refused(error.to_string()))?,
             events: Vec::new(),
             batch: VecDeque::new(),
             answers: BTreeMap::new(),

@@ -18,7 +18,7 @@ impl Saved for engine::Bisection {
     const NAME: &'static str = "bisection";
     type Spec = BisectionSpec;
 
-    fn of(spec: BisectionSpec) -> Result<Self, SpecError> {
+    fn from_spec(spec: BisectionSpec) -> Result<Self, SpecError> {
         Self::new(spec)
     }
 

@@ -17,7 +17,7 @@ impl Saved for engine::CulpritFinder {
     const NAME: &'static str = "culprit_finder";
     type Spec = CulpritFinderSpec;
 
-    fn of(spec: CulpritFinderSpec) -> Result<Self, SpecError> {
+    fn from_spec(spec: CulpritFinderSpec) -> Result<Self, SpecError> {
         Self::new(spec)
     }
 

@@ -18,7 +18,7 @@ impl Saved for engine::Pairwise {
     const NAME: &'static str = "pairwise";
     type Spec = PairwiseSpec;
 
-    fn of(spec: PairwiseSpec) -> Result<Self, SpecError> {
+    fn from_spec(spec: PairwiseSpec) -> Result<Self, SpecError> {
         Self::new(spec)
     }
 

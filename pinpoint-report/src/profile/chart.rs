@@ -143,7 +143,7 @@ pub(super) struct Drawn<'a> {
 impl Chart {
     /// The chart of a side; absent where no run has times. `functions_of` has the function of
     /// each frame of each run, and `drawn` is of the run that is shown.
-    pub(super) fn of(
+    pub(super) fn from_runs(
         runs: &[Profile],
         functions_of: &[Vec<u32>],
         drawn: Option<Drawn>,
@@ -250,7 +250,8 @@ impl Kinds {
         let place = *self.places.entry(function).or_insert(next);
         if place == next {
             let place = known.place(function);
-            self.listed.push(Kind::of(known.described(function), place));
+            self.listed
+                .push(Kind::from_function(known.described(function), place));
         }
         place
     }
@@ -263,7 +264,7 @@ pub(super) fn call_id(place: usize) -> String {
 
 impl Kind {
     /// Calls of a function, which has this place on the page.
-    pub(super) fn of(function: Option<&Function>, place: usize) -> Self {
+    pub(super) fn from_function(function: Option<&Function>, place: usize) -> Self {
         let called = function.map(|function| function.name.as_str());
         Self {
             id: call_id(place),

@@ -86,7 +86,7 @@ struct Paths {
 
 impl Paths {
     /// Of the stacks that have a place on the page.
-    fn of(paths: &[PathChange], places: &[Option<usize>]) -> Self {
+    fn from_changes(paths: &[PathChange], places: &[Option<usize>]) -> Self {
         let mut columns = Self::default();
         for path in paths {
             let Some(stack) = places[path.stack] else {
@@ -113,7 +113,10 @@ pub(super) struct CallerPaths {
 
 impl CallerPaths {
     /// `place` gives the place of a caller or callee on the page.
-    pub(super) fn of(paths: &[CallerPathChange], mut place: impl FnMut(usize) -> usize) -> Self {
+    pub(super) fn from_changes(
+        paths: &[CallerPathChange],
+        mut place: impl FnMut(usize) -> usize,
+    ) -> Self {
         let mut columns = Self::default();
         for path in paths {
             let within = path.within.map_or(-1, |within| within as i64);
@@ -145,7 +148,7 @@ struct Groups {
 }
 
 impl Groups {
-    fn of(groups: &[PartChange]) -> Self {
+    fn from_changes(groups: &[PartChange]) -> Self {
         let mut columns = Self::default();
         for group in groups {
             columns.name.push(clean(&group.name).into_owned());
@@ -156,7 +159,7 @@ impl Groups {
 }
 
 impl Data {
-    pub(super) fn of(
+    pub(super) fn from_comparison(
         explanation: &Explanation,
         compared: &StackComparison,
         [base, experiment]: [&[Profile]; 2],
@@ -196,11 +199,11 @@ impl Data {
             calls.differences.push(&call.total, call.adjusted_p);
         }
         let caller_paths =
-            CallerPaths::of(&compared.caller_paths, |function| functions.place(function));
+            CallerPaths::from_changes(&compared.caller_paths, |function| functions.place(function));
         let (of_base, of_experiment) = compared.functions_of.split_at(base.len());
-        let entries = all_runs.map(|compared| Entries::of(compared, &mut functions));
-        let before = Chart::of(base, of_base, drawn[0], &mut functions);
-        let after = Chart::of(experiment, of_experiment, drawn[1], &mut functions);
+        let entries = all_runs.map(|compared| Entries::from_comparison(compared, &mut functions));
+        let before = Chart::from_runs(base, of_base, drawn[0], &mut functions);
+        let after = Chart::from_runs(experiment, of_experiment, drawn[1], &mut functions);
         let timed_alone = match (&before, &after) {
             (Some(_), None) => Some("before"),
             (None, Some(_)) => Some("after"),
@@ -209,14 +212,14 @@ impl Data {
         let groups = compared.groups.iter();
         Self {
             groups: groups
-                .map(|(grouping, groups)| (grouping.as_str(), Groups::of(groups)))
+                .map(|(grouping, groups)| (grouping.as_str(), Groups::from_changes(groups)))
                 .collect(),
             timed_alone,
             charts: before.zip(after).map(|(before, after)| [before, after]),
             unit: clean(&explanation.unit.to_string()).into_owned(),
             functions: functions.listed,
             stacks,
-            paths: Paths::of(&compared.paths, &places),
+            paths: Paths::from_changes(&compared.paths, &places),
             caller_paths,
             calls,
             entries,

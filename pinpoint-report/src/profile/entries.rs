@@ -74,7 +74,10 @@ impl TrackGroups {
 }
 
 impl Entries {
-    pub(super) fn of(compared: &EntryComparison, functions: &mut FunctionTable) -> Self {
+    pub(super) fn from_comparison(
+        compared: &EntryComparison,
+        functions: &mut FunctionTable,
+    ) -> Self {
         let mut kinds = Kinds {
             places: HashMap::new(),
             listed: EntryKinds::default(),
@@ -100,7 +103,7 @@ impl Entries {
             paths.differences.push(&path.total, path.adjusted_p);
         }
         let place = |kind| kinds.place(kind, compared, functions);
-        let caller_paths = CallerPaths::of(&compared.caller_paths, place);
+        let caller_paths = CallerPaths::from_changes(&compared.caller_paths, place);
         let mut groups: BTreeMap<&'static str, TrackGroups> = BTreeMap::new();
         for of in &compared.groups {
             let columns = groups.entry(of.grouping.as_str()).or_default();

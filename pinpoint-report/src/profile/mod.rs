@@ -95,7 +95,7 @@ pub fn report(report: &Report) -> Result<String, ReportError> {
         false => Some(compare_entries(before, after, &stacks, report.options)?),
     };
     let drawn = [0, 1].map(|side| drawn(report, side, all_runs.as_ref()));
-    let data = data::Data::of(
+    let data = data::Data::from_comparison(
         report.explanation,
         &stacks,
         report.profiles,

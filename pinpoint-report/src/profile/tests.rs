@@ -140,7 +140,7 @@ fn data_of(trace: &str) -> Value {
         window: Some([3_000.0, f64::INFINITY]),
         all_runs: None,
     };
-    let data = data::Data::of(
+    let data = data::Data::from_comparison(
         &explanation,
         &stacks,
         [&runs, &runs],
@@ -314,7 +314,7 @@ fn rows_of_all_runs_are_those_of_the_trees_that_are_drawn() {
             all_runs: Some(&all_runs),
         })
     });
-    let data = data::Data::of(&explanation, &stacks, sides, drawn, Some(&all_runs));
+    let data = data::Data::from_comparison(&explanation, &stacks, sides, drawn, Some(&all_runs));
     let data = serde_json::to_string(&data).unwrap();
     let check = include_str!("tests/rows.mjs").replace("DATA", &data);
     scripts::tests::node_with(&["--input-type=module", "-"], &check);

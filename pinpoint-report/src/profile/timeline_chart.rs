@@ -64,7 +64,7 @@ impl Chart {
             begin,
             shortest: shortest(durations.chain(spans).chain(requests).chain(frames)),
             all_runs,
-            kinds: Kinds::of(timeline, profile, functions),
+            kinds: Kinds::from_timeline(timeline, profile, functions),
         };
         let order = order(&timeline.tracks);
         let places: Vec<Vec<usize>> = order.iter().map(|at| drawing.places(*at)).collect();
@@ -396,7 +396,7 @@ struct Kinds<'a> {
 }
 
 impl<'a> Kinds<'a> {
-    fn of(timeline: &'a Timeline, profile: &'a Profile, functions: &'a [u32]) -> Self {
+    fn from_timeline(timeline: &'a Timeline, profile: &'a Profile, functions: &'a [u32]) -> Self {
         Self {
             timeline,
             frames: CallFrames::of(profile),
@@ -414,7 +414,7 @@ impl<'a> Kinds<'a> {
         let made = match self.function(kind) {
             Some(function) => {
                 let place = known.place(function);
-                let described = Kind::of(known.described(function), place);
+                let described = Kind::from_function(known.described(function), place);
                 let of = &self.timeline.kinds[kind.index()];
                 // A function of V8 without a name is an anonymous one.
                 let is_anonymous = self.timeline.names.get(of.name).is_empty();

@@ -150,7 +150,7 @@ impl RequestedExplanation {
 
 pub(super) async fn run(arguments: Explain, display: &Display) -> Result<u8, CliError> {
     let storage = Storage::open(display).await?;
-    let written = Written::of(&arguments)?;
+    let written = Written::from_arguments(&arguments)?;
     let report = arguments.report.as_deref();
     let report: Vec<String> = report.map_or_else(Vec::new, |file| {
         vec!["--report".into(), file.display().to_string()]

@@ -37,7 +37,7 @@ pub(crate) fn print(answer: PlanReport<'_>, measures: &[(RunMeasure, Scatter)], 
             print_json(format_args!("{document:#}"));
         }
         Output::Text => {
-            let text = of(answer);
+            let text = plan_text(answer);
             output::print(format_args!("{text}{}", table_of(measures)));
         }
     }
@@ -95,7 +95,7 @@ fn write_table(text: &mut Text, measures: &[(RunMeasure, Scatter)]) -> std::fmt:
 }
 
 /// The plan for people.
-fn of(answer: PlanReport<'_>) -> Text {
+fn plan_text(answer: PlanReport<'_>) -> Text {
     let mut text = Text::default();
     // Writing to a string can't fail.
     let _ = write(&mut text, answer);
@@ -112,7 +112,7 @@ struct Shares {
 }
 
 impl Shares {
-    fn of(estimate: &Estimate) -> Self {
+    fn from_estimate(estimate: &Estimate) -> Self {
         let summary = &estimate.summary;
         let right = (estimate.change.is_some()).then_some(summary.exactly_right.value);
         let (range, nothing) = (summary.right_ranges.value, summary.nothing_found.value);
@@ -166,7 +166,7 @@ fn document(answer: PlanReport<'_>) -> Value {
     let rows: Vec<Value> = estimates
         .iter()
         .map(|estimate| {
-            let shares = Shares::of(estimate);
+            let shares = Shares::from_estimate(estimate);
             let in_noise = estimate
                 .change
                 .filter(|_| scatter.interquartile_range > 0.0)
@@ -329,7 +329,7 @@ fn write(text: &mut Text, answer: PlanReport<'_>) -> std::fmt::Result {
         if has_time { "           time" } else { "" }
     )?;
     for estimate in estimates {
-        let shares = Shares::of(estimate);
+        let shares = Shares::from_estimate(estimate);
         let title = match estimate.change {
             None => "none".to_owned(),
             Some(by) => {
@@ -418,7 +418,7 @@ mod tests {
         [scatter.run_time, scatter.build_time] = times;
         let magnitude = Some(scatter.in_its_unit(change).unwrap());
         let estimates = plan.estimate(&scatter, magnitude).unwrap();
-        styles_shown(&of(PlanReport {
+        styles_shown(&plan_text(PlanReport {
             plan: &plan,
             prior: &Prior::default(),
             scatter: &scatter,

@@ -96,7 +96,7 @@ pub(crate) async fn bisect(
         Some(chart) => WantedCharts::Named(chart.clone()),
         None => WantedCharts::Only,
     };
-    let job = NewJob::of(
+    let job = NewJob::new(
         arguments.job,
         charts,
         arguments.command,
@@ -153,7 +153,7 @@ pub(crate) async fn pairwise(arguments: Pairwise, display: Display) -> Result<u8
         Some(chart) => WantedCharts::Named(chart.clone()),
         None => WantedCharts::Every,
     };
-    let job = NewJob::of(arguments.job, charts, arguments.command, None, &display)?;
+    let job = NewJob::new(arguments.job, charts, arguments.command, None, &display)?;
     let patch = arguments.patch.as_deref().map(at_gerrit).transpose()?;
     let spec = |[base, experiment]: [Variant; 2]| PairwiseSpec {
         chart: arguments.chart.clone(),
@@ -210,7 +210,7 @@ struct NewJob {
 }
 
 impl NewJob {
-    fn of(
+    fn new(
         options: JobOptions,
         charts: WantedCharts,
         arguments: Vec<String>,
@@ -400,7 +400,7 @@ impl NewJob {
             repository: self.repository.to_string(),
             tokens: self.options.assignment.luci.tokens.clone(),
         };
-        let names = Names::of(&self.options, &by, &[]);
+        let names = Names::from_options(&self.options, &by, &[]);
         let id = store_job(storage, spec, &config, names, None, None).await?;
         let result = by
             .run(storage, &id, self.report.as_deref(), display)

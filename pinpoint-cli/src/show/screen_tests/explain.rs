@@ -157,13 +157,13 @@ fn explanations() -> Vec<(&'static str, Explanation)> {
 #[test]
 fn explanations_in_words() {
     for (name, explanation) in explanations() {
-        let text = explanation_text::of(&explanation, None);
+        let text = explanation_text::render(&explanation, None);
         insta::assert_snapshot!(format!("explain_{name}"), without_styles(&text));
     }
     let (_, certain) = &explanations()[0];
     insta::assert_snapshot!(
         "explain_in_colour",
-        styles_shown(&explanation_text::of(certain, None))
+        styles_shown(&explanation_text::render(certain, None))
     );
 }
 
@@ -208,7 +208,7 @@ fn a_culprits_diff_and_its_difference_are_in_the_answer() {
             missing: Some("timed out after 5s".into()),
             ..about(&explanation)
         };
-        let text = explanation_text::of(&explanation, Some(&about));
+        let text = explanation_text::render(&explanation, Some(&about));
         insta::assert_snapshot!(format!("explain_job_{name}"), without_styles(&text));
     }
 }
@@ -222,7 +222,7 @@ fn a_run_that_waits_is_called_so() {
             waiting: Some(waiting),
             ..about(&explanation)
         };
-        without_styles(&explanation_text::of(&explanation, Some(&about)))
+        without_styles(&explanation_text::render(&explanation, Some(&about)))
     };
     assert!(
         said(0.05).contains("a run waits 50.00 ms longer"),
@@ -261,7 +261,7 @@ fn the_builds_and_their_waiting_are_in_the_answer() {
     let mut all = explanations().into_iter();
     let (_, explanation) = all.find(|(name, _)| *name == "uncertain").unwrap();
     let about = about_builds(&explanation);
-    let text = without_styles(&explanation_text::of(&explanation, Some(&about)));
+    let text = without_styles(&explanation_text::render(&explanation, Some(&about)));
     for expected in [
         "a run waits 690.0 ms longer (390.0 ms before, 1.080 s after), by the clock",
         "before: 1234512345 Add a cache\nafter:  abcdeabcde Wait for the disk\nin /work/words\n",
@@ -280,7 +280,8 @@ fn what_is_long_or_says_nothing_is_left_out() {
         let mut all = explanations().into_iter();
         all.find(|(name, _)| *name == wanted).unwrap().1
     };
-    let said = |explanation: &Explanation| without_styles(&explanation_text::of(explanation, None));
+    let said =
+        |explanation: &Explanation| without_styles(&explanation_text::render(explanation, None));
 
     let mut renamed = explanation("renamed");
     let guess = renamed.renamed[0].clone();
@@ -305,7 +306,7 @@ fn what_is_long_or_says_nothing_is_left_out() {
         profiler: "command:record {command} | convert >{profile}".into(),
         ..about(&uncertain)
     };
-    let text = without_styles(&explanation_text::of(&uncertain, Some(&about)));
+    let text = without_styles(&explanation_text::render(&uncertain, Some(&about)));
     assert_eq!(text.matches("the profiler's command").count(), 2, "{text}");
     assert!(!text.contains("convert"), "{text}");
     assert!(text.ends_with("\njob 01a1\n"), "{text}");
@@ -326,7 +327,7 @@ fn documents_fit_their_schema() {
         let of_job = about_builds(&explanation);
         let document = Document {
             version: 1,
-            status: Status::of(&explanation),
+            status: Status::from_explanation(&explanation),
             job: Some(Cow::Borrowed(&of_job)).filter(|_| name == "certain"),
             warnings: Cow::Borrowed(&warnings),
             base: Cow::Borrowed(&files),

@@ -46,11 +46,11 @@ fn jobs_in_a_list() {
     };
     insta::assert_snapshot!(
         "jobs_list",
-        without_styles(&job_list::of(&page, &interrupted))
+        without_styles(&job_list::render(&page, &interrupted))
     );
     insta::assert_snapshot!(
         "jobs_list_in_colour",
-        styles_shown(&job_list::of(&page, &interrupted))
+        styles_shown(&job_list::render(&page, &interrupted))
     );
     let empty = Page {
         jobs: Vec::new(),
@@ -92,7 +92,7 @@ fn workers_in_a_list() {
     ]
     .map(|worker| serde_json::from_value(worker).unwrap())
     .into();
-    let list = worker_list::of(&workers, NOW);
+    let list = worker_list::render(&workers, NOW);
     insta::assert_snapshot!("workers_list", without_styles(&list));
     insta::assert_snapshot!("workers_list_in_colour", styles_shown(&list));
     let bot = || "lab".to_owned();
@@ -215,7 +215,7 @@ fn compared_files() {
             direction: None,
         };
         let compared = compare(from_ref(before), from_ref(after), &options).unwrap();
-        comparison_table::of(&compared)
+        comparison_table::render(&compared)
     };
     let all = table(&before, &after, false);
     insta::assert_snapshot!("compared", without_styles(&all));

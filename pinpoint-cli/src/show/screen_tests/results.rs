@@ -97,7 +97,7 @@ fn snapshot(name: &str, text: &Text) {
 #[track_caller]
 fn shown(name: &str, members: Value) {
     let document: BisectionResult = serde_json::from_value(bisection(members)).unwrap();
-    snapshot(name, &summary::of(&document, &display()));
+    snapshot(name, &summary::render(&document, &display()));
 }
 
 #[test]
@@ -378,7 +378,7 @@ fn pairs_shown(name: &str, charts: &[(&str, f64)], members: Value) {
         }),
     );
     let document: PairwiseResult = serde_json::from_value(with(base, members)).unwrap();
-    snapshot(name, &pairwise_summary::of(&document, &display()));
+    snapshot(name, &pairwise_summary::render(&document, &display()));
 }
 
 #[test]
@@ -437,7 +437,7 @@ fn a_culprit_finder() {
     let document: CulpritFinderResult = serde_json::from_value(bisection(document)).unwrap();
     snapshot(
         "culprit_finder",
-        &culprit_summary::of(&document, &display()),
+        &culprit_summary::render(&document, &display()),
     );
     let document = json!({
         "verification": with(compared(&[("latency", 1.0)]), json!({ "status": "same" })),
@@ -446,6 +446,6 @@ fn a_culprit_finder() {
     let document: CulpritFinderResult = serde_json::from_value(bisection(document)).unwrap();
     snapshot(
         "culprit_finder_without_regression",
-        &culprit_summary::of(&document, &display()),
+        &culprit_summary::render(&document, &display()),
     );
 }
