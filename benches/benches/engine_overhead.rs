@@ -15,7 +15,6 @@
 #![allow(clippy::print_stdout, reason = "printing is what it is for")]
 #![allow(clippy::disallowed_methods, reason = "it waits on its own thread")]
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Debug;
 use std::path::Path;

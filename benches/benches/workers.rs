@@ -15,7 +15,6 @@
     reason = "the server is started by what starts it for tests"
 )]
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 use std::process::{Child, Command};

@@ -1,7 +1,6 @@
 //! From a request of the API to a job. A request names a bot and a benchmark; the bots'
 //! configuration has the commands that build and run it.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pinpoint_core::api::{

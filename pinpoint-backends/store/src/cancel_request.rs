@@ -17,7 +17,7 @@ impl CancelRequest {
     }
 }
 
-const CLEAR: &str = "UPDATE jobs SET cancel_requested = 0, cancel_by = NULL, cancel_reason = NULL, paused = 0, \
+pub(super) const CLEAR: &str = "UPDATE jobs SET cancel_requested = 0, cancel_by = NULL, cancel_reason = NULL, paused = 0, \
      deaths = 0 \
      WHERE id = $1";
 

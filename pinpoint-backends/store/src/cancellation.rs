@@ -3,8 +3,8 @@
 use pinpoint_core::JobState;
 
 use super::audit::Change;
-use super::cancel_request::{clear, withdraw};
-use super::database::{Access, Value};
+use super::cancel_request::{CLEAR, withdraw};
+use super::database::{Access, Row, Value};
 use super::job::CancelRequest;
 use super::rows::{one, state, unknown};
 use super::{AuditEntry, JobId, JobStore, StoreError};

@@ -11,10 +11,10 @@ use super::database::{Access, Database, Row, Transaction};
 use super::job::CancelRequest;
 use super::job::Request;
 use super::job_store::JobStore;
-use super::journal::{damaged, parsed};
+use super::journal::parsed;
 use super::order::set_runs_key;
 use super::quotas::{self, forget_runs};
-use super::rows::{count_anew, one, state, unknown, version};
+use super::rows::{one, state, unknown, version};
 use super::text::{Names, words};
 use super::{
     AuditEntry, JOURNAL_VERSION, Job, JobAnswer, JobId, JobJournal, JobSummary, Lease, Quota,

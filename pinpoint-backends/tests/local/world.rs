@@ -6,7 +6,6 @@ use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
 use pinpoint_backends::local::{LocalConfig, LocalExecutor, Location, Repository};
-use pinpoint_core::results::Format;
 use pinpoint_core::{
     BuildReport, BuildRequest, Charts, CombinedCommit, ExecutorError, FindMetricRequest, InProcess,
     Key, Located, Metric, RunReport, RunRequest,

@@ -145,7 +145,7 @@ fn a_trace_of_chromium_is_drawn_as_in_devtools() {
     browser.call("Debugger.enable", json!({}));
     let depth = json!({ "maxDepth": 32 });
     browser.call("Debugger.setAsyncCallStackDepth", depth);
-    let events = browser.traced("start()", "disabled-by-default-v8.inspector");
+    let events = traced(&mut browser, "start()", "disabled-by-default-v8.inspector");
     for (name, trace) in [
         ("object", json!({ "traceEvents": events })),
         ("array", json!(events)),
@@ -184,7 +184,11 @@ fn frames_and_requests_of_chromium_are_those_of_devtools() {
     fs::write(&page, format!("<script>{PROGRAM}</script>{PAGE}")).unwrap();
     let mut browser = Chromium::start();
     browser.open(&page);
-    let events = browser.traced("animate()", "disabled-by-default-devtools.timeline.frame");
+    let events = traced(
+        &mut browser,
+        "animate()",
+        "disabled-by-default-devtools.timeline.frame",
+    );
     let file = folder.path().join("frames");
     fs::write(&file, json!({ "traceEvents": events }).to_string()).unwrap();
     let compared = compare_with(&file, Some(&page_on(&file)));
@@ -200,33 +204,31 @@ fn frames_and_requests_of_chromium_are_those_of_devtools() {
     );
 }
 
-impl Chromium {
-    /// The events of a trace, recorded while an expression is evaluated, with one more category.
-    fn traced(&mut self, expression: &str, category: &str) -> Vec<Value> {
-        let categories = [
-            "devtools.timeline",
-            "disabled-by-default-devtools.timeline",
-            "disabled-by-default-devtools.timeline.stack",
-            "disabled-by-default-v8.cpu_profiler",
-            "v8",
-            "v8.execute",
-            "toplevel",
-            "blink.console",
-            "blink.user_timing",
-            category,
-        ];
-        let config = json!({ "includedCategories": categories, "excludedCategories": ["*"] });
-        self.call(
-            "Tracing.start",
-            json!({ "traceConfig": config, "transferMode": "ReportEvents" }),
-        );
-        self.evaluate(expression);
-        self.call("Tracing.end", json!({}));
-        self.wait_to_hear("Tracing.tracingComplete");
-        let pieces = self.heard("Tracing.dataCollected");
-        let events = pieces.flat_map(|piece| piece["value"].as_array().unwrap().clone());
-        events.collect()
-    }
+/// The events of a trace, recorded while an expression is evaluated, with one more category.
+fn traced(browser: &mut Chromium, expression: &str, category: &str) -> Vec<Value> {
+    let categories = [
+        "devtools.timeline",
+        "disabled-by-default-devtools.timeline",
+        "disabled-by-default-devtools.timeline.stack",
+        "disabled-by-default-v8.cpu_profiler",
+        "v8",
+        "v8.execute",
+        "toplevel",
+        "blink.console",
+        "blink.user_timing",
+        category,
+    ];
+    let config = json!({ "includedCategories": categories, "excludedCategories": ["*"] });
+    browser.call(
+        "Tracing.start",
+        json!({ "traceConfig": config, "transferMode": "ReportEvents" }),
+    );
+    browser.evaluate(expression);
+    browser.call("Tracing.end", json!({}));
+    browser.wait_to_hear("Tracing.tracingComplete");
+    let pieces = browser.heard("Tracing.dataCollected");
+    let events = pieces.flat_map(|piece| piece["value"].as_array().unwrap().clone());
+    events.collect()
 }
 
 /// Runs the program in Node.js.

@@ -40,6 +40,7 @@ pub struct Chromium {
 
 impl Chromium {
     #[track_caller]
+    /// Starts a browser without a window.
     pub fn start() -> Self {
         Self::start_with(&[])
     }

@@ -26,6 +26,7 @@ pub struct Database {
 }
 
 impl Database {
+    /// Creates a database on the server of this process, which is started first.
     pub async fn new() -> Self {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("pinpoint_test_{}_{number}", std::process::id());
@@ -39,6 +40,7 @@ impl Database {
         }
     }
 
+    /// Its address, for a store.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -140,6 +142,7 @@ pub struct Server {
 }
 
 impl Server {
+    /// Starts a server; only a durable one survives `kill -9` with what it has acknowledged.
     pub fn start(durable: bool) -> Self {
         let programs = programs();
         let made = command(Path::new("mktemp"))
