@@ -508,6 +508,7 @@ pub struct MeasuredCommit {
 
 /// A stored search can't be replayed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReplayError {
     /// Its spec is refused.
     #[error(transparent)]

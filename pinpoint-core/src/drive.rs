@@ -79,6 +79,7 @@ pub struct Driven<M: Machine> {
 /// The reason why a job ended without an outcome. Nothing in its journal is lost: it can
 /// be driven again.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DriveError {
     /// This process was asked to end.
     #[error("interrupted")]

@@ -55,6 +55,7 @@ impl Ticket {
 
 /// The reason why an executor could not answer.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExecutorError {
     /// Trouble that may pass: after a pause the request is started again.
     #[error("{0}")]

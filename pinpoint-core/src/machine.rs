@@ -73,6 +73,7 @@ pub enum Charts {
 
 /// An impossible event.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MachineError {
     /// The answer is of another kind than the question.
     #[error("action {action} asked for {asked}, but the answer is {answered}")]

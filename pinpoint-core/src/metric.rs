@@ -146,6 +146,7 @@ impl<'a> ChartChoice<'a> {
 
 /// The charts of a run that succeeded give no metric.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NoMetric {
     /// There are no values.
     #[error("the benchmark gives no values")]

@@ -247,6 +247,7 @@ impl RetryPolicy {
 
 /// The reason why a spec can't be searched.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SpecError {
     /// Written by a later version of this library.
     #[error(

@@ -5,6 +5,7 @@ use crate::manifest::ManifestError;
 
 /// The reason why no search is possible between two commits.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MidpointError {
     /// They are the same.
     #[error("both ends are {0}; choose two commits that differ")]

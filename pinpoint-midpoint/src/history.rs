@@ -124,6 +124,7 @@ pub trait Repositories: Send + Sync {
 
 /// The reason why a question about a history has no answer.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum HistoryError {
     /// The repository is not available locally.
     #[error("the repository {repository} is not available locally; {hint}")]

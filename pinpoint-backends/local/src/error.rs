@@ -15,6 +15,7 @@ use crate::run::profiler::ProfilerError;
 
 /// The local executor failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LocalError {
     /// The metric of the job names an unknown format.
     #[error("the format of the job's metric: {source}")]

@@ -68,6 +68,7 @@ pub enum Changes {
 
 /// The result of a job can't be explained.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotExplicable {
     /// It has no result.
     #[error("job {0} has no result to explain; let it end first")]

@@ -10,6 +10,7 @@ use super::{JobId, QuotaLimit};
 
 /// An operation of the store failed. Acknowledged changes are still stored.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// The job has started: its configuration can no longer change.
     #[error("job {id} has begun, so its configuration can no longer change")]

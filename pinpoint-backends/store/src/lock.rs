@@ -17,6 +17,7 @@ pub struct JobLock {
 
 /// The lock is not available.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LockError {
     /// Another process holds it.
     #[error("another process{} works on this job; wait until it ends, or cancel the job", .pid.map_or(String::new(), |pid| format!(" ({pid})")))]

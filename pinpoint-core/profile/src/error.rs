@@ -7,6 +7,7 @@ use pinpoint_document::Place;
 
 /// A profile cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadProfileError {
     /// No reader recognizes it.
     #[error(
@@ -147,6 +148,7 @@ pub enum ReadProfileError {
 
 /// Missing data in a profile, or a part of it that is passed over.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProfileWarning {
     /// The text of `perf script` does not end with an empty line, as `perf` ends it.
     #[error(

@@ -23,6 +23,7 @@ pub struct Violation {
 
 /// The problems that a field can have.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Problem {
     /// The field is required for this kind of job.
     #[error("this field is required")]

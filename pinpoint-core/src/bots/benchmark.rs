@@ -69,6 +69,7 @@ pub struct RefusedArgument(pub String);
 
 /// A story that a benchmark can't be run with.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoryError {
     /// The command needs one.
     #[error("this benchmark needs a story")]

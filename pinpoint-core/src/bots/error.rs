@@ -30,6 +30,7 @@ impl fmt::Display for Prefix<'_> {
 
 /// The problems in a file of bot configurations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigProblem {
     /// The file is not TOML or not JSON, or has a field or a value that is not one of a
     /// configuration.

@@ -6,6 +6,7 @@ use pinpoint_document::Place;
 
 /// The text does not name a format.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FormatError {
     /// No format has this name.
     #[error(
@@ -51,6 +52,7 @@ pub enum FormatError {
 
 /// The output cannot be read in the format.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadError {
     /// The output is not text.
     #[error(

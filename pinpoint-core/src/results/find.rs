@@ -40,6 +40,7 @@ pub struct RunOutput<'a> {
 
 /// A run gives no metric.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FindMetricError {
     /// The output can't be read. Another run's may be.
     #[error(transparent)]

@@ -16,6 +16,7 @@ pub struct ManifestError {
 
 /// The problems of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Problem {
     /// It breaks the grammar of the format.
     #[error("{0}; correct the file, or skip this commit")]

@@ -53,6 +53,7 @@ pub(crate) enum Entry {
 
 /// A list of files can't be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BuildManifestError {
     /// Its checksum is wrong.
     #[error("its checksum does not match")]

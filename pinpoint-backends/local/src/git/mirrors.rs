@@ -45,6 +45,7 @@ const MOST_PACKS: usize = 32;
 
 /// A repository is not available from its URL.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MirrorError {
     /// The job does not name its URL.
     #[error(

@@ -30,6 +30,7 @@ pub struct RemoteUrl(String);
 /// The text is not the URL of a repository that can be fetched. The message does not repeat the
 /// text, which may hold a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RemoteUrlError {
     /// Empty, or with a control character, or a `-` at the beginning.
     #[error("it is empty, begins with `-`, or has a control character")]
@@ -210,6 +211,7 @@ pub struct RepositoryPattern(Pattern);
 
 /// The text is not a pattern of repositories.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RepositoryPatternError {
     /// It has no transport, or one that is never used.
     #[error(

@@ -13,6 +13,7 @@ use crate::git::mirrors::Mirror;
 
 /// Trouble with a repository or a revision.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RepositoryError {
     /// `git` is not installed.
     #[error("the git command can't be started: {0}; install git 2.30 or newer, or correct PATH")]

@@ -44,6 +44,7 @@ const PLACES: [&str; 3] = ["HOME", "OLDPWD", "PWD"];
 
 /// A benchmark or its build is the same for all commits, since it uses the user's checkout.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OutsideRead {
     /// The benchmark opens tracked files in it.
     #[error("each run opens {} of {}, your own checkout, and not of the work tree of a commit: all commits would be measured with the same code; {}", names(.files), .tree.display(), way_out(.files, .variable.as_deref()))]

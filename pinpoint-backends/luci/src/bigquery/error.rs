@@ -7,6 +7,7 @@ use crate::google::ServiceError;
 
 /// A table cannot be made, filled or queried. Contains no secret.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BigQueryError {
     /// The service refuses, or cannot be reached.
     #[error(transparent)]

@@ -25,6 +25,7 @@ pub(crate) const JOB_TAG: &str = "pinpoint_job_id";
 
 /// A build of this commit cannot be requested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PlanError {
     /// It is not at Gitiles.
     #[error("{0} is no repository at Gitiles, so that no builder can check it out")]

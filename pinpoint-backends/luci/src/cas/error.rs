@@ -14,6 +14,7 @@ use crate::google::{AddressError, Code, TokenError};
 
 /// A blob or a tree cannot be read. Contains no secret.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CasError {
     /// The address is invalid.
     #[error(transparent)]
@@ -104,6 +105,7 @@ pub enum CasError {
 
 /// The failure of one try.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Trouble {
     /// A status from the store or the connection.
     #[error("{code}: {message}")]

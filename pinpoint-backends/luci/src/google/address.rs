@@ -6,6 +6,7 @@ use super::transport::is_loopback;
 
 /// The address of a service is invalid. No variant shows a password.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AddressError {
     /// It names no host, or an unknown protocol.
     #[error("{0:?} is not the address of a service; write it as https://HOST")]

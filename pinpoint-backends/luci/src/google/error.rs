@@ -86,6 +86,7 @@ impl fmt::Display for Code {
 
 /// A failed call to a service. No variant shows a secret.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum ServiceError {
     /// No token is available.
     #[error("{service} can't be asked: {source}")]

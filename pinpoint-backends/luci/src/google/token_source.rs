@@ -57,6 +57,7 @@ pub enum TokenSource {
 
 /// The text names no source of tokens.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum UnknownTokenSource {
     /// None of the forms.
     #[error(

@@ -20,6 +20,7 @@ const MARGIN: Duration = Duration::from_secs(300);
 
 /// A token cannot be made. No variant shows a secret.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TokenError {
     /// The key is invalid.
     #[error("the key of the service account can't be used: {0}")]

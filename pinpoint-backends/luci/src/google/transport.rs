@@ -20,6 +20,7 @@ pub trait Transport: Send + Sync {
 
 /// No answer came. No variant names the address: a query may hold a key.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TransportError {
     /// The request cannot be sent, now or later.
     #[error("the request can't be sent: {0}")]

@@ -96,6 +96,7 @@ pub enum Posted {
 
 /// A comment was not made, or that is unknown.
 #[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum TrackerError {
     /// The tracker refuses, or cannot be reached.
     #[error("issue {issue}: {source}")]

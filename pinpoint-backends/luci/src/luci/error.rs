@@ -14,6 +14,7 @@ use pinpoint_local::{LocalError, Profiler};
 
 /// An action failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LuciError {
     /// A service failed.
     #[error(transparent)]

@@ -40,6 +40,7 @@ pub trait TaskOutputs: Send + Sync {
 
 /// The charts cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OutputError {
     /// The benchmark left none, or unreadable ones: the run has failed.
     #[error("{0}")]

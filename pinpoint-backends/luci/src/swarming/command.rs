@@ -77,6 +77,7 @@ impl Runner {
 
 /// The benchmark cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CommandError {
     /// The target has another runner.
     #[error("benchmarks of the target {0:?} can't be run: it has no run_performance_tests.py")]

@@ -6,6 +6,7 @@ use crate::model::ProfileUnit;
 
 /// The profiles cannot be compared.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExplainError {
     /// One side has no profile.
     #[error("there is no profile of the {0}; name at least one")]

@@ -59,6 +59,7 @@ pub enum Exported {
 
 /// The profiles cannot be written in this way.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExportError {
     /// The format has no place for negative weights.
     #[error(

@@ -6,6 +6,7 @@ use super::Profiler;
 
 /// A profiler can't be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProfilerError {
     /// No profiler has this name.
     #[error(

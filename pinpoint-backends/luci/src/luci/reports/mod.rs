@@ -120,6 +120,7 @@ impl fmt::Display for Reported {
 /// A report was not made, or that was not noted. The job still has its result, and the report can
 /// be made later.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReportError {
     /// The comment failed.
     #[error("can't comment on {0}")]
