@@ -48,7 +48,7 @@ pub struct PerformanceComparison {
 }
 
 impl PerformanceComparison {
-    /// True when the tests were run.
+    /// Returns true if the tests were run.
     pub fn tested(&self) -> bool {
         self.p_value.is_some()
     }
@@ -85,7 +85,7 @@ pub struct FunctionalComparison {
 }
 
 impl FunctionalComparison {
-    /// True when the tests were run.
+    /// Returns true if the tests were run.
     pub fn tested(&self) -> bool {
         self.p_value.is_some()
     }

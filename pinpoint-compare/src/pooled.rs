@@ -120,7 +120,7 @@ fn merge_distinct(a: &[u64], b: &[u64]) -> Option<Pooled> {
     })
 }
 
-/// True when a sorted list holds a value twice.
+/// Returns true if a sorted list holds a value twice.
 pub(crate) fn has_equal_neighbours(keys: &[u64]) -> bool {
     match keys.get(1..) {
         Some(shifted) => keys

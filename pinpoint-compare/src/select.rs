@@ -244,7 +244,7 @@ struct Bracket {
 }
 
 impl Bracket {
-    /// True when every sum in the bracket equals `high`.
+    /// Returns true if every sum in the bracket equals `high`.
     fn one_value(&self, smallest: f64) -> bool {
         match self.low {
             // The key below 0.0 belongs to -0.0, which is not a number in between.

@@ -57,7 +57,7 @@ impl Direction {
         }
     }
 
-    /// True when a change by `difference` (treatment minus control) is an improvement.
+    /// Returns true if a change by `difference` (treatment minus control) is an improvement.
     ///
     /// ```
     /// use pinpoint_compare::Direction;
@@ -159,7 +159,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// True when `value` is in the interval, its ends included.
+    /// Returns true if `value` is in the interval, its ends included.
     ///
     /// ```
     /// use pinpoint_compare::Interval;

@@ -281,8 +281,8 @@ impl Bisection {
             && (self.strategy.get().culprits(&self.state)).is_ok_and(|culprits| culprits.is_empty())
     }
 
-    /// True when a large change is still possible, although none was found and no magnitude was
-    /// given.
+    /// Returns true if a large change is still possible, although none was found and no magnitude
+    /// was given.
     fn hides_large_change(&self, posterior: Option<&Posterior>) -> bool {
         let largest = posterior.and_then(|posterior| posterior.largest_change?.relative);
         // Outcomes of earlier versions stay as they were.

@@ -629,7 +629,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// True when work is in flight that would be lost with this process.
+    /// Returns true if work is in flight that would be lost with this process.
     fn is_busy_here(&self) -> bool {
         (self.in_flight.values()).any(|it| match (&it.operation, &it.phase) {
             (_, Phase::BackingOff) => false,

@@ -47,7 +47,7 @@ impl Ticket {
         }
     }
 
-    /// True when the work outlives the process that started it.
+    /// Returns true if the work outlives the process that started it.
     pub fn is_durable(&self) -> bool {
         self.handle.is_some()
     }

@@ -344,7 +344,7 @@ impl PinpointSearch {
         asked.is_ok()
     }
 
-    /// True when a difference inside this pair was accounted for.
+    /// Returns true if a difference inside this pair was accounted for.
     fn collect_candidates(&self, index: usize, found: &mut Vec<Position>) -> bool {
         let pair = &self.pairs[index];
         match pair.state {

@@ -258,7 +258,8 @@ impl SearchState {
         self.commits.get(&commit)
     }
 
-    /// True when the builds of two commits are known to be the same. Then so are their levels.
+    /// Returns true if the builds of two commits are known to be the same. Then so are their
+    /// levels.
     pub(crate) fn are_same(&self, one: Position, other: Position) -> bool {
         let digest = |commit| {
             self.get(commit)

@@ -229,7 +229,7 @@ impl FileKind {
     }
 }
 
-/// True for `license` and `license-mit`, but not for `licensed`.
+/// Returns true for `license` and `license-mit`, but not for `licensed`.
 fn is_known_document(stem: &str) -> bool {
     (DOCUMENT_FILES.iter())
         .filter_map(|known| stem.strip_prefix(known))

@@ -25,7 +25,7 @@ pub fn direction_of(said: Direction, unit: Option<&str>) -> Direction {
     }
 }
 
-/// True when a unit is one of memory.
+/// Returns true if a unit is one of memory.
 ///
 /// ```
 /// use pinpoint_core::is_memory;
@@ -167,8 +167,8 @@ pub(crate) fn convert(value: f64, from: &str, to: &str) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// True when a unit is one of a measurement: of time, memory or information, a frequency, a rate,
-/// or percent.
+/// Returns true if a unit is one of a measurement: of time, memory or information, a frequency, a
+/// rate, or percent.
 #[cfg(feature = "results")]
 pub(crate) fn is_measure(unit: &str) -> bool {
     let is_known = |unit: &str| part(unit).is_some_and(|part| part.dimension != Dimension::Count);

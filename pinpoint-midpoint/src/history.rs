@@ -20,7 +20,7 @@ pub trait History: Send + Sync {
     /// [`HistoryError::UnknownRevision`] when it names nothing, or several commits.
     async fn resolve(&self, name: &str) -> Result<String, HistoryError>;
 
-    /// True when one commit is the other, or is part of its history.
+    /// Returns true if one commit is the other, or is part of its history.
     async fn is_ancestor(&self, ancestor: &str, descendant: &str) -> Result<bool, HistoryError>;
 
     /// The number of commits of `higher`'s line that are not in the history of `lower`, `higher`

@@ -78,7 +78,7 @@ impl Sources {
         self.repositories.open(repository).await
     }
 
-    /// As [`Repositories::identities`].
+    /// Like [`Repositories::identities`].
     pub(crate) async fn identities(
         &self,
         repositories: BTreeSet<String>,

@@ -68,7 +68,7 @@ impl LocalExecutor {
         Self::assemble(config, location, job.into(), sources, None)
     }
 
-    /// As [`open`](Self::open), with this machine's provisions for jobs created elsewhere. Their
+    /// Like [`open`](Self::open), with this machine's provisions for jobs created elsewhere. Their
     /// repository is fetched now, if necessary.
     ///
     /// # Errors
@@ -211,7 +211,7 @@ impl LocalExecutor {
         self.described(self.name(located).await?).await
     }
 
-    /// As [`resolve`](Self::resolve), for many at once, in the same order.
+    /// Like [`resolve`](Self::resolve), for many at once, in the same order.
     ///
     /// # Errors
     ///

@@ -50,7 +50,7 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// True when a limit is exceeded, and additions are ignored.
+    /// Returns true if a limit is exceeded, and additions are ignored.
     pub(super) fn is_full(&self) -> bool {
         self.exceeded.is_some()
     }

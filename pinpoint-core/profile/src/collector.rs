@@ -65,8 +65,8 @@ const GO_WRITE_BARRIER: &str = "gcWriteBarrier";
 /// others.
 const GO_SOURCES: [&str; 3] = [".go", ".s", ".wasm"];
 
-/// True when a function belongs to Go's collector, by its name and its source file, which may be
-/// empty.
+/// Returns true if a function belongs to Go's collector, by its name and its source file, which may
+/// be empty.
 pub(super) fn is_gos(name: &str, file: &str) -> bool {
     let is_source = file.is_empty()
         || file.starts_with("wasm://")

@@ -88,7 +88,7 @@ impl CallersMissing {
     }
 }
 
-/// True when no caller of the function has a name, and it is not an entry point.
+/// Returns true if no caller of the function has a name, and it is not an entry point.
 fn is_without_callers(profile: &Profile, stack: StackId) -> bool {
     let is_kernel = |frame: FrameId| {
         let module = profile.names.get(profile.frame(frame).module);

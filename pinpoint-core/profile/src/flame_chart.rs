@@ -118,7 +118,7 @@ impl Profile {
         open.calls
     }
 
-    /// True when the weight of a sample is the time for which its stack was seen.
+    /// Returns true if the weight of a sample is the time for which its stack was seen.
     fn holds(&self) -> bool {
         matches!(
             self.format,

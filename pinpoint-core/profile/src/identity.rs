@@ -362,8 +362,8 @@ impl Function {
         self.name == NAMELESS
     }
 
-    /// True when this is its name, or `PLACE:NAME` with its module, its file, the last parts of the
-    /// file's path, or one of these and the line.
+    /// Returns true if this is its name, or `PLACE:NAME` with its module, its file, the last parts
+    /// of the file's path, or one of these and the line.
     fn is_named(&self, text: &str) -> bool {
         let place = text.strip_suffix(&*self.name);
         let Some(place) = place.and_then(|place| place.strip_suffix(':')) else {

@@ -321,7 +321,7 @@ impl<'a> Matches<'_, 'a> {
 /// A function in more parts than this is no evidence for any of them.
 const MOST_PARTS: usize = 100;
 
-/// False for names that any two programs or files may have in common.
+/// Returns false for names that any two programs or files may have in common.
 fn is_evidence(name: &str) -> bool {
     let is_general = matches!(
         name,
@@ -331,7 +331,7 @@ fn is_evidence(name: &str) -> bool {
 }
 
 impl Candidate<'_> {
-    /// True when a program, a file or a folder of this name holds it.
+    /// Returns true if a program, a file or a folder of this name holds it.
     fn lies_in(&self, name: &str) -> bool {
         self.module == name
             || self.file == name

@@ -81,7 +81,7 @@ impl Stacks {
         self.parents.len()
     }
 
-    /// True when there is only the empty stack.
+    /// Returns true if there is only the empty stack.
     pub fn is_empty(&self) -> bool {
         self.len() == 1
     }

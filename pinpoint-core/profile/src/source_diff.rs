@@ -231,7 +231,7 @@ fn short_name(name: &str) -> Option<&str> {
         .find(|part| !part.is_empty())
 }
 
-/// True when one of the paths is the end of the other, part by part.
+/// Returns true if one of the paths is the end of the other, part by part.
 fn is_same_file(one: &str, other: &str) -> bool {
     let parts = |path: &str| -> Vec<String> {
         let parts = path

@@ -173,7 +173,7 @@ impl AdaptiveSearch {
         gaps
     }
 
-    /// True when there may be a further change.
+    /// Returns true if there may be a further change.
     fn is_open(&self) -> bool {
         (self.analysis.as_ref())
             .is_none_or(|analysis| analysis.no_change < self.question.confidence)

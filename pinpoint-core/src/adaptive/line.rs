@@ -161,12 +161,12 @@ impl Line {
         }
     }
 
-    /// True when the runs of a site count.
+    /// Returns true if the runs of a site count.
     pub(crate) fn counts(&self, site: Position) -> bool {
         !self.passed_over.contains(&site)
     }
 
-    /// True when the two ends are the same.
+    /// Returns true if the two ends are the same.
     pub(crate) fn is_closed(&self) -> bool {
         self.gaps.iter().all(|gap| gap.closed)
     }
@@ -278,7 +278,7 @@ impl Line {
             .map(|offset| Position::Within { range, offset })
     }
 
-    /// True when no commit of the gap is left to be built.
+    /// Returns true if no commit of the gap is left to be built.
     pub(crate) fn is_exhausted(&self, gap: usize) -> bool {
         let gap = &self.gaps[gap];
         gap.skipped.len() >= MOST_FAILED_BUILDS.min(gap.len() as usize)

@@ -25,7 +25,7 @@ impl LogSum {
         }
     }
 
-    /// True when a number of this logarithm is lost in the rounding of the sum.
+    /// Returns true if a number of this logarithm is lost in the rounding of the sum.
     pub(crate) fn is_beyond(self, log: f64) -> bool {
         log < self.largest - 40.0
     }

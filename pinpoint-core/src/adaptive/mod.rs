@@ -314,7 +314,7 @@ impl AdaptiveSearch {
         (self.line.sites[gap], self.line.sites[gap + 1])
     }
 
-    /// True when a change in this gap is that of one commit.
+    /// Returns true if a change in this gap is that of one commit.
     fn is_traced(&self, gap: usize) -> bool {
         self.line.gaps[gap].len() == 0 && !self.untraced.contains(&self.around(gap))
     }

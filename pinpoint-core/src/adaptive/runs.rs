@@ -75,12 +75,12 @@ impl Runs {
         }
     }
 
-    /// True when two values differ.
+    /// Returns true if two values differ.
     pub(crate) fn vary(&self) -> bool {
         (self.values.windows(2)).any(|pair| pair[0].value != pair[1].value)
     }
 
-    /// True when all values of each site are the same.
+    /// Returns true if all values of each site are the same.
     pub(crate) fn are_steady(&self) -> bool {
         (self.values.windows(2))
             .all(|pair| pair[0].site != pair[1].site || pair[0].value == pair[1].value)

@@ -14,7 +14,7 @@ use crate::budget::Exhausted;
 use crate::search_state::{BuildState, SearchState};
 
 impl AdaptiveSearch {
-    /// True when the measured effect of a change is not compatible with zero.
+    /// Returns true if the measured effect of a change is not compatible with zero.
     pub(super) fn is_shown(&self, change: &Change, runs: &Runs) -> bool {
         !self.question.shows_effects
             || (self.effect(change, runs)).is_ok_and(|effect| {

@@ -540,7 +540,7 @@ impl<'a> Model<'a> {
         2 + self.setting.changes.len() + if bots { self.setting.bots } else { 0 }
     }
 
-    /// True when bots are part of the model because there are several.
+    /// Returns true if bots are part of the model because there are several.
     fn has_bots(&self) -> bool {
         self.setting.bots > 1
     }

@@ -94,15 +94,16 @@ impl TryFrom<&CulpritFinderResult> for CulpritFinderExecution {
     }
 }
 
-/// True when the ends differ: the published workflow verifies that without a direction, and its
-/// search finds nothing where the change is for the better.
+/// Returns true if the ends differ: the published workflow verifies that without a direction, and
+/// its search finds nothing where the change is for the better.
 fn is_verified(verification: &PairwiseOutcome) -> bool {
     let compared = verification.charts.iter();
     verification.status == PairwiseStatus::Different
         || (compared.filter_map(|chart| chart.comparison.as_ref())).any(differs)
 }
 
-/// True when the sides differ, in either direction: the published workflows compare without one.
+/// Returns true if the sides differ, in either direction: the published workflows compare without
+/// one.
 fn differs(comparison: &PairwiseComparison) -> bool {
     comparison.verdict == Verdict::Different || comparison.is_improvement
 }

@@ -132,14 +132,14 @@ impl Invocation {
         Some(arguments.map(|it| it.replace(STORY_TAGS, &tags)).collect())
     }
 
-    /// True when the story is part of the command.
+    /// Returns true if the story is part of the command.
     pub(super) fn names_story(&self) -> bool {
         let mut arguments = self.command.iter().skip(1);
         arguments.any(|argument| argument.contains(STORY))
     }
 }
 
-/// True when the text matches a pattern, in which `*` stands for any text.
+/// Returns true if the text matches a pattern, in which `*` stands for any text.
 fn fits(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == text;
@@ -182,7 +182,7 @@ impl Benchmark {
         Ok(Some(command))
     }
 
-    /// True when it is run on the bot: on all of them where none is named.
+    /// Returns true if it is run on the bot: on all of them where none is named.
     pub fn is_run_on(&self, bot: &Bot<'_>) -> bool {
         let names = [bot.name, bot.configured_as];
         self.bots.is_empty() || self.bots.iter().any(|name| names.contains(&&**name))

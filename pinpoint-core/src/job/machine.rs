@@ -104,7 +104,7 @@ impl JobMachine {
         &self.search
     }
 
-    /// True when the search has started.
+    /// Returns true if the search has started.
     pub fn is_searching(&self) -> bool {
         (self.preparation.as_ref()).is_none_or(|preparation| preparation.actions.is_idle())
     }

@@ -239,7 +239,7 @@ impl Search {
         each!(self, machine => machine.outcome().is_some())
     }
 
-    /// True when only the work under way is left to end.
+    /// Returns true if only the work under way is left to end.
     fn is_ending(&self) -> bool {
         let is_end = |action: Action| matches!(action.task, Task::Cancel { .. });
         self.is_over() || self.outstanding().into_iter().all(is_end)

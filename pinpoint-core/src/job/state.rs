@@ -37,7 +37,7 @@ impl JobState {
         Self::Canceled,
     ];
 
-    /// True when a job may change from this state to `next`.
+    /// Returns true if a job may change from this state to `next`.
     pub fn can_become(self, next: Self) -> bool {
         match self {
             Self::Pending | Self::Failed | Self::Canceled => next == Self::Running,

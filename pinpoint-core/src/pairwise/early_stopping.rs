@@ -54,8 +54,7 @@ impl EarlyStopping {
         Ok(())
     }
 
-    /// True when any of the tests is certain, their number taken into account
-    /// (Bonferroni).
+    /// Returns true if any of the tests is certain, their number taken into account (Bonferroni).
     pub(super) fn is_reached(&self) -> bool {
         let tests = 1.0 + self.charts.len() as f64;
         (self.charts.values())

@@ -274,7 +274,7 @@ impl Pairwise {
         Ok(())
     }
 
-    /// True when the two builds are known to be the same, so that there is nothing to run.
+    /// Returns true if the two builds are known to be the same, so that there is nothing to run.
     fn skips_pairs(&self) -> bool {
         match &self.digests[..] {
             [Some(one), Some(other)] => self.spec.skip_same_builds && one == other,

@@ -90,21 +90,21 @@ pub struct ChartComparison {
 }
 
 impl ChartComparison {
-    /// True when the chart moved, its p-value adjusted for the number of charts;
-    /// not if for the better.
+    /// Returns true if the chart moved, its p-value adjusted for the number of charts; not if for
+    /// the better.
     pub fn moved(&self) -> bool {
         self.is_significant() && self.verdict() == Verdict::Different
     }
 
-    /// True when the chart moved for the better, its p-value adjusted for the
-    /// number of charts.
+    /// Returns true if the chart moved for the better, its p-value adjusted for the number of
+    /// charts.
     pub fn improved(&self) -> bool {
         self.is_significant()
             && (self.comparison.as_ref()).is_some_and(|comparison| comparison.is_improvement)
     }
 
-    /// True when the chart is neither the same nor found to have moved: it differs alone but not
-    /// among so many charts, or there were too few pairs.
+    /// Returns true if the chart is neither the same nor found to have moved: it differs alone but
+    /// not among so many charts, or there were too few pairs.
     pub fn is_undecided(&self) -> bool {
         let alone = match self.verdict() {
             Verdict::Different | Verdict::Unknown => true,

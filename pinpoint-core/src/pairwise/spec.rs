@@ -129,7 +129,7 @@ impl PairwiseSpec {
             .unwrap_or(self.direction)
     }
 
-    /// True when it is compared as Pinpoint publishes its decisions.
+    /// Returns true if it is compared as Pinpoint publishes its decisions.
     pub(crate) fn is_published(&self) -> bool {
         self.published || self.version <= PUBLISHED_VERSION
     }

@@ -127,7 +127,7 @@ fn after_progress(line: &str) -> Option<&str> {
     is_percent.then(|| rest.trim_start_matches(['·', ' ']))
 }
 
-/// True when a line announces asv's next step. A result follows three points.
+/// Returns true if a line announces asv's next step. A result follows three points.
 fn is_progress(line: &str, content: &str) -> bool {
     !line.contains("···") || content.starts_with("Running (")
 }
@@ -141,7 +141,7 @@ fn result(content: &str) -> Option<(&str, &str)> {
     (is_name && is_text).then_some((name, text))
 }
 
-/// True for a summary of all combinations, before the table of their values.
+/// Returns true for a summary of all combinations, before the table of their values.
 fn is_of_several(text: &str) -> bool {
     text == "ok" || text.ends_with(" failed")
 }
@@ -152,7 +152,7 @@ fn shown_name(line: &str) -> Option<&str> {
     (name.contains('.') && !name.contains(' ') && environment.contains('/')).then_some(name)
 }
 
-/// True when a value may be the beginning of another one: `13` of `13.7ms`, `5m` of `5ms`.
+/// Returns true if a value may be the beginning of another one: `13` of `13.7ms`, `5m` of `5ms`.
 fn may_go_on(text: &str) -> bool {
     let number = text.trim_end_matches('m');
     number.is_empty() || number.ends_with(|last: char| last.is_ascii_digit() || last == '.')

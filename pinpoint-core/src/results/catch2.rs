@@ -112,12 +112,12 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     )
 }
 
-/// True for the result of a test case that failed.
+/// Returns true for the result of a test case that failed.
 fn is_failure(element: &BytesStart<'_>) -> bool {
     attribute(element, "success").is_ok_and(|success| success == "false")
 }
 
-/// True when it begins like a report of Catch2.
+/// Returns true if it begins like a report of Catch2.
 pub(super) fn recognize(text: &str) -> bool {
     let mut reader = Reader::from_str(text);
     loop {

@@ -123,12 +123,12 @@ impl Charts {
         self.remarks.push(remark);
     }
 
-    /// True when the chart has values.
+    /// Returns true if the chart has values.
     pub(super) fn has(&self, chart: &str) -> bool {
         self.series.contains_key(chart)
     }
 
-    /// True when any chart has values and did not fail.
+    /// Returns true if any chart has values and did not fail.
     pub(super) fn has_any(&self) -> bool {
         let mut names = self.series.keys();
         names.any(|name| !self.failed.contains_key(name))

@@ -3,7 +3,7 @@
 use super::number;
 use super::text::last_characters;
 
-/// True when a word is a duration as a clock shows it, and not a time of day.
+/// Returns true if a word is a duration as a clock shows it, and not a time of day.
 ///
 /// `start` is the line before it, and `before` the last word of that.
 pub(super) fn is_duration(word: &str, start: &str, before: Option<&str>) -> bool {
@@ -65,7 +65,7 @@ const OF_A_DATE: [&str; 33] = [
     "z",
 ];
 
-/// True when a word is part of a date, or of a time of day.
+/// Returns true if a word is part of a date, or of a time of day.
 pub(super) fn is_of_a_date(word: &str) -> bool {
     let word = word.trim_end_matches(['.', ',']);
     let is_name = |name: &&str| {

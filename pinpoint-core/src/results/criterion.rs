@@ -36,7 +36,8 @@ struct Sample {
     times: Vec<f64>,
 }
 
-/// True when the file at this path, relative to the folder and with `/` between its parts, is read.
+/// Returns true if the file at this path, relative to the folder and with `/` between its parts, is
+/// read.
 ///
 /// ```
 /// use pinpoint_core::results::is_criterion_result;

@@ -416,8 +416,8 @@ impl MetricDoubt {
     }
 }
 
-/// True when the name of a chart may differ between runs. Only one with a digit may: time stamps,
-/// process numbers and addresses have one.
+/// Returns true if the name of a chart may differ between runs. Only one with a digit may: time
+/// stamps, process numbers and addresses have one.
 pub fn may_change(chart: &str) -> bool {
     chart.contains(|letter: char| letter.is_ascii_digit())
 }

@@ -289,8 +289,8 @@ impl Format {
         }
     }
 
-    /// True for the lines that a tool prints. Everything that looks like a value in such an output
-    /// is the tool's own, or not read.
+    /// Returns true for the lines that a tool prints. Everything that looks like a value in such an
+    /// output is the tool's own, or not read.
     pub(super) fn is_printed_by_a_tool(&self) -> bool {
         !matches!(
             self,

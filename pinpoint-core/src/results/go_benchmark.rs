@@ -156,7 +156,7 @@ fn result_line(line: &str) -> Option<(&str, &str)> {
     (digits && !measured.trim().is_empty()).then_some((name, measured))
 }
 
-/// True for numbers with a unit after each.
+/// Returns true for numbers with a unit after each.
 fn is_pairs(measured: &str) -> bool {
     let words: Vec<&str> = measured.split_whitespace().collect();
     words.chunks(2).all(|pair| match pair {

@@ -68,7 +68,7 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("a row of a single repetition in the table of Google Benchmark (the statistics of repetitions are no measurements: leave out --benchmark_report_aggregates_only)")
 }
 
-/// True for the name of a statistic of repetitions, given the existing names.
+/// Returns true for the name of a statistic of repetitions, given the existing names.
 pub(super) fn is_statistic(name: &str, has: impl Fn(&str) -> bool) -> bool {
     let of = { STATISTICS.iter().chain([&"_cv"]) }.find_map(|it| name.strip_suffix(it));
     of.is_some_and(|of| has(of) || STATISTICS.iter().all(|it| has(&format!("{of}{it}"))))

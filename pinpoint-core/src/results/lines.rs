@@ -84,8 +84,8 @@ pub(super) fn read(text: &str) -> Result<Reading, ReadError> {
     charts.finish("lines like `name: 12.5 ms`")
 }
 
-/// True when there is a line with a measure that [`read`] would take a value from. Counts alone do
-/// not suffice.
+/// Returns true if there is a line with a measure that [`read`] would take a value from. Counts
+/// alone do not suffice.
 pub(super) fn recognize(text: &str) -> bool {
     let is_measure = |line| {
         measurement(shown(line)).is_some_and(|found| {
@@ -175,8 +175,8 @@ pub(super) fn measurement(line: &str) -> Option<Measurement<'_>> {
     })
 }
 
-/// True when a name holds another value, as in `p50: 5 ms, p99: 50 ms` or in
-/// `12 ms (10 allocations: 1 KiB)`. Neither is the measure of the line then.
+/// Returns true if a name holds another value, as in `p50: 5 ms, p99: 50 ms` or in `12 ms (10
+/// allocations: 1 KiB)`. Neither is the measure of the line then.
 fn holds_a_value(name: &str) -> bool {
     let is_value = |text: &str| {
         text.trim_start()
@@ -198,7 +198,7 @@ fn of_rate<'a>(name: &str, unit: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// True when a word begins a deviation, `± 0.2 ms` or `(+/- 0.2)`.
+/// Returns true if a word begins a deviation, `± 0.2 ms` or `(+/- 0.2)`.
 fn is_deviation(word: &str) -> bool {
     let word = word.trim_start_matches('(');
     ["±", "+/-", "+-"].iter().any(|sign| word.starts_with(sign))

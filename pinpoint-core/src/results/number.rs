@@ -161,7 +161,7 @@ pub(super) fn duration(text: &str) -> Option<f64> {
     (parts > 1).then_some(seconds)
 }
 
-/// True for hours, minutes and seconds, or the last two, as in `00:01:23.45`.
+/// Returns true for hours, minutes and seconds, or the last two, as in `00:01:23.45`.
 pub(super) fn is_clock(text: &str) -> bool {
     let parts: Vec<&str> = text.split(':').collect();
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());

@@ -43,7 +43,7 @@ fn only(names: Vec<&str>) -> Option<&str> {
     }
 }
 
-/// True when a value of this name is a setting of the measurement, not its result.
+/// Returns true if a value of this name is a setting of the measurement, not its result.
 pub(super) fn is_setting(name: &str, unit: Option<&str>) -> bool {
     let last_word = name
         .split(|letter: char| !letter.is_alphanumeric())
@@ -59,7 +59,7 @@ pub(super) fn is_setting(name: &str, unit: Option<&str>) -> bool {
     unit.is_none() && (is_file || COUNTS.contains(&last_word.as_str()))
 }
 
-/// True when a name marks its number as a measure, even if that is whole.
+/// Returns true if a name marks its number as a measure, even if that is whole.
 fn is_named_measure(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut words = name.split(|letter: char| !letter.is_alphanumeric());

@@ -252,7 +252,7 @@ fn is_digit_or_mark(letter: char) -> bool {
     letter.is_ascii_digit() || matches!(letter, '.' | ',')
 }
 
-/// True when it stands between thousands in another locale only.
+/// Returns true if it stands between thousands in another locale only.
 fn is_separator(letter: char) -> bool {
     matches!(
         letter,
@@ -260,7 +260,8 @@ fn is_separator(letter: char) -> bool {
     )
 }
 
-/// True for a comma between digits: perf writes none between the thousands of a derived figure.
+/// Returns true for a comma between digits: perf writes none between the thousands of a derived
+/// figure.
 fn has_decimal_comma(text: &str) -> bool {
     let mut triples = text.as_bytes().windows(3);
     triples.any(|it| it[0].is_ascii_digit() && it[1] == b',' && it[2].is_ascii_digit())

@@ -90,12 +90,12 @@ const BEGUN: [&str; 3] = [
 static OWN_LINES: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(OWN).ok());
 static BEGUN_LINES: LazyLock<Option<RegexSet>> = LazyLock::new(|| RegexSet::new(BEGUN).ok());
 
-/// True when a line looks like a tool's text about itself, not a measurement.
+/// Returns true if a line looks like a tool's text about itself, not a measurement.
 pub(super) fn is_of_a_tool(line: &str) -> bool {
     (OWN_LINES.as_ref()).is_some_and(|own| own.is_match(line.trim()))
 }
 
-/// True when a line begins like a tool's result. One that is not read is garbled, or another
+/// Returns true if a line begins like a tool's result. One that is not read is garbled, or another
 /// tool's.
 pub(super) fn begins_a_result(line: &str) -> bool {
     (BEGUN_LINES.as_ref()).is_some_and(|begun| begun.is_match(line))

@@ -380,8 +380,8 @@ pub(super) fn quoted_number(text: &str) -> Option<(&str, bool)> {
     }
 }
 
-/// True when a number begins with commas between thousands, but does not continue so: `1,234,56`.
-/// Its meaning is unknown.
+/// Returns true if a number begins with commas between thousands, but does not continue so:
+/// `1,234,56`. Its meaning is unknown.
 fn is_badly_grouped(word: &str) -> bool {
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let mut groups = word.split(',');
@@ -418,7 +418,7 @@ fn words(message: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// True when a word holds a number that is more than a count, in any form.
+/// Returns true if a word holds a number that is more than a count, in any form.
 fn is_figure(word: &str) -> bool {
     let word = word.strip_prefix('-').unwrap_or(word);
     word.starts_with(|letter: char| letter.is_ascii_digit())

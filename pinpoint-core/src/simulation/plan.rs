@@ -153,7 +153,7 @@ impl Plan {
         Ok(estimates.unwrap_or_default())
     }
 
-    /// As [`Plan::estimate`], as long as it is wanted: `is_wanted` is asked before each simulated
+    /// Like [`Plan::estimate`], as long as it is wanted: `is_wanted` is asked before each simulated
     /// job, which takes some milliseconds. `None` once it returns false.
     ///
     /// # Errors

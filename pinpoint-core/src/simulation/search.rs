@@ -150,7 +150,7 @@ impl Scenario {
         Ok(simulation.run_to_its_end())
     }
 
-    /// As [`Scenario::search`], with a culprit finder. Culprits that it could not confirm are
+    /// Like [`Scenario::search`], with a culprit finder. Culprits that it could not confirm are
     /// candidates.
     ///
     /// Errors: as [`CulpritFinder::new`].

@@ -43,7 +43,7 @@ fn built(spec: PairwiseSpec) -> (Pairwise, Vec<Action>) {
     (machine, pairs)
 }
 
-/// True when the base is first, and the number of the pair.
+/// Returns true if the base is first, and the number of the pair.
 fn order(action: &Action) -> (bool, u32) {
     match action.task {
         Task::RunPair {

@@ -64,7 +64,7 @@ impl BuildSteps<'_> {
         self.clones.locate(url, Some(self)).await
     }
 
-    /// As [`hash_of`], while this is built.
+    /// Like [`hash_of`], while this is built.
     pub(crate) async fn hash_of(
         &self,
         clone: &Repository,
@@ -110,7 +110,7 @@ impl BuildSteps<'_> {
         self.step_holding((), command, timeout).await
     }
 
-    /// As [`step`](Self::step), with holds kept until the command has ended.
+    /// Like [`step`](Self::step), with holds kept until the command has ended.
     pub(crate) async fn step_holding<H: Send + 'static>(
         &self,
         hold: H,

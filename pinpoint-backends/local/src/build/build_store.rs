@@ -376,8 +376,8 @@ impl BuildStore {
         Ok(report)
     }
 
-    /// As [`shrink`](Self::shrink), but looks for files that no build has only if that was not done
-    /// recently.
+    /// Like [`shrink`](Self::shrink), but looks for files that no build has only if that was not
+    /// done recently.
     pub(crate) fn shrink_after_put(&self) -> Result<CleanReport, LocalError> {
         let mut report = self.make_room()?;
         let swept = fs::metadata(self.swept()).and_then(|metadata| metadata.modified());

@@ -221,7 +221,7 @@ pub(crate) fn git(directory: &Path) -> Command {
     command
 }
 
-/// As [`git`], in one of our git directories. It is named explicitly, so that git does not check
+/// Like [`git`], in one of our git directories. It is named explicitly, so that git does not check
 /// `safe.bareRepository` and the owner; a user's repository is never named in this way.
 pub(crate) fn git_at(git_dir: &Path) -> Command {
     let mut command = git(git_dir);
@@ -229,7 +229,7 @@ pub(crate) fn git_at(git_dir: &Path) -> Command {
     command
 }
 
-/// As [`git`], in any directory of a user's repository.
+/// Like [`git`], in any directory of a user's repository.
 ///
 /// Git finds the repository itself, and so checks its owner (`safe.directory`). A bare repository
 /// was named by the user, which `safe.bareRepository=explicit` asks for. The clone of a submodule

@@ -24,7 +24,7 @@ pub(crate) fn open_or_create(path: &Path) -> Result<File, LocalError> {
     try_open_or_create(path).map_err(LocalError::io("open", path))
 }
 
-/// As [`open_or_create`], without a name for the failure.
+/// Like [`open_or_create`], without a name for the failure.
 pub(crate) fn try_open_or_create(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -63,7 +63,7 @@ pub(crate) fn tail(file: &File) -> io::Result<String> {
     tail_after(file, 0)
 }
 
-/// As [`tail`], of what follows this many bytes.
+/// Like [`tail`], of what follows this many bytes.
 pub(crate) fn tail_after(file: &File, before: u64) -> io::Result<String> {
     const BYTES: u64 = 2000;
     let start = file.metadata()?.len().saturating_sub(BYTES).max(before);

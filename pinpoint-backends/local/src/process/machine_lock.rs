@@ -234,9 +234,9 @@ impl MachineLock {
         self.shared().await?.build_in(tree).await
     }
 
-    /// As [`for_build`](Self::for_build), for callers that take another lock before they begin in a
-    /// tree. That lock comes after the machine, as it does for builds: in the other order they wait
-    /// for each other forever as soon as a run waits.
+    /// Like [`for_build`](Self::for_build), for callers that take another lock before they begin in
+    /// a tree. That lock comes after the machine, as it does for builds: in the other order they
+    /// wait for each other forever as soon as a run waits.
     pub(crate) async fn shared(&self) -> Result<SharedHold, LocalError> {
         self.unless_draining(self.shared_hold()).await
     }
@@ -253,7 +253,7 @@ impl MachineLock {
     }
 }
 
-/// True when a run or a build holds the machine; absent when that can't be determined.
+/// Returns true if a run or a build holds the machine; absent when that can't be determined.
 ///
 /// The check takes the machine for a moment: others that want it try again at once.
 pub(crate) fn is_held(directory: &Path) -> Option<bool> {

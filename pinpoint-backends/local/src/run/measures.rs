@@ -83,7 +83,7 @@ impl LocalConfig {
         Ok(())
     }
 
-    /// As [`measure_by`](Self::measure_by), with the measure that separates the other state from
+    /// Like [`measure_by`](Self::measure_by), with the measure that separates the other state from
     /// the good end most clearly, in a few runs of both before the search.
     ///
     /// # Errors

@@ -63,8 +63,8 @@ impl Grouping {
     }
 }
 
-/// True when a text begins with a URL's scheme. `about:blank` and `node:fs` have no more than that
-/// and a path; a single letter is a drive of Windows, and `a.rs:7` a line.
+/// Returns true if a text begins with a URL's scheme. `about:blank` and `node:fs` have no more than
+/// that and a path; a single letter is a drive of Windows, and `a.rs:7` a line.
 fn is_url(text: &str) -> bool {
     let is_fit = |letter: char| letter.is_ascii_alphanumeric() || "+-".contains(letter);
     text.split_once(':').is_some_and(|(scheme, _)| {

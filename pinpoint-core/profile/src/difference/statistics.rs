@@ -56,7 +56,7 @@ impl Runs<'_> {
         smallest_p(self.base, self.all.len() - self.base, self.paired)
     }
 
-    /// True when there can be a p-value of at most 0.05.
+    /// Returns true if there can be a p-value of at most 0.05.
     pub(super) fn are_enough(&self) -> bool {
         self.smallest_p() <= LEVEL
     }
@@ -246,9 +246,9 @@ pub(super) fn together<'a>(
     Ok(found)
 }
 
-/// As [`together`], of paths in a tree, each with its level. A change shows on each level above and
-/// below: as so many discoveries, it would make others certain. So a p-value is the greater one of
-/// two: adjusted for all, and for those of its level alone.
+/// Like [`together`], of paths in a tree, each with its level. A change shows on each level above
+/// and below: as so many discoveries, it would make others certain. So a p-value is the greater one
+/// of two: adjusted for all, and for those of its level alone.
 pub(super) fn on_levels(
     all: &[Vec<f64>],
     levels: &[usize],
@@ -308,7 +308,7 @@ pub(super) fn sort(changes: &mut [PartChange]) {
     });
 }
 
-/// True when a difference is significant: by its p-value, or where values are counted by the
+/// Returns true if a difference is significant: by its p-value, or where values are counted by the
 /// values, which differ by a part of the whole that is worth reporting.
 fn is_certain(
     own: &Change,
@@ -328,8 +328,8 @@ fn is_certain(
     }
 }
 
-/// True when the sum of functions has a significant difference, which is a part of the whole one
-/// that is worth reporting.
+/// Returns true if the sum of functions has a significant difference, which is a part of the whole
+/// one that is worth reporting.
 pub(super) fn differ_together(
     functions: &[usize],
     runs: &Runs,

@@ -348,8 +348,8 @@ impl CallgrindReader {
     }
 }
 
-/// True when a file is a library's by its path: a header of C++, or a source of Rust's library or
-/// of a package.
+/// Returns true if a file is a library's by its path: a header of C++, or a source of Rust's
+/// library or of a package.
 fn is_of_library(file: &str) -> bool {
     let folders = ["bits/", "ext/", "debug/", "tr1/", "sysdeps/"];
     let is_relative = folders.iter().any(|folder| file.starts_with(folder));

@@ -18,7 +18,8 @@ use crate::{Frame, FrameId, Profile, ProfileFormat, ProfileUnit, ReadProfileErro
 
 const FORMAT: ProfileFormat = ProfileFormat::Folded;
 
-/// True when at least half of the first lines are stacks: the reader reports errors in the others.
+/// Returns true if at least half of the first lines are stacks: the reader reports errors in the
+/// others.
 pub(crate) fn recognize(beginning: &str) -> bool {
     let lines = beginning.lines().filter(|line| !line.trim().is_empty());
     let (stacks, others): (Vec<_>, Vec<_>) = lines.take(10).partition(|line| split(line).is_ok());

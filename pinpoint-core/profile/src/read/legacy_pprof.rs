@@ -34,7 +34,7 @@ const MAPS: [&str; 2] = ["MAPPED_LIBRARIES:", "--- Memory map: ---"];
 /// The sampling rate of a Java heap: a byte in so many.
 const JAVA_RATE: f64 = 524_288.0;
 
-/// True when it begins like one of them.
+/// Returns true if it begins like one of them.
 pub(crate) fn recognize(content: &[u8]) -> bool {
     content.starts_with(SYMBOLS)
         || Words::from_content(content).is_some()

@@ -50,7 +50,7 @@ fn cut_short(format: ProfileFormat, text: &str) -> ReadProfileError {
     }
 }
 
-/// True for the address of a function without a symbol: `0x1160`.
+/// Returns true for the address of a function without a symbol: `0x1160`.
 fn is_address(name: &str) -> bool {
     name.strip_prefix("0x").is_some_and(|digits| {
         !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit())

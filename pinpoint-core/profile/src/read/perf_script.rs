@@ -26,7 +26,7 @@ use pinpoint_document::Place;
 
 const FORMAT: ProfileFormat = ProfileFormat::PerfScript;
 
-/// True when the first line that is not a comment begins an event.
+/// Returns true if the first line that is not a comment begins an event.
 pub(crate) fn recognize(beginning: &str) -> bool {
     let mut lines = beginning.lines().filter(|line| !is_skipped(line));
     let Some(first) = lines.next() else {

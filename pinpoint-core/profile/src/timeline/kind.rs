@@ -84,7 +84,7 @@ impl Timeline {
         }
     }
 
-    /// As [`Timeline::id`], but for calls with the URL of the script: V8 numbers scripts
+    /// Like [`Timeline::id`], but for calls with the URL of the script: V8 numbers scripts
     /// differently in each run.
     pub fn id_across_runs(&self, kind: KindId) -> String {
         let known = self.kinds.get(kind.index());
@@ -208,7 +208,7 @@ fn begins(name: &str, beginnings: &[&str]) -> bool {
         .any(|beginning| name.starts_with(beginning))
 }
 
-/// True when the event leads into a script: samples in it are its calls.
+/// Returns true if the event leads into a script: samples in it are its calls.
 pub(super) fn enters_script(name: &str) -> bool {
     matches!(
         name,
@@ -216,7 +216,7 @@ pub(super) fn enters_script(name: &str) -> bool {
     ) || begins(name, &["v8", "V8"])
 }
 
-/// As [`enters_script`], except for V8's own events, which are not shown.
+/// Like [`enters_script`], except for V8's own events, which are not shown.
 pub(super) fn enters_script_visibly(name: &str) -> bool {
     enters_script(name) && (name == "V8Console::runTask" || !begins(name, &["v8", "V8"]))
 }

@@ -75,9 +75,8 @@ impl Manifest for Deps {
 }
 
 impl Deps {
-    /// True when the paths of a file begin at the top of its own repository
-    /// (`use_relative_paths = True`), not at the directory that holds the
-    /// checkout.
+    /// Returns true if the paths of a file begin at the top of its own repository
+    /// (`use_relative_paths = True`), not at the directory that holds the checkout.
     ///
     /// # Errors
     ///

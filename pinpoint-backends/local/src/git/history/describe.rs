@@ -24,8 +24,8 @@ impl LocalRepositories {
         Ok(state)
     }
 
-    /// As [`describe`](Self::describe), for many at once, at the cost of one
-    /// call of git for each repository.
+    /// Like [`describe`](Self::describe), for many at once, at the cost of one call of git for each
+    /// repository.
     ///
     /// # Errors
     ///

@@ -177,7 +177,7 @@ impl LocalRepositories {
         found
     }
 
-    /// As [`open`](Repositories::open), with the extras of local histories.
+    /// Like [`open`](Repositories::open), with the extras of local histories.
     ///
     /// # Errors
     ///
@@ -280,7 +280,7 @@ impl Inner {
         })
     }
 
-    /// As [`Repositories::identities`]: the path of a repository, or its URL.
+    /// Like [`Repositories::identities`]: the path of a repository, or its URL.
     fn identity(&self, name: &str) -> String {
         let key = url::normal_form(name);
         let place = match self.find(name, &key) {

@@ -58,7 +58,7 @@ const PREFIX: &str = "profile-";
 pub enum Profiler {
     /// Linux's sampler, with call graphs by frame pointers.
     Perf,
-    /// As [`Perf`](Self::Perf), with call graphs by DWARF: for programs without frame pointers.
+    /// Like [`Perf`](Self::Perf), with call graphs by DWARF: for programs without frame pointers.
     /// Each sample takes 8 kB, and minutes may pass until all are read.
     PerfDwarf,
     /// Valgrind's callgrind, which counts instructions: one pair of runs is enough, and a
