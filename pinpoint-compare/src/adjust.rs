@@ -8,8 +8,8 @@ use crate::wilcoxon::check_lengths;
 /// of them (Benjamini and Hochberg's false discovery rate).
 ///
 /// Of a hundred charts that nothing touched, five are different at p <= 0.05 by chance alone.
-/// Calling different what has an *adjusted* p <= 0.05 keeps the share of such charts among all that
-/// are called different at 5 %.
+/// Calling a chart different only if its *adjusted* p is at most 0.05 keeps the share of such
+/// charts among all that are called different at 5 %.
 ///
 /// The result is in the order of `p_values`. Each is at least the p-value it came from and at most
 /// 1, and greater p-values have no smaller adjusted ones.

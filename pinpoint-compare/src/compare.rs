@@ -12,7 +12,7 @@ use crate::sorted::{
 use crate::thresholds::{LOW_THRESHOLD, high_threshold_functional, high_threshold_performance};
 use crate::types::{Direction, Verdict};
 
-/// The result of [`compare_performance`], with all the grounds of the verdict.
+/// The result of [`compare_performance`], with everything on which the verdict rests.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PerformanceComparison {

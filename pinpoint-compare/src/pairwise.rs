@@ -89,9 +89,9 @@ pub fn least_p_value(pairs: usize) -> f64 {
 /// logarithms; where a value is 1e-6 or less, of the differences in percent of the magnitude of the
 /// control's median; where that is 0, or values have both signs, of the plain differences.
 /// Different when p < 0.05 and the interval excludes 0, unless all of it lies in the `direction` of
-/// improvement. Unknown when some pair differs, but too few pairs (fewer than six) could show a
-/// difference. Estimate and interval are in percent of control; the test on its own scale is in
-/// `original`.
+/// improvement. Unknown when some pair differs, but the pairs are so few (fewer than six) that no
+/// values of theirs could be different. Estimate and interval are in percent of control; the test
+/// on its own scale is in `original`.
 ///
 /// Values that tie, as whole milliseconds and counts do, are compared exactly: see
 /// [`wilcoxon`](crate::wilcoxon). Samples whose logarithms are equal although the values are not
@@ -325,14 +325,14 @@ fn differences_into(
     }
 }
 
-/// The grounds of the decision.
+/// The basis of the decision.
 struct Parts {
     sides: Sides,
     transform: Transform,
     original: Wilcoxon,
     /// On the scale of the test.
     interval: Option<Interval>,
-    /// True if this many pairs could never be different.
+    /// True if no values of so few pairs could be different.
     too_few: bool,
 }
 

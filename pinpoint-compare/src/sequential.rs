@@ -1,10 +1,10 @@
 //! A comparison that may be checked after every run.
 //!
 //! A p-value is meant to be checked once. Checking after every run and stopping at the first p <=
-//! 0.05 is wrong far more often than in one of twenty cases: over 500 runs, in more than a third of
-//! them. An *e-process* allows any number of checks: it is the wealth of a gambler who starts with
-//! 1 and bets against "both samples come from one distribution" at fair odds, so that, if that is
-//! true, the chance of its ever reaching 1/α is at most α (Ville's inequality).
+//! 0.05 is wrong far more often than in one of twenty cases: with a check after each of 500 runs,
+//! in more than a third. An *e-process* allows any number of checks: it is the wealth of a gambler
+//! who starts with 1 and bets against "both samples come from one distribution" at fair odds, so
+//! that, if that is true, the chance of its ever reaching 1/α is at most α (Ville's inequality).
 //!
 //! The bets are on ranks. If all values so far, of either sample, come from one distribution, the
 //! newest is equally likely to fall into each of the gaps between the earlier ones, regardless of
@@ -42,8 +42,8 @@ const STAKES: [f64; 5] = [0.1, 0.25, 0.45, 0.7, 0.95];
 /// # Assumptions
 ///
 /// Values independent of each other within and between the samples (or at least exchangeable if
-/// nothing changed). No assumptions on the distribution, the variance, the order of measurements or
-/// the time to stop; both may depend on all earlier values.
+/// nothing changed). No other assumptions: neither on the distribution or the variance, nor on
+/// which sample is measured next or when to stop. Both decisions may depend on all earlier values.
 ///
 /// # Cost
 ///

@@ -33,7 +33,7 @@ const STAKES: [f64; 5] = [0.1, 0.25, 0.45, 0.7, 0.95];
 ///
 /// Given the earlier pairs, a pair's two values could equally have been swapped. The order in which
 /// the two were measured has to be random, so that the second of two runs may be slower than the
-/// first. No assumptions on the distribution, or the time to stop.
+/// first. No other assumptions: neither on the distribution nor on when to stop.
 ///
 /// # Cost
 ///

@@ -31,7 +31,7 @@ pub struct Wilcoxon {
     pub interval: Option<Interval>,
     /// The requested level.
     pub confidence: f64,
-    /// The level of the interval, which is lower than the requested one where too few differences
+    /// The level of the interval, which is lower than the requested one where so few differences
     /// can't reach that: 0.75 for three. Absent without an interval.
     pub achieved_confidence: Option<f64>,
     /// The number of differences that are not zero.
@@ -367,7 +367,7 @@ fn pseudomedian_of(
             ..closed
         },
         Alternative::TwoSided if closed.low < closed.high => closed,
-        // This few differences, all of them equal, bound nothing.
+        // So few differences, all of them equal, bound nothing.
         Alternative::TwoSided if wanted == 0 => return (estimate, None),
         Alternative::TwoSided => {
             let (below, above) = walsh.neighbors(low.0);

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 ///
 /// Commits are named by full hashes in hexadecimal; [`resolve`](Self::resolve) makes them of other
 /// names. The *line* of a commit is the commit, its first parent, the first parent of that, and so
-/// on: the successive states of a branch, without the branches merged into it.
+/// on: the successive states of a branch, including all that was merged into it.
 #[async_trait]
 pub trait History: Send + Sync {
     /// The full hash for a name: a hash or the beginning of one, a branch, a tag, any other name in

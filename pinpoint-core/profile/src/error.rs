@@ -14,7 +14,7 @@ pub enum ReadProfileError {
         "this is not a profile that can be read; give a Chrome trace or a .cpuprofile, the text of `perf script`, folded stacks, a pprof or callgrind file, or the JSON of Firefox, samply or speedscope"
     )]
     NotRecognized,
-    /// The file is `perf record`'s own, which only `perf` reads.
+    /// The file is the output of `perf record`, which only `perf` reads.
     #[error("this is perf's own file; write it as text first: perf script -i perf.data > perf.txt")]
     PerfData,
     /// It is text in another encoding, as PowerShell writes it.

@@ -372,8 +372,8 @@ impl AdaptiveSearch {
         }
     }
 
-    /// Finds the largest change that may be there, where there is likely none. Next to a change for
-    /// the better, the model of one step does not give it.
+    /// Finds the largest change that may be there, where there is likely none. Where there may also
+    /// be a change for the better, the model of one step does not give it.
     fn limit_change(&mut self, runs: &Runs) {
         let Some(analysis) = (self.analysis.as_ref()).filter(|analysis| {
             analysis.no_change >= self.question.confidence

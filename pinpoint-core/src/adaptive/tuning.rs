@@ -128,11 +128,11 @@ pub(super) const CHEAP_SIZE: f64 = 0.75;
 /// thousands of runs. At 1: nothing told=1 67 → 33.
 pub(super) const LEAST_SIZE: f64 = 0.25;
 
-/// The largest magnitude that is assumed where none is given, as a fraction of the level: else it
-/// is the scatter. Without it: `git loaded +50%` and `gcc loaded +50%` of the benchmark
-/// `real_noise` are right in 93 % of their searches instead of 100 %.
+/// Where no magnitude is given, the smallest change looked for is as large as the scatter, but at
+/// most this fraction of the level. Without it: `git loaded +50%` and `gcc loaded +50%` of the
+/// benchmark `real_noise` are right in 93 % of their searches instead of 100 %.
 pub(super) const UNTOLD_MOST: f64 = 0.25;
-/// The least of it, in interquartile ranges. Smaller ones take too many runs.
+/// But it is at least this many interquartile ranges: smaller ones take too many runs.
 pub(super) const UNTOLD_LEAST: f64 = 0.5;
 
 /// A change smaller than this part of the smallest one looked for counts as small, and is never one

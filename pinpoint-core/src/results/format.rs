@@ -198,8 +198,9 @@ impl Format {
     ///
     /// # Errors
     ///
-    /// Damage anywhere in the output; [`ReadError::NoValue`] when the output is valid and holds no
-    /// value; [`ReadError::FolderNeeded`] and [`ReadError::FileNeeded`].
+    /// Damage anywhere in the part of the output that is read; [`ReadError::NoValue`] when the
+    /// output is valid and holds no value; [`ReadError::FolderNeeded`] and
+    /// [`ReadError::FileNeeded`].
     ///
     /// # Cost
     ///

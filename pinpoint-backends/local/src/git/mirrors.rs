@@ -142,7 +142,8 @@ impl Mirrors {
         Ok(repository)
     }
 
-    /// The local repository of a URL, fetched during a build if one is given.
+    /// The local repository of a URL, cloned if it is missing; `build` is the build that needs it,
+    /// if any.
     pub(crate) async fn repository_during(
         &self,
         url: &str,

@@ -114,7 +114,7 @@ impl Repository {
             None => self.first_parents(lower, higher, paths, false)?,
             Some(pieces) => self.listed(lower, &pieces, paths)?,
         };
-        // The higher end, if it is listed, comes first.
+        // The higher end, if it is listed, comes last.
         if let Some(before) = hashes.strip_suffix(&format!("{higher}\n")) {
             hashes.truncate(before.len());
         }

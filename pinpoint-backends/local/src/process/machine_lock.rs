@@ -228,8 +228,7 @@ impl MachineLock {
         })
     }
 
-    /// Waits until nothing runs. The tree names the build: that no other process may be building
-    /// in.
+    /// Waits until nothing runs. The tree names the build: no other process may be building in it.
     pub(crate) async fn for_build(&self, tree: &Path) -> Result<BuildHold, LocalError> {
         self.shared().await?.build_in(tree).await
     }
@@ -253,7 +252,7 @@ impl MachineLock {
     }
 }
 
-/// Returns true if a run or a build holds the machine; absent when that can't be determined.
+/// Returns true if a run or a build holds the machine; `None` when that can't be determined.
 ///
 /// The check takes the machine for a moment: others that want it try again at once.
 pub(crate) fn is_held(directory: &Path) -> Option<bool> {

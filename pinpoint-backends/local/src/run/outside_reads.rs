@@ -33,7 +33,8 @@ const LOADERS: [&str; 8] = [
     "RUBYLIB",
 ];
 
-/// Variables that name the directory in which Cargo keeps its builds.
+/// Variables that name one directory for all of Cargo's builds, which otherwise stay apart by work
+/// tree.
 const TARGETS: [&str; 2] = ["CARGO_BUILD_TARGET_DIR", "CARGO_TARGET_DIR"];
 
 /// Programs, besides scripts, that may have Cargo build something.

@@ -14,8 +14,8 @@
 //! whole difference.
 //!
 //! Threads, by their names, and categories of costs are compared in the same way (`parts.rs`), and
-//! so are the paths of the call tree (`stack_paths.rs`), the callers of a function
-//! (`caller_paths.rs`) and the entries of timelines (`entries.rs`), for pictures.
+//! so are, for pictures, the paths of the call tree (`stack_paths.rs`) and the callers of a
+//! function (`caller_paths.rs`), and the entries of timelines (`entries.rs`).
 //!
 //! Go's garbage collector counts as one function (`collector.rs`).
 //!

@@ -1,4 +1,4 @@
-//! States on no branch: commits merged into another, one by one.
+//! States that are on no branch: commits merged into another, one by one.
 //!
 //! Git merges without a work tree (`git merge-tree`). The result is written to our own bare
 //! repository, which borrows the user's objects, so that the user's is never written, and so that
@@ -133,7 +133,7 @@ fn merged_tree(
             Ok(Some(ObjectId::from_hex(tree.unwrap_or_default())?))
         }
         Some(1) => Ok(None),
-        // A merge that can't be checked still counts.
+        // This git is too old to try the merge: the two count as conflicting.
         _ if repository::is_older_than(MERGES_SINCE)? => Ok(None),
         _ => Err(repository::failed(&arguments, ours, &output).into()),
     }
