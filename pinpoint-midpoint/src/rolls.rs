@@ -103,6 +103,10 @@ impl From<HistoryError> for Unfollowed {
 
 impl ComparedRepository {
     /// The repository of the two states.
+    ///
+    /// # Errors
+    ///
+    /// When repositories can't be distinguished.
     pub(crate) async fn main(
         sources: &Sources,
         lower: DependencyTree,

@@ -213,6 +213,10 @@ impl Mirrors {
 
     /// Checks whether the repository of a URL has the commit of this full hash. If the mirror lacks
     /// it, it is fetched, even if it is on no branch.
+    ///
+    /// # Errors
+    ///
+    /// [`LocalError::Mirror`].
     pub async fn has_commit(&self, url: &str, hash: &str) -> Result<bool, LocalError> {
         let repository = self.repository_during(url, None).await?;
         let Some(mirror) = repository.mirror().cloned() else {
