@@ -23,7 +23,7 @@ pub enum LocalError {
         /// The problem.
         source: pinpoint_core::results::FormatError,
     },
-    /// A file or directory of ours could not be used.
+    /// One of our files or directories could not be used.
     #[error("can't {action} {path}: {source}; {}", advice(source))]
     Io {
         /// The action that failed.
@@ -33,7 +33,7 @@ pub enum LocalError {
         /// The cause.
         source: io::Error,
     },
-    /// A file of ours has unexpected contents.
+    /// One of our files has unexpected contents.
     #[error("{path} is damaged: {source}; remove it and resume the job", path = path.display())]
     Damaged {
         /// The file.
@@ -44,7 +44,7 @@ pub enum LocalError {
     /// The state directory's name is not text.
     #[error("the name of the state directory {path} is not UTF-8; choose another state directory", path = path.display())]
     StateDirNotUnicode {
-        /// The directory, with invalid text replaced.
+        /// The directory, with anything that is not UTF-8 replaced.
         path: PathBuf,
     },
     /// A build lost something while it was used.

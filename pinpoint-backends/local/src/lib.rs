@@ -19,7 +19,7 @@
 //! | `STATE/locks/making` | held shared by all makers of builds, alone by a process that removes repositories |
 //! | `JOB/builds/<key>.log` | the output of a build |
 //! | `JOB/builds/<key>.traced.json` | the inputs of a traced build, and its commit |
-//! | `JOB/builds/<key>.same.json` | the commit whose build replaces this one |
+//! | `JOB/builds/<key>.same.json` | the commit whose build is used in place of this one, which is not made |
 //! | `JOB/last_run.json` | the report of the last run |
 //! | `JOB/runs/<action>.out`, `.err` | the output of a run that failed, its beginning and end when it is long; of a pair, `<action>-first` and `<action>-second` |
 //! | `JOB/runs/callgrind-…` | the counts of a run's instructions, while it runs under callgrind |
@@ -28,8 +28,8 @@
 //! | `JOB/runs/tails.jsonl` | the end of each run's output, and the processes that it left running |
 //! | `JOB/sessions.jsonl` | the processes that worked on the job, with machine and time |
 //! | `JOB/waits.json` | the times that runs waited for a quiet machine |
-//! | `JOB/memory_floor.json` | the memory of this process, when a run did not need more |
-//! | `JOB/remarks.jsonl` | remarks on the job for its user, one of a kind |
+//! | `JOB/memory_floor.json` | the memory of pinpoint itself, when a run did not need more |
+//! | `JOB/remarks.jsonl` | remarks on the job for its user, one of each kind |
 //! | `JOB/metric.json` | the metric of a job of an earlier version; others have it in their journal |
 //! | `JOB/patch` | the patch, where another machine made the job |
 //! | `MACHINE/…` | the locks that all jobs on this machine share |
@@ -37,12 +37,12 @@
 //! # Locks
 //!
 //! A build holds the machine together with other builds; a run holds it alone. Every lock is an
-//! advisory lock on an open file, so the kernel releases it however its holder dies. Its only
-//! holder may remove its file, so the next one checks that the file still exists. The supervising
-//! process then ends all that the holder had started. The supervisor and the process group are
-//! recorded next to the lock: the next holder waits for it, and ends the group if it was killed,
-//! too (on Linux; elsewhere a process can't be distinguished from a later one of the same number
-//! without privileges).
+//! advisory lock on an open file, so the kernel releases it however its holder dies. The only
+//! holder of a lock may remove its file, so the next one checks that the file still exists. The
+//! supervising process then ends all that the holder had started. The supervisor and the process
+//! group are recorded next to the lock: the next holder waits for it, and ends the group if it was
+//! killed, too (on Linux; elsewhere a process can't be distinguished from a later one of the same
+//! number without privileges).
 //!
 //! # Processes that runs leave running
 //!
@@ -55,11 +55,11 @@
 //!
 //! Only the repositories that a job names by URL are fetched, and those only with [`Mirrors`]:
 //! neither other dependencies without a local clone nor files kept by Git LFS. The build command
-//! can do that. `git` in a work tree sees the user's tags, as they are when something is built, and
-//! no branches. The builds of one repository share git's other data: a benchmark that makes tags,
-//! branches or stashes makes them for the others, too. Commands get no variable whose name begins
-//! with `GIT_`. Outside of Linux a process that leaves its process group is not ended, and reads of
-//! the user's checkout are not detected.
+//! can do that. `git` in a work tree sees the user's tags, as they were when the build was made,
+//! and no branches. The builds of one repository share git's other data: a benchmark that makes
+//! tags, branches or stashes makes them for the others, too. Commands get no variable whose name
+//! begins with `GIT_`. Outside of Linux a process that leaves its process group is not ended, and
+//! reads of the user's checkout are not detected.
 mod build;
 mod config;
 pub mod doctor;

@@ -110,7 +110,7 @@ impl BuildSteps<'_> {
         self.step_holding((), command, timeout).await
     }
 
-    /// Like [`step`](Self::step), with holds kept until the command has ended.
+    /// Like [`step`](Self::step), and keeps `holds` until the command has ended.
     pub(crate) async fn step_holding<H: Send + 'static>(
         &self,
         hold: H,
@@ -185,8 +185,8 @@ impl BuildSteps<'_> {
     }
 }
 
-/// The hash by which a commit is checked out, in our own repository for a clone: for a merge on no
-/// branch, one that is made here.
+/// The hash by which a commit is checked out, in our own repository for a clone: for a merge that
+/// is on no branch, one that is made here.
 pub(crate) async fn hash_of(
     workspace: &Workspace,
     clone: &Repository,

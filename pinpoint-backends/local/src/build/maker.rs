@@ -71,7 +71,7 @@ pub(crate) struct Build {
     pub(crate) commit: Option<CombinedCommit>,
 }
 
-/// A work tree of ours.
+/// One of our work trees.
 #[derive(Debug)]
 struct Ours {
     dir: BuildDir,

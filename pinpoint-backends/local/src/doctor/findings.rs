@@ -458,7 +458,7 @@ mod tests {
             (|it| it.busy = Some(0.4), &[(Load, Medium)]),
             (|it| it.busy = Some(1.0), &[(Load, High)]),
             (|it| it.busy = Some(4.0), &[(Load, High)]),
-            // One busy processor is little among many, and everything of one.
+            // One busy processor is little among many, and everything on a machine with only one.
             (|it| (it.busy, it.processors) = (Some(1.0), Some(64)), &[]),
             (
                 |it| (it.busy, it.processors) = (Some(0.2), Some(1)),

@@ -128,8 +128,8 @@ struct Authority {
 }
 
 impl Authority {
-    /// Reads `user:password@host:port`. For ssh the user is part of the name; on the web it is a
-    /// login.
+    /// Reads `user:password@host:port`. For ssh the user is part of the name; on the web it only
+    /// logs in.
     fn parse(text: &str, has_user: bool) -> Result<Self, RemoteUrlError> {
         const WRONG: RemoteUrlError = RemoteUrlError::Authority;
         let (login, place) = match text.rsplit_once('@') {

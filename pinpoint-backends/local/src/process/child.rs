@@ -455,8 +455,8 @@ struct Identity {
 }
 
 impl Identity {
-    /// From a line of `/proc/PID/stat`. See proc(5): the name in parentheses
-    /// may hold anything, the state is field 3, the start field 22.
+    /// Reads a line of `/proc/PID/stat`. See proc(5): the name in parentheses may hold anything,
+    /// the state is field 3, the start field 22.
     fn parse(stat: &str) -> Option<Self> {
         let (process, rest) = stat.split_once(" (")?;
         let (_name, fields) = rest.lines().next()?.rsplit_once(") ")?;

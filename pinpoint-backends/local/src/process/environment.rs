@@ -52,7 +52,7 @@ impl Environment {
 
     /// Sets it for a command on a commit, where the commit is known.
     pub(crate) fn set(&self, command: &mut Command, hash: Option<&str>) {
-        // By name, and not all at once, which `process::execute` could not detect.
+        // By name, and not all at once, which `child::execute` could not detect.
         for (name, _) in std::env::vars_os() {
             if !self.inherited.iter().any(|(kept, _)| *kept == name) {
                 command.env_remove(name);

@@ -29,7 +29,7 @@ where
     }
 }
 
-/// No holder of these locks panics in the middle of a change.
+/// Locks a mutex, even one whose holder panicked: none does so in the middle of a change.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -393,7 +393,8 @@ impl Benchmark {
         command
     }
 
-    /// Checks whether a failure was for lack of space. Nothing is written where nothing is ours.
+    /// Checks whether a failure was for lack of space. The check writes to no directory that is not
+    /// ours.
     pub(crate) fn check_room(&self, build: &Build) -> Result<(), LocalError> {
         if let Builds::OfCommits(_) = &*self.builds {
             workspace::check_room(&build.tree)?;

@@ -60,7 +60,7 @@ struct Waits {
 }
 
 impl Settling {
-    /// Absent where the job does not wait.
+    /// Prepares the waits of a job; `None` where it does not wait.
     pub(crate) fn open(config: &LocalConfig, job_dir: &Path) -> Result<Option<Self>, LocalError> {
         let Some(most) = config.settle else {
             return Ok(None);

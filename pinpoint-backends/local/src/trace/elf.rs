@@ -21,7 +21,7 @@ pub(super) struct Elf<'a> {
 }
 
 impl<'a> Elf<'a> {
-    /// Absent when the file is not an ELF file.
+    /// Reads the header; `None` when the file is not an ELF file.
     pub(super) fn open(file: &'a File) -> Option<Self> {
         let mut begin = [0; 6];
         file.read_exact_at(&mut begin, 0).ok()?;

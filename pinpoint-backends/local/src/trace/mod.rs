@@ -176,7 +176,8 @@ pub(super) struct Traced {
 }
 
 impl Traced {
-    /// Combines the build command's reads, if it exists, with the benchmark's, and their digest.
+    /// Combines the reads of the build command, if there is one, with those of the benchmark and
+    /// their digest.
     pub(super) fn new(
         build: Option<Reads>,
         mut benchmark: Reads,

@@ -1,9 +1,9 @@
 //! Laying out the dependencies of a state in its work tree.
 //!
 //! A state is a commit and dependencies held at other revisions than the commit names: `{tool@1,
-//! skia@7}`. The tree must be the one that the manifests describe, with the held revisions in place
-//! of the named ones: then `{tool@1}` and `{tool@1, skia@6}` are the same tree where tool@1 names
-//! skia@6, and the two ends of a roll differ in nothing but skia.
+//! skia@7}`. The tree that is built must be the one that the manifests describe, with the held
+//! revisions in place of the named ones: then `{tool@1}` and `{tool@1, skia@6}` are the same tree
+//! where tool@1 names skia@6, and the two ends of a roll differ in nothing but skia.
 //!
 //! # Actions
 //!
@@ -23,9 +23,9 @@
 //! name the same path the outer one is followed, as gclient does.
 //!
 //! Cargo fetches a commit that it does not have from the URL in the lock file, and Go the other
-//! requirements of a replaced module. A merge on no branch can't be fetched: a state with one in a
-//! Cargo dependency does not build. A `vendor` directory or a `go.work` takes precedence over the
-//! replacement; Go refuses the first and obeys the second.
+//! requirements of a replaced module. A merge that is on no branch can't be fetched: a state with
+//! one in a Cargo dependency does not build. A `vendor` directory or a `go.work` takes precedence
+//! over the replacement; Go refuses the first and obeys the second.
 //!
 //! A dependency is known by its repository. Named at several paths by one repository, it is held at
 //! all of them.

@@ -5,7 +5,7 @@
 //! | `commits.rs` | commits as numbers, from the commit-graph or from objects |
 //! | `describe.rs` | author, date and subject of commits of any repository |
 //! | `line.rs` | ranges between two commits, and ancestry |
-//! | `merges.rs` | commits merged into another, on no branch |
+//! | `merges.rs` | commits merged into another, which are on no branch |
 //! | `objects.rs` | files and submodules of a commit, within limits |
 //! | `position.rs` | commits by their position (`refs/heads/main@{#1234}`) |
 //! | `registry.rs` | repositories by their URL |

@@ -1,4 +1,4 @@
-//! The repositories of a job, by URL. Only mirrors fetch.
+//! The repositories of a job, by URL. Nothing is fetched except by mirrors.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
@@ -528,7 +528,7 @@ fn entries(list: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The most submodules of submodules; no project is as deep.
+/// The greatest depth of submodules in submodules. No project is as deep.
 const DEEPEST: usize = 16;
 
 /// The clones of a repository's own submodules, sorted. Git keeps them in

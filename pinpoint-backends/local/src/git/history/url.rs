@@ -69,7 +69,7 @@ pub(crate) fn normal_form(name: &str) -> String {
         _ => ":9418",
     };
     let host = host.strip_suffix(port).unwrap_or(&host);
-    // On the web, the user is a login; for ssh, part of the path.
+    // On the web, the user only logs in; for ssh, the user determines whose files are meant.
     let user = user.filter(|_| scheme == "ssh");
     let user = user.map(|login| login.split_once(':').map_or(login, |(user, _)| user));
     let user = user.map(|user| format!("{user}@")).unwrap_or_default();

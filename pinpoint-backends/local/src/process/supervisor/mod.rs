@@ -1,13 +1,13 @@
 //! The process between this one and a command that it runs.
 //!
-//! A command may leave processes running after its end: in its process group, or in other sessions,
-//! as a detached server. When its parent ends, such a process is inherited by the nearest
-//! *subreaper* above it (see `PR_SET_CHILD_SUBREAPER` in prctl(2)). This process must not be a
-//! subreaper: it may be a user's Python, with unrelated children. So each command has a small
-//! process above it, forked for it alone, which inherits all processes that the command leaves. It
-//! starts the command, waits for it, ends the remaining processes, reports, and exits. The kernel
-//! also notifies it when this process dies, in any way, and it then ends the command as if
-//! requested.
+//! A command may leave processes running after its end: in its process group, or in sessions of
+//! their own, as a server does that detaches. When its parent ends, such a process is inherited by
+//! the nearest *subreaper* above it (see `PR_SET_CHILD_SUBREAPER` in prctl(2)). This process must
+//! not be a subreaper: it may be a user's Python process, whose other children have nothing to do
+//! with the benchmark. So each command has a small process above it, forked for it alone, which
+//! inherits all processes that the command leaves. It starts the command, waits for it, ends the
+//! remaining processes, reports, and exits. The kernel also notifies it when this process dies, in
+//! any way, and it then ends the command as if it had been asked to.
 //!
 //! Outside of Linux there are no subreapers: there the process group of the command is ended, and
 //! processes that left the group are not found.

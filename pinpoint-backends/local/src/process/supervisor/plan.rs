@@ -78,7 +78,7 @@ impl Strings {
 pub(super) struct Attributes(pub(super) libc::posix_spawnattr_t);
 
 impl Attributes {
-    /// Sets a new process group, no blocked signal, and none ignored on our behalf.
+    /// Sets a new process group, blocks no signals, and ignores none on our behalf.
     fn new() -> io::Result<Self> {
         let mut attributes = MaybeUninit::uninit();
         let mut none = MaybeUninit::uninit();
