@@ -1,15 +1,16 @@
-//! Whether a difference that was measured without a profiler shows under it, too.
+//! Checks that a difference that was measured without a profiler also shows under it.
 //!
-//! A profiler changes what it looks at: callgrind counts instructions and sees no waiting,
-//! a sampler sees no time in which the program sleeps. What moved in the profiles explains
-//! a regression only when enough of the regression is in them.
+//! A profiler changes the run that it observes: callgrind counts instructions and sees no waiting,
+//! a sampler sees no time in which the program sleeps. The changes in profiles explain a regression
+//! only if they contain enough of it.
 
 use super::Change;
 
-/// Less than this part of the job's difference is as good as none.
+/// A smaller part of the job's difference counts as none.
 const LEAST_PART: f64 = 0.25;
 
-/// Whether the profiles' whole cost moved as a job says, at least by a quarter of that.
+/// Returns true if the profiles' whole cost changed in the direction of a job's difference, by at
+/// least a quarter of it.
 ///
 /// `measured` is the job's difference as a part of the level before it: 0.11 for 11 %, above
 /// zero where the experiment costs more. Where the profiles give an interval, the end of

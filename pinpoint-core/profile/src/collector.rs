@@ -97,7 +97,7 @@ pub(super) fn gathered(profiles: &[Profile]) -> Cow<'_, [Profile]> {
         .collect()
 }
 
-/// For each frame, true when it belongs to Go's collector.
+/// Returns true for each frame that belongs to Go's collector.
 fn is_collector(profile: &Profile) -> Vec<bool> {
     if !profile.calls.is_empty() {
         return Vec::new();

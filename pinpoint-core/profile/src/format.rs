@@ -71,7 +71,7 @@ impl ProfileFormat {
         }
     }
 
-    /// The values are counted and not sampled: the same program on the same input gives
+    /// Returns true if values are counted and not sampled: the same program on the same input gives
     /// the same ones.
     pub fn is_exact(self) -> bool {
         self == Self::Callgrind

@@ -47,7 +47,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// The function that stands for an event of a timeline in groups: by the URL of its script,
+    /// The function that stands for an event of a timeline in groups, by the URL of its script,
     /// document or style sheet, which may be empty.
     pub fn of_event(name: &str, url: &str) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Reading a profile in the format that its content shows.
+//! Reads a profile in the format that its content shows.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -29,8 +29,8 @@ impl Profile {
     ///
     /// # Cost
     ///
-    /// Proportional to the content, which is walked and not held: only the names are kept, the
-    /// stacks and 24 to 32 bytes for each sample.
+    /// Proportional to the content, which is walked and not held: only the names, the stacks and 24
+    /// to 32 bytes for each sample are kept.
     pub fn read(content: &[u8]) -> Result<Self, ReadProfileError> {
         Self::read_event(content, None)
     }

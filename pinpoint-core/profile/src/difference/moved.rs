@@ -8,10 +8,11 @@
 //! And where stacks name no caller at all, as in a program without frame pointers, any pair may
 //! count.
 //!
-//! The rest of the two is a change, though, if it is certain and a good part of the whole
-//! difference: then the function was inlined, and is slower. The one without a rest is still moved.
-//! The exchanged cost does not count for the place of the other one in the list: a function that is
-//! inlined, and a little faster by that, would come before the one that is slower.
+//! The remaining difference of the two is a change, though, if it is certain and a good part of the
+//! whole difference: then the function was inlined, and is slower. A function of which nothing
+//! remains is still marked as moved. The exchanged cost does not count for the place of the other
+//! one in the list: a function that is inlined, and a little faster by that, would come before the
+//! one that is slower.
 //!
 //! A function that is probably renamed is gone under its old name only, and its cost is found under
 //! the new one.
@@ -28,8 +29,8 @@ const MOST_LEFT: f64 = 0.2;
 
 /// Marks certain changes that cancel out between callers and callees. Each function is in one such
 /// group at most: the greatest changes choose first, and take the best fit. One function is inlined
-/// into several, and several into one. `differ_together` is true of functions whose rest is a
-/// change.
+/// into several, and several into one. `differ_together` returns true for functions whose remaining
+/// difference is a change.
 pub(super) fn find(
     changes: &mut [FunctionChange],
     renamed: &[Guess],
@@ -71,8 +72,8 @@ pub(super) fn find(
 /// gained. Each amount counts once: small functions take of it before great ones, and from the
 /// greatest first. Functions that are called more or less often at the same cost took over nothing.
 ///
-/// The groups of [`find`] no longer count as changes. A function without a rest does not either: it
-/// is marked as moved to or from the one with which it exchanged most.
+/// The groups of [`find`] no longer count as changes. A function of which nothing remains does not
+/// either: it is marked as moved to or from the one with which it exchanged most.
 pub(super) fn left(
     changes: &mut [FunctionChange],
     renamed: &[Guess],

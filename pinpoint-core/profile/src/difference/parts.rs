@@ -182,7 +182,8 @@ pub(super) fn of_own_code(
     Ok(changes)
 }
 
-/// For each stack, true when a garbage collector is on it: all that it calls is its work.
+/// Returns true for each stack with a garbage collector on it: all that the collector calls is its
+/// work.
 fn below_collectors(run: &Run, categories: &[CostCategory]) -> Vec<bool> {
     let collects = |function| categories[function] == CostCategory::GarbageCollection;
     let mut below = vec![false; run.below.len()];

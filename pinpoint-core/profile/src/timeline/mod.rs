@@ -41,10 +41,10 @@
 //!
 //! # Asynchronous stacks
 //!
-//! V8's `AsyncTaskScheduled` and `AsyncTaskRun` show the schedulers of tasks, joined by a flow
+//! V8's `AsyncTaskScheduled` and `AsyncTaskRun` say which call scheduled a task, joined by a flow
 //! (`flows.rs`). [`Timeline::stack`] walks up from an entry to its callers, and from a task to its
-//! scheduler. Some events carry a stack, which has the places of the calls, and not the running
-//! functions: [`Timeline::payload_stack`].
+//! scheduler. Some events carry a stack, which says where they were called from, and not which
+//! functions were running: [`Timeline::payload_stack`].
 //!
 //! # Frames
 //!
