@@ -238,8 +238,8 @@ impl Bisection {
             .collect()
     }
 
-    /// All first runs of both ends failed, so that their values are unknown. The
-    /// reference compares the rates of failure instead.
+    /// The reason to stop if all first runs of both ends failed, so that their values are unknown.
+    /// The reference compares the rates of failure instead.
     fn failing_ends(&self) -> Option<Stopped> {
         if self.spec.strategy != Strategy::Adaptive {
             return None;

@@ -34,12 +34,12 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// For work that ends with this process.
+    /// The ticket of work that ends with this process.
     pub fn in_process(key: Key) -> Self {
         Self { key, handle: None }
     }
 
-    /// For work that outlives it.
+    /// The ticket of work that outlives this process.
     pub fn durable(key: Key, handle: impl Into<String>) -> Self {
         Self {
             key,

@@ -95,7 +95,7 @@
 //! | outcomes | [`Outcome`], [`PairwiseOutcome`], [`CulpritFinderOutcome`], [`Culprit`], [`Effect`], [`Comparison`], [`Posterior`] |
 //! | jobs | [`JobSpec`], [`JobMachine`], [`JobOutcome`], [`JobState`], [`FindMetric`] |
 //! | the loop | [`drive`], [`drive_watched`], [`Stop`], [`DriveError`], [`Clock`] |
-//! | the contents of a journal | [`Engine`], [`Answers`], [`CommitNames`], [`CommitOrder`], [`translate`] |
+//! | the state that follows from a journal | [`Engine`], [`Answers`], [`CommitNames`], [`CommitOrder`], [`translate`] |
 //! | the world | [`Executor`], [`InProcess`], [`Request`], [`Report`], [`Ticket`], [`ExecutorError`] |
 //! | the memory of a job | [`Journal`], [`Record`] |
 //! | outputs of benchmarks | [`results`] |
@@ -135,7 +135,7 @@ mod metric;
 mod outcome;
 mod pairwise;
 mod pinpoint;
-/// Profiles: reading them, and what moved between two builds.
+/// Profiles: reading them, and comparing those of two builds.
 #[cfg(feature = "profile")]
 pub mod profile {
     pub use pinpoint_profile::*;

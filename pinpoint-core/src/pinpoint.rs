@@ -576,7 +576,7 @@ impl Pair {
 }
 
 impl Between {
-    /// Of a range that is not listed yet.
+    /// The subject of a range that is not listed yet.
     fn unlisted(range: u32) -> Self {
         Self {
             range,

@@ -40,7 +40,7 @@ impl SplitMix64 {
         ((self.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
-    /// True with this probability.
+    /// Returns true with this probability.
     #[cfg(feature = "simulation")]
     pub(crate) fn chance(&mut self, probability: f64) -> bool {
         self.uniform() <= probability

@@ -70,7 +70,7 @@ pub struct DependencyChange {
     pub before: Option<String>,
     /// The newer end's.
     pub after: Option<String>,
-    /// The direction in which its commits are part of the range, if they are.
+    /// Says whether its commits are part of the range, and in which direction.
     pub followed: Followed,
 }
 
@@ -166,7 +166,7 @@ impl BuildReport {
         }
     }
 
-    /// With the place of the build.
+    /// Adds the place of the build.
     #[must_use]
     pub fn artifact(mut self, artifact: Artifact) -> Self {
         self.artifact = Some(artifact);
@@ -204,7 +204,8 @@ pub struct Series {
     pub direction: Direction,
 }
 
-/// Not written when unknown, so that records from before directions existed read back unchanged.
+/// Returns true for an unknown direction, which is not written, so that records from before
+/// directions existed read back unchanged.
 fn is_unknown(direction: &Direction) -> bool {
     *direction == Direction::Unknown
 }
@@ -271,7 +272,7 @@ impl RunReport {
         }
     }
 
-    /// With one more value of a chart.
+    /// Adds one more value of a chart.
     #[must_use]
     pub fn value(mut self, chart: impl Into<String>, value: f64) -> Self {
         self.charts
@@ -282,14 +283,14 @@ impl RunReport {
         self
     }
 
-    /// With all values of a chart.
+    /// Adds all values of a chart.
     #[must_use]
     pub fn series(mut self, chart: impl Into<String>, series: Series) -> Self {
         self.charts.insert(chart.into(), series);
         self
     }
 
-    /// With the bot that it ran on.
+    /// Adds the bot that it ran on.
     #[must_use]
     pub fn bot(mut self, bot: impl Into<String>) -> Self {
         self.bot = Some(bot.into());

@@ -17,7 +17,7 @@ pub(crate) trait SearchStrategy {
     fn exhausted(&self) -> Option<Exhausted>;
     /// The culprits, oldest first.
     fn culprits(&self, state: &SearchState) -> Result<Vec<Culprit>, CompareError>;
-    /// Commits one of which changed something, when the one is not known.
+    /// Commits one of which changed something, when it is not known which.
     fn candidates(&self) -> Vec<Position>;
     /// The probability of each commit, if the strategy keeps one.
     fn posterior(&self) -> Option<Posterior>;

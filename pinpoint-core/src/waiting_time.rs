@@ -1,4 +1,4 @@
-//! How long the runs of two builds wait, which no profiler of what runs sees.
+//! The waiting times of the runs of two builds, which profilers of running code do not see.
 
 use pinpoint_compare::sign_flips;
 use serde::{Deserialize, Serialize};
@@ -8,31 +8,31 @@ use crate::report::Usage;
 /// The greatest p-value of a difference that is certain.
 const LEVEL: f64 = 0.05;
 
-/// How long the runs of two sides wait: seconds of a run, the mean of each side.
+/// The waiting times of the runs of two sides: seconds of a run, the mean of each side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
     /// In a run of the base.
     pub base: f64,
     /// In a run of the experiment.
     pub experiment: f64,
-    /// The difference is no chance: p is at most 0.05, of the differences of pairs.
+    /// True if the difference is significant: p is at most 0.05, for the differences of pairs.
     pub is_certain: bool,
 }
 
 impl Wait {
-    /// By how much a run of the experiment waits longer; below zero where it waits less.
+    /// The time by which a run of the experiment waits longer; below zero where it waits less.
     pub fn difference(&self) -> f64 {
         self.experiment - self.base
     }
 }
 
-/// How long runs wait, where one of the experiment waits longer or less than one of the base, and
-/// that is at least half of the difference between their durations. No profiler of what runs sees
-/// that, be it sleep, input and output, or a lock.
+/// The waiting times of runs, if the difference between experiment and base is at least half of the
+/// difference between their durations. Profilers of running code do not see waiting, be it sleep,
+/// input and output, or a lock.
 ///
-/// A run waits for as long as it takes without processor time; one that keeps several processors
-/// busy may wait unseen. Absent without runs. The first run of each side belongs to the first of
-/// the other, and so on.
+/// A run's waiting time is its duration without its processor time; one that keeps several
+/// processors busy may wait unseen. `None` without runs. The first run of each side belongs to the
+/// first of the other, and so on.
 ///
 /// ```
 /// use pinpoint_core::Usage;

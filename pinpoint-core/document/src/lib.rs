@@ -1,10 +1,10 @@
-//! JSON documents, walked and not held, and places in what was read.
+//! Readers that walk through JSON documents without holding them, and places in documents.
 //!
-//! A document of 100 MB is some millions of numbers among text that no reader
-//! needs. So a reader says where its records are and takes them one at a time, with a
-//! [`Member`] of [`Elements`]; everything around them is parsed and dropped.
+//! A document of 100 MB is some millions of numbers among text that no reader needs. So a reader
+//! names the place of its records and takes them one at a time, with a [`Member`] of [`Elements`];
+//! everything around them is parsed and dropped.
 //!
-//! The readers of results and of profiles share it; it promises no stability to others.
+//! The readers of results and of profiles share this crate. Its interface may change at any time.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -132,6 +132,6 @@ impl<'de, T: Deserialize<'de>, F: FnMut(usize, T)> Visitor<'de> for Elements<T, 
     }
 }
 
-/// Text, borrowed from the document unless it is escaped there.
+/// Text, borrowed from the document unless it has escapes.
 #[derive(Clone, Deserialize)]
 pub struct Name<'a>(#[serde(borrow)] pub Cow<'a, str>);

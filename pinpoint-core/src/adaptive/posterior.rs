@@ -164,7 +164,7 @@ fn distance(rates: [f64; 2]) -> f64 {
     -8.0 * bit * libm::log1p(-(information / bit).clamp(0.0, 0.999))
 }
 
-/// For each gap, true when all runs before it failed, or all after it.
+/// Returns true for each gap with only failed runs before it, or only failed runs after it.
 fn blind_gaps(tallies: &[Tally], changes: &[usize]) -> Vec<bool> {
     let is_blind = |sites: &[Tally]| {
         let runs: f64 = sites.iter().map(|site| site.runs).sum();

@@ -18,8 +18,8 @@
 //! Values that scatter in proportion to their level are replaced by their logarithms, if those
 //! explain them clearly better. The noise may have a memory: then each value is replaced by its
 //! difference from the prediction of earlier ones (see `memory`), and so is each column of the
-//! model. Every memory has its own fit, and a share of the evidence as large as it explains the
-//! values well.
+//! model. Every memory has its own fit, and the better it explains the values, the larger its share
+//! of the evidence.
 //!
 //! Noise is not assumed to be normal. Each value has a *weight*, small for values
 //! far away from every level: that of a Student distribution with

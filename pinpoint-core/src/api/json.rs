@@ -34,7 +34,7 @@ pub(super) fn from_value<M: DeserializeOwned>(value: Value) -> Result<M, serde_j
     serde_json::from_value(value)
 }
 
-/// No deeper than `serde_json` reads, which is 128 levels.
+/// Recurses no deeper than `serde_json` reads, which is 128 levels.
 fn remove_nulls(value: &mut Value) {
     match value {
         Value::Object(members) => {

@@ -188,7 +188,7 @@ impl Benchmark {
         self.bots.is_empty() || self.bots.iter().any(|name| names.contains(&&**name))
     }
 
-    /// Where stories are listed, the name is one of them.
+    /// Checks that the name is one of the stories, where these are listed.
     fn known<'a>(&self, story: &'a str) -> Result<&'a str, StoryError> {
         if !self.stories.is_empty() && !self.stories.iter().any(|known| known == story) {
             return Err(StoryError::Unknown {

@@ -36,7 +36,7 @@ pub(super) fn from_toml(text: &str) -> Result<Spanned<DeValue<'_>>, SyntaxError>
     ))
 }
 
-/// Without the place, which counts from the beginning of a part.
+/// The message without the place, which counts from the beginning of a part.
 fn json_message(error: &serde_json::Error) -> String {
     let whole = error.to_string();
     let message = whole.rsplit_once(" at line ").map(|(message, _)| message);

@@ -54,7 +54,7 @@ impl JobKind {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Bisection, Self::Pairwise, Self::CulpritFinder];
 
-    /// In its written form, everywhere the same.
+    /// The written form, the same everywhere.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Bisection => "bisection",
@@ -202,7 +202,7 @@ pub enum Search {
     CulpritFinder(CulpritFinder),
 }
 
-/// Calls a method of the contained machine.
+/// Calls a method of the machine inside, of any kind.
 macro_rules! each {
     ($search:expr, $machine:ident => $call:expr) => {
         match $search {

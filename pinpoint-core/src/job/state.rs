@@ -46,7 +46,7 @@ impl JobState {
         }
     }
 
-    /// In its written form, everywhere the same.
+    /// The written form, the same everywhere.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",

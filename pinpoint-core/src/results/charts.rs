@@ -97,7 +97,8 @@ impl Charts {
             .or_insert_with(|| reason.into());
     }
 
-    /// Notes the failure of all charts of names that are concerned. Walks through all charts.
+    /// Notes the failure of all charts whose names satisfy `is_concerned`. Walks through all
+    /// charts.
     pub(super) fn fail_all(&mut self, is_concerned: impl Fn(&str) -> bool, reason: &str) {
         let names: Vec<String> = (self.series.keys())
             .filter(|name| is_concerned(name))

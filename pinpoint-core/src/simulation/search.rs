@@ -109,7 +109,7 @@ impl Trial {
             && rest_is_left
     }
 
-    /// No commit was named, but all that changed something are among the
+    /// Returns true if no commit was named, but all that changed something are among the
     /// candidates.
     pub fn is_right_range(&self) -> bool {
         self.named.is_empty() && self.candidates > 0 && self.holds

@@ -98,7 +98,7 @@ impl Deps {
     }
 }
 
-/// Reads a file of limited length, and locates the problem in it.
+/// Reads a file that is not too long; an error names its place.
 fn bounded<T>(file: &str, read: impl FnOnce(&str) -> Result<T, Fault>) -> Result<T, ManifestError> {
     check_size(Deps.file(), file)?;
     read(file).map_err(|fault| ManifestError::at(Deps.file(), file, fault.offset, fault.problem))
