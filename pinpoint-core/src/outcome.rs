@@ -197,7 +197,7 @@ impl fmt::Display for Stopped {
         let (what, reason) = match self {
             Self::Decided => ("no single commit explains what was measured", ""),
             Self::Unlisted { reason } => (
-                "what lies between two neighbours could not be listed: ",
+                "the commits between two neighbors could not be listed: ",
                 &**reason,
             ),
             Self::NothingToLearn => ("more runs would add little information", ""),

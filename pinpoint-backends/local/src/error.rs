@@ -83,7 +83,7 @@ pub enum LocalError {
     },
     /// Reads of commands can't be traced.
     #[error(
-        "the reads of a build and the benchmark can't be traced: {reason}; install strace, and where a container forbids it, allow it to trace (SYS_PTRACE)"
+        "the files that a build and the benchmark read can't be traced: {reason}; install strace, and where a container forbids it, allow it to trace (SYS_PTRACE)"
     )]
     NoTracer {
         /// The reason.

@@ -573,7 +573,7 @@ pub(super) fn reason(stopped: &Stopped) -> Option<String> {
     match stopped {
         Stopped::Decided => None,
         Stopped::Unlisted { reason } => Some(format!(
-            "what lies between two neighbours could not be listed: {reason}"
+            "the commits between two neighbors could not be listed: {reason}"
         )),
         Stopped::NothingToLearn => Some("more runs would hardly tell more".into()),
         Stopped::TooNoisy => Some("the runs scatter too much to exclude a large change".into()),
