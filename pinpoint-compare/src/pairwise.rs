@@ -330,7 +330,7 @@ struct Parts {
     sides: Sides,
     transform: Transform,
     original: Wilcoxon,
-    /// On the scale of the test.
+    /// The interval on the scale of the test.
     interval: Option<Interval>,
     /// True if no values of so few pairs could be different.
     too_few: bool,

@@ -167,8 +167,8 @@ fn mean(values: &[f64]) -> f64 {
     }
 }
 
-/// In two passes: the textbook's one-pass formula cancels when the values are
-/// large and close together, as timestamps and byte counts are.
+/// Computes it in two passes: the textbook's one-pass formula cancels when the values are large and
+/// close together, as timestamps and byte counts are.
 fn standard_deviation(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;

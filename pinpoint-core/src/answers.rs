@@ -11,7 +11,7 @@ pub struct Answers {
     /// If the journal can be replayed, it has an outcome: the result, or that of a job that ended
     /// now.
     pub engine: Engine<JobMachine>,
-    /// In the order in which they came, as far as the journal can be replayed.
+    /// The answers in the order in which they came, as far as the journal can be replayed.
     pub answers: Vec<Answered>,
     /// The reason why the journal can't be replayed to its end.
     pub error: Option<MachineError>,

@@ -58,7 +58,7 @@ pub enum Event {
         bot: Option<String>,
         /// The start, in milliseconds since the job began.
         started: u64,
-        /// For every chart that the spec names, its values.
+        /// The values of every chart that the spec names.
         values: BTreeMap<String, Vec<f64>>,
     },
     /// One execution of the benchmark that gave no value for a chart that the
@@ -113,8 +113,7 @@ pub enum Event {
 pub struct PairedRun {
     /// The start, in milliseconds since the job began.
     pub started: u64,
-    /// For every chart that the machine asked for, its values; none when it
-    /// failed.
+    /// The values of every chart that the machine asked for; none when the run failed.
     pub values: BTreeMap<String, Vec<f64>>,
     /// The reason for its failure, in one line; absent when it gave values.
     #[serde(default)]

@@ -248,10 +248,10 @@ pub struct Effect {
     pub before: f64,
     /// The newer commit's median, or its rate of failures.
     pub after: f64,
-    /// Of failures: the commonest reason of the older commit.
+    /// The most common reason for failures of the older commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before_failure: Option<CommonFailure>,
-    /// Of failures: the commonest reason of the newer commit.
+    /// The most common reason for failures of the newer commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_failure: Option<CommonFailure>,
 }

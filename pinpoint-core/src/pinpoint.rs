@@ -57,7 +57,7 @@ pub(crate) struct PinpointSearch {
 struct Criteria {
     first_total: u32,
     asked_magnitude: Option<Magnitude>,
-    /// In the chart's unit; known once the good end has values.
+    /// The magnitude in the chart's unit; known once the good end has values.
     magnitude: Option<f64>,
     direction: Direction,
     confidence: f64,

@@ -25,7 +25,7 @@ const PASSED_BEFORE: u32 = 10;
 #[derive(Debug, Clone, Default)]
 struct Failing {
     runs: u32,
-    /// Of commits that gave a value before.
+    /// The failed runs of commits that gave a value before.
     passed_before: u32,
     last: String,
 }
@@ -42,11 +42,11 @@ pub(crate) enum BuildState {
 /// One execution of the benchmark.
 #[derive(Debug, Clone)]
 pub(crate) struct Run {
-    /// Of the chart that decides; none when the run failed.
+    /// The values of the chart that decides; empty when the run failed.
     pub(crate) values: Vec<f64>,
     /// The bot that it ran on, when known.
     pub(crate) bot: Option<String>,
-    /// In milliseconds since the job began.
+    /// The start, in milliseconds since the job began.
     pub(crate) started: u64,
     /// The number of runs answered before it.
     pub(crate) sequence: u64,
@@ -56,8 +56,8 @@ pub(crate) struct Run {
 #[derive(Debug, Clone)]
 pub(crate) struct Measured {
     pub(crate) build: BuildState,
-    /// By the index of the run, so that the order of the values does not
-    /// depend on the order of the answers.
+    /// The runs by their index, so that the order of the values does not depend on the order of the
+    /// answers.
     runs: BTreeMap<u32, Run>,
     next_index: u32,
     pub(crate) pending: u32,

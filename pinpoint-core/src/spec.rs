@@ -146,9 +146,9 @@ pub enum Strategy {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Magnitude {
-    /// In the unit of the chart.
+    /// An amount in the unit of the chart.
     Absolute(f64),
-    /// In percent of the good end's median.
+    /// A percentage of the good end's median.
     Percent(f64),
 }
 

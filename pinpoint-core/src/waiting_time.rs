@@ -11,9 +11,9 @@ const LEVEL: f64 = 0.05;
 /// The waiting times of the runs of two sides: seconds of a run, the mean of each side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
-    /// In a run of the base.
+    /// The waiting time of a run of the base.
     pub base: f64,
-    /// In a run of the experiment.
+    /// The waiting time of a run of the experiment.
     pub experiment: f64,
     /// True if the difference is significant: p is at most 0.05, for the differences of pairs.
     pub is_certain: bool,

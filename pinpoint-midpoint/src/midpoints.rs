@@ -466,7 +466,7 @@ impl Midpoints {
         Ok((parts, merge_base))
     }
 
-    /// No holder of the lock panics.
+    /// Locks the cached pairs. No holder of the lock panics.
     fn pairs(&self) -> MutexGuard<'_, Pairs> {
         self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }

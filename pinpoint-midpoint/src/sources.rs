@@ -40,7 +40,7 @@ pub(crate) struct Manifests {
 /// The names in a manifest.
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// By path.
+    /// The dependencies by path.
     Read(BTreeMap<String, Dependency>),
     /// It can't be read.
     Unreadable {
@@ -142,7 +142,7 @@ impl Sources {
         }))
     }
 
-    /// No holder of the lock panics.
+    /// Locks what is remembered. No holder of the lock panics.
     fn remembered(&self) -> MutexGuard<'_, Remembered> {
         self.manifests
             .lock()

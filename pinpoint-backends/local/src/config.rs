@@ -193,7 +193,7 @@ pub struct Provisions {
 
 /// The most requests that a [`LocalExecutor`](super::LocalExecutor) should get at once. It runs one
 /// benchmark at a time: a second one is enough to follow without a pause, and waiting work is not
-/// started after a failure.
+/// started after a request that can't be carried out.
 pub fn limits(build_jobs: u32) -> Limits {
     Limits {
         builds: build_jobs.max(1),

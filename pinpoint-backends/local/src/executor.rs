@@ -44,7 +44,7 @@ pub struct LocalExecutor {
     pub(super) builds: Arc<Builds>,
     pub(super) runner: Runner,
     works: Mutex<HashMap<Key, Arc<Processes>>>,
-    /// For traces.
+    /// The bot that traces name.
     bot: Option<Arc<str>>,
 }
 

@@ -135,7 +135,7 @@ impl Unmatched {
     }
 }
 
-/// In the order of their names.
+/// The different formats of profiles, in the order of their names.
 fn formats(profiles: &[Profile]) -> Vec<ProfileFormat> {
     let mut formats: Vec<_> = profiles.iter().map(|profile| profile.format).collect();
     formats.sort_by_key(|format| format.as_str());

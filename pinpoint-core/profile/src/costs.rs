@@ -5,10 +5,10 @@ use super::{FrameId, Profile};
 /// The cost of each function of a profile, by the function's index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
-    /// In the function itself.
+    /// The cost in the function itself.
     pub own: Vec<f64>,
-    /// In the function and all that it called. A function that calls itself, however
-    /// far below, counts once: at the outermost.
+    /// The cost in the function and all that it called. A function that calls itself, however far
+    /// below, counts once: at the outermost.
     pub total: Vec<f64>,
     /// The number of calls, where they are counted.
     pub calls: Option<Vec<f64>>,

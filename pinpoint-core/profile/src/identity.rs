@@ -65,9 +65,9 @@ impl Function {
 #[derive(Default)]
 pub(super) struct Identified {
     pub(super) functions: Vec<Function>,
-    /// For each function, true when it stands for time in which nothing ran.
+    /// True for each function that stands for time in which nothing ran.
     pub(super) idle: Vec<bool>,
-    /// For each profile, the base's first, by the index of the frame.
+    /// The functions of each profile, the base's first, by the index of the frame.
     pub(super) of: Vec<Vec<u32>>,
     /// The number of the base's profiles.
     pub(super) base: usize,

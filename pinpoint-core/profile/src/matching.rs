@@ -50,7 +50,7 @@ type Rest<'a> = (&'a str, &'a str, (u32, u32));
 /// The part of a function that may have another name, and the rest.
 type Split = for<'a> fn(&Candidate<'a>) -> (&'a str, Rest<'a>);
 
-/// For each function its match, by its place, and the guesses.
+/// Returns the match of each function, by its place, and the guesses.
 pub(super) fn matched(
     candidates: &[Candidate],
     map: &[(String, String)],
@@ -95,7 +95,7 @@ pub(super) fn missing(
 
 struct Matches<'c, 'a> {
     candidates: &'c [Candidate<'a>],
-    /// For each function its match.
+    /// The match of each function.
     target: Vec<usize>,
     /// Functions of the experiment that are matched with one of the base.
     taken: BTreeSet<usize>,

@@ -33,7 +33,7 @@ pub struct SourceDiff {
 /// The changes in a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct File {
-    /// From the top of the repository; of a file that is removed, its last one.
+    /// The path from the top of the repository; the last one of a file that is removed.
     path: String,
     /// Lines before the change and after it.
     hunks: Vec<[Range<u32>; 2]>,

@@ -233,7 +233,7 @@ pub(super) const PYTHON_PACKAGES: [&str; 2] = ["site-packages", "dist-packages"]
 #[derive(Debug, PartialEq)]
 pub(super) struct Package<'a> {
     pub(super) name: Cow<'a, str>,
-    /// Where the path shows it.
+    /// The version, where the path shows it.
     version: Option<&'a str>,
 }
 

@@ -17,7 +17,7 @@ const MOST_NAMED: usize = 20;
 pub enum Window {
     /// Every span of this name.
     Mark(String),
-    /// From the first to the second, in nanoseconds since the profile began.
+    /// The time from the first to the second, in nanoseconds since the profile began.
     Span(f64, f64),
 }
 

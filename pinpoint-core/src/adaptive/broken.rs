@@ -83,9 +83,9 @@ static GRID: LazyLock<Grid> = LazyLock::new(|| {
 /// changes.
 #[derive(Debug, Clone)]
 pub(crate) struct Chances {
-    /// Without a further change, of each segment.
+    /// The chance without a further change, for each segment.
     together: Vec<f64>,
-    /// With a change for the worse in each gap, of the gap's segment.
+    /// The chance of a gap's segment with a change for the worse in that gap.
     gaps: Vec<f64>,
     /// The segment of each gap; known changes belong to the one before them.
     segments: Vec<usize>,
@@ -140,7 +140,7 @@ struct Gap {
 }
 
 impl Gap {
-    /// Of so many commits, the site after it included.
+    /// The chances in a gap of this many commits, the site after it included.
     fn new(commits: f64) -> Self {
         let lasts = BLOCK / (BLOCK + commits);
         let others = commits - 1.0;

@@ -63,7 +63,7 @@ struct ProbableGap {
 struct Segment {
     from: usize,
     to: usize,
-    /// In order.
+    /// The gaps, in order.
     gaps: Vec<ProbableGap>,
     /// All its runs.
     runs: f64,

@@ -50,7 +50,7 @@ pub(crate) struct Split {
 #[derive(Debug, Clone)]
 struct Weights {
     range: u32,
-    /// Of the whole range and the commit after it.
+    /// The probability of the whole range and the commit after it.
     mass: f64,
     /// Commits in it, that one included.
     commits: u64,

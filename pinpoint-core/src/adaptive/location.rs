@@ -137,7 +137,7 @@ pub(crate) struct Residuals<'a> {
     pub(crate) sites: &'a [usize],
     /// The index of the value of the run before it on its bot.
     pub(crate) previous: &'a [Option<usize>],
-    /// Of all values.
+    /// The windows of all values.
     pub(crate) windows: &'a Windows,
     /// Small where a value is far from every level.
     pub(crate) weights: &'a [f64],
@@ -242,7 +242,7 @@ fn levels(
 
 /// The logarithmic likelihood ratios of a segment's values.
 struct Ratios {
-    /// Of each value; 0 outside.
+    /// The ratio of each value; 0 outside.
     ratios: Vec<f64>,
     /// The site of each value, from the first of the segment.
     sites: Vec<usize>,
@@ -263,11 +263,11 @@ struct StepSums {
 /// Sums over all sites, of the level's column and of the ratios.
 #[derive(Clone, Copy, Default)]
 struct LevelSums {
-    /// Of the ratios with themselves.
+    /// The sum of the squared ratios.
     squares: f64,
-    /// Of the level's column with itself.
+    /// The sum of the squares of the level's column.
     level_square: f64,
-    /// Of both.
+    /// The sum of the products of both.
     level_ratio: f64,
 }
 

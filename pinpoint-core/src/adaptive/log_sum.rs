@@ -6,7 +6,7 @@ use libm::{exp, log};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LogSum {
     largest: f64,
-    /// In units of the largest.
+    /// The sum, in units of the largest.
     sum: f64,
 }
 

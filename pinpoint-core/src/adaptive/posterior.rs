@@ -17,7 +17,7 @@ pub(crate) struct Analysis {
     pub(crate) better: f64,
     /// The probability that it is in each gap, or the site after it.
     pub(crate) gaps: Vec<f64>,
-    /// For each gap, true when failures are stronger evidence of it than values.
+    /// True for each gap of which failures are stronger evidence than values.
     pub(crate) by_failures: Vec<bool>,
     /// The part of `gaps` that belongs to changes of failures, alone or with the values.
     pub(crate) failing: Vec<f64>,

@@ -91,7 +91,7 @@ impl Setting<'_> {
 /// The smallest change worth finding.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Smallest {
-    /// In the unit of the values.
+    /// An amount in the unit of the values.
     Amount(f64),
     /// A fraction of the level before it.
     Fraction(f64),
@@ -135,9 +135,9 @@ pub(super) struct Model<'a> {
 #[derive(Default)]
 pub(super) struct Noise {
     has_memory: bool,
-    /// Of each value and those before it.
+    /// The factors of each value and those before it.
     factors: Vec<Factors>,
-    /// Of each value, compared with those before it.
+    /// The weight of each value, compared with those before it.
     weights: Vec<f64>,
     /// The standard deviation.
     pub(super) scale: f64,

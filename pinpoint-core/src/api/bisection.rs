@@ -27,7 +27,7 @@ pub struct ValidBisection {
     pub bug_id: Option<String>,
     /// The user who requests it.
     pub user: Option<String>,
-    /// For finding the job among others.
+    /// Tags for finding the job among others.
     pub tags: BTreeMap<String, String>,
 }
 

@@ -50,7 +50,7 @@ pub enum ConfigProblem {
     /// Required fields are missing.
     #[error("missing: `{}`; a bot is complete, or has only an `alias`", .0.join("`, `"))]
     Missing(Vec<&'static str>),
-    /// Of a benchmark without a command.
+    /// A setting of a benchmark without a command.
     #[error("`{0}` is for running the benchmark, and there is no `command`; add it")]
     NoCommand(&'static str),
     /// The command is the same for all stories.

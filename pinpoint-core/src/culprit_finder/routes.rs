@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 pub(super) enum Part {
     Verification,
     Bisection,
-    /// By the place of the culprit among those of the search.
+    /// The confirmation of a culprit, by its place among those of the search.
     Confirmation(usize),
 }
 

@@ -89,11 +89,11 @@ impl FromStr for JobKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum JobSpec {
-    /// Of a [`Bisection`].
+    /// The spec of a [`Bisection`].
     Bisection(BisectionSpec),
-    /// Of a [`Pairwise`].
+    /// The spec of a [`Pairwise`].
     Pairwise(PairwiseSpec),
-    /// Of a [`CulpritFinder`].
+    /// The spec of a [`CulpritFinder`].
     CulpritFinder(CulpritFinderSpec),
 }
 
@@ -171,11 +171,11 @@ impl From<CulpritFinderSpec> for JobSpec {
     reason = "a job has one, and a box would stand in the way of taking it apart"
 )]
 pub enum JobOutcome {
-    /// Of a [`Bisection`].
+    /// The outcome of a [`Bisection`].
     Bisection(Outcome),
-    /// Of a [`Pairwise`].
+    /// The outcome of a [`Pairwise`].
     Pairwise(PairwiseOutcome),
-    /// Of a [`CulpritFinder`].
+    /// The outcome of a [`CulpritFinder`].
     CulpritFinder(CulpritFinderOutcome),
 }
 

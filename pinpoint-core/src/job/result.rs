@@ -19,11 +19,11 @@ pub const RESULT_VERSION: u32 = 1;
     reason = "a job has one, and a box would stand in the way of taking it apart"
 )]
 pub enum JobResult {
-    /// Of a bisection.
+    /// The result of a bisection.
     Bisection(BisectionResult),
-    /// Of a comparison of two commits.
+    /// The result of a comparison of two commits.
     Pairwise(PairwiseResult),
-    /// Of a verified bisection.
+    /// The result of a verified bisection.
     CulpritFinder(Box<CulpritFinderResult>),
 }
 

@@ -97,11 +97,11 @@ pub struct Pairwise {
     actions: OpenActions,
     /// True for each pair that begins with the base.
     base_first: Vec<bool>,
-    /// By index.
+    /// The pairs by index.
     pairs: Vec<Option<Pair>>,
     columns: Columns,
     builds: u64,
-    /// Of the builds that were made or found, where they are known.
+    /// The digests of the builds that were made or found, where they are known.
     digests: Vec<Option<String>>,
     lost: Lost,
     early_stopping: Option<EarlyStopping>,

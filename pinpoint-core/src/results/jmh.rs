@@ -46,7 +46,7 @@ struct Metric<'a> {
     #[serde(borrow)]
     score_unit: Cow<'a, str>,
     raw_data: Option<Vec<Numbers>>,
-    /// For each fork and iteration.
+    /// The samples of each fork and iteration.
     raw_data_histogram: Option<Vec<Vec<Samples>>>,
 }
 

@@ -37,14 +37,15 @@ pub enum Noise {
 
 /// Interquartile range of the standard normal distribution.
 const NORMAL_RANGE: f64 = 1.348_979_500_392_163_4;
-/// Of Student's t with 2 degrees of freedom: √(8/3).
+/// The interquartile range of Student's t with 2 degrees of freedom: √(8/3).
 const HEAVY_TAILS_RANGE: f64 = 1.632_993_161_855_452;
-/// Of the standard log-normal distribution: e^q - e^-q, where q is the upper
-/// quartile of the standard normal one.
+/// The interquartile range of the standard log-normal distribution: e^q - e^-q, where q is the
+/// upper quartile of the standard normal one.
 const SKEWED_RANGE: f64 = 1.453_614_800_294_979_6;
-/// Of the three modes before scaling.
+/// The interquartile range of the three modes before scaling.
 const SEVERAL_MODES_RANGE: f64 = 3.920_938_992_651_792_4;
-/// Of the standard normal distribution with one in twenty ten times as far out.
+/// The interquartile range of the standard normal distribution with one value in twenty ten times
+/// as far out.
 const OUTLIERS_RANGE: f64 = 1.423_336_400_448_720_3;
 /// Weights and places of the modes.
 const MODES: [(f64, f64); 3] = [(0.5, 0.0), (0.3, 3.0), (0.2, 6.0)];

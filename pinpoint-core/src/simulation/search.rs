@@ -565,7 +565,7 @@ mod tests {
         }
     }
 
-    /// Of every run: its place, its bot, and its value unless it failed.
+    /// The place, the bot and, unless it failed, the value of every run.
     fn runs(
         events: &[(Task, Event)],
         scenario: &Scenario,

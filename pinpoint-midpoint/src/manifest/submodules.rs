@@ -182,7 +182,7 @@ struct Setting {
     offset: usize,
     /// The submodule, by the order in which their names appear; absent in any other section.
     submodule: Option<usize>,
-    /// In lower case, since git ignores case in keys.
+    /// The key in lower case, since git ignores case in keys.
     key: String,
     /// Absent if the key is alone, which means true.
     value: Option<String>,

@@ -8,7 +8,7 @@ use crate::process::cpus::CpuList;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in super::super) struct CpuTimes(BTreeMap<usize, Ticks>);
 
-/// In the unit of `/proc/stat`, a hundredth of a second nearly everywhere.
+/// Times in the unit of `/proc/stat`, a hundredth of a second nearly everywhere.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Ticks {
     busy: u64,

@@ -49,7 +49,7 @@ impl LoopTimes {
 
 struct Quartiles {
     median: f64,
-    /// From the first to the third.
+    /// The distance from the first to the third.
     range: f64,
 }
 

@@ -34,7 +34,7 @@ pub enum CommitName {
     /// refs/heads/main@{#1234}`: written so, or `main@{#1234}`, or `1234` for the branch `main`,
     /// with fewer digits than the beginning of a hash.
     Position {
-        /// Without `refs/heads/`.
+        /// The branch, without `refs/heads/`.
         branch: String,
         /// The number.
         number: u64,

@@ -449,7 +449,7 @@ impl Leftover {
 #[derive(PartialEq)]
 struct Identity {
     process: libc::pid_t,
-    /// In ticks since boot.
+    /// The time of its start, in ticks since boot.
     started: u64,
     dead: bool,
 }

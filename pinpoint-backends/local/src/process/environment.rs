@@ -14,7 +14,7 @@ const FIXED_DATE: &str = "315532800";
 
 /// The variables that every build and every run of a job gets.
 pub(crate) struct Environment {
-    /// From this process, taken once so that they are the same for all.
+    /// The variables of this process, taken once so that they are the same for all commands.
     inherited: Vec<(OsString, OsString)>,
     job: String,
     declared: BTreeMap<String, String>,

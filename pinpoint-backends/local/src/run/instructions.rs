@@ -128,7 +128,7 @@ mod perf {
     };
     use perf_event_open_sys::perf_event_open;
 
-    /// On one kind of core.
+    /// Counts instructions on one kind of core.
     pub(crate) fn open_instructions(kind: u64) -> io::Result<File> {
         let event = u64::from(PERF_COUNT_HW_INSTRUCTIONS) | kind << PERF_PMU_TYPE_SHIFT;
         open(PERF_TYPE_HARDWARE, event)

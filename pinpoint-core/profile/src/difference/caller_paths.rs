@@ -48,7 +48,7 @@ struct Path {
 struct Spent {
     run: usize,
     weight: f64,
-    /// Of the outermost caller that is followed so far: its stack.
+    /// The stack of the outermost caller that is followed so far.
     stack: usize,
     /// The path so far; `None` for the function alone.
     path: Option<usize>,
@@ -88,7 +88,7 @@ pub(super) fn changes(runs: &Runs, exact: bool) -> Result<Vec<CallerPathChange>,
     Ok(listed)
 }
 
-/// All paths that are tested, each with its cost in every run.
+/// Finds all paths that are tested, each with its cost in every run.
 fn paths(runs: &Runs, worth: &Worth) -> Vec<(Path, Vec<f64>)> {
     let mut paths: Vec<(Path, Vec<f64>)> = Vec::new();
     let mut open = leaves(runs);

@@ -90,7 +90,7 @@ pub struct EntryComparison {
     pub caller_paths: Vec<CallerPathChange>,
     /// Kinds with at least 0.1 % of a side.
     pub own: Vec<EntryGroup<usize>>,
-    /// By domain, URL and so on.
+    /// The changes of entries grouped by domain, URL and so on.
     pub groups: Vec<EntryGroups>,
     /// Categories with as much.
     pub categories: Vec<EntryGroup<Category>>,
@@ -182,7 +182,7 @@ struct EntryInterner {
     of_tracks: HashMap<String, usize>,
     kinds: Vec<EntryKind>,
     of_kinds: HashMap<EntryKind, usize>,
-    /// Of each kind.
+    /// The function that stands for each kind.
     described: Vec<Function>,
     sorts: Vec<Sort>,
     of_sorts: HashMap<(usize, String, Category), usize>,
@@ -315,7 +315,7 @@ fn values(trees: &[&EntryTree], sorts_of: &[Vec<usize>], sorts: usize) -> Vec<Ve
 }
 
 struct Spent<'a> {
-    /// By sort and run.
+    /// The time of each sort in each run.
     values: Vec<Vec<f64>>,
     sorts: &'a [Sort],
     runs: &'a Runs<'a>,

@@ -57,9 +57,9 @@ impl Guess {
 
 /// The calls between functions, with the part of each side's cost in each.
 pub(super) struct Neighbours {
-    /// By callee and caller.
+    /// The calls by callee and caller.
     callers: BTreeMap<usize, BTreeMap<usize, f64>>,
-    /// By caller and callee, with the caller's own cost under [`ITSELF`].
+    /// The calls by caller and callee, with the caller's own cost under [`ITSELF`].
     callees: BTreeMap<usize, BTreeMap<usize, f64>>,
 }
 

@@ -246,7 +246,7 @@ pub(super) fn together<'a>(
     Ok(found)
 }
 
-/// Like [`together`], of paths in a tree, each with its level. A change shows on each level above
+/// Like [`together`], for paths in a tree, each with its level. A change shows on each level above
 /// and below: as so many discoveries, it would make others certain. So a p-value is the greater one
 /// of two: adjusted for all, and for those of its level alone.
 pub(super) fn on_levels(

@@ -71,7 +71,7 @@ pub(crate) struct WholeCpuProfile<'a> {
 struct Chunks<'a> {
     thread: Option<(&'a str, &'a str)>,
     start: Option<f64>,
-    /// With the time at which each was written: they belong in that order.
+    /// The chunks, with the time at which each was written: they belong in that order.
     chunks: Vec<(f64, Chunk<'a>)>,
     pointer: String,
 }

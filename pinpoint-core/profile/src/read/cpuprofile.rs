@@ -38,7 +38,7 @@ pub(crate) struct CpuProfile<'a> {
     /// The tree that older ones have in place of nodes.
     #[serde(borrow)]
     head: Option<&'a RawValue>,
-    /// Of older ones, in microseconds.
+    /// The times of samples in older ones, in microseconds.
     timestamps: Vec<f64>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> CpuProfile<'a> {
         Ok(profile)
     }
 
-    /// Without times, the samples are spread evenly.
+    /// Spreads the samples evenly, if they have no times.
     fn with_times(mut self, lasted: f64) -> Self {
         let count = self.samples.len();
         if self.time_deltas.is_empty() && (lasted > 0.0 || count == 1) {

@@ -26,7 +26,7 @@ struct Thread<'a> {
     begun: Vec<(f64, Cow<'a, str>)>,
 }
 
-/// From a time to another, in microseconds.
+/// An event from one time to another, in microseconds.
 struct Timed<'a> {
     start: f64,
     end: f64,

@@ -160,7 +160,7 @@ struct FirefoxReader<'a> {
     interval: f64,
     unit: Option<ProfileUnit>,
     index: usize,
-    /// Of the tables that threads share, walked once.
+    /// The stacks of the tables that threads share, which are walked once.
     stacks_of_shared: Option<Rc<[StackId]>>,
 }
 

@@ -11,7 +11,7 @@ pub(super) struct OpenEvents {
     begun: Vec<(f64, Category)>,
 }
 
-/// From a time to another, in microseconds.
+/// An event from one time to another, in microseconds.
 #[derive(Clone, Copy)]
 struct Open {
     start: f64,

@@ -228,9 +228,9 @@ struct PerfScriptReader<'a> {
     /// The stack of an event that does not count follows.
     passes_over: bool,
     event: Option<Event>,
-    /// The event's stack follows, and has not ended.
+    /// True while the event's stack is read.
     in_stack: bool,
-    /// Of the event, the leaf first.
+    /// The stack of the event, the leaf first.
     stack: Vec<Line<'a>>,
     /// The outermost lines of stacks.
     outermost: HashSet<Line<'a>>,

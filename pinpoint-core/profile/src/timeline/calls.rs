@@ -246,7 +246,7 @@ impl<'a> Stack<'a> {
         });
     }
 
-    /// All calls last until `time`, and those above the first `count` end, except locked ones.
+    /// Extends all calls to `time`, and ends those above the first `count`, except locked ones.
     fn cut(&mut self, count: usize, time: f64) {
         let count = count.max(self.locks.last().copied().unwrap_or(0));
         self.time = time;

@@ -125,9 +125,9 @@ struct Making<'a> {
     counted: Counted,
     tracks: HashMap<String, u32>,
     kinds: HashMap<TreeKind, u32>,
-    /// By track and the timeline's kind.
+    /// The kinds by track and the timeline's kind.
     of_kinds: HashMap<(u32, KindId), u32>,
-    /// By a path and the kind that follows.
+    /// The paths by the path before and the kind that follows.
     called: HashMap<(u32, u32), u32>,
     tree: EntryTree,
 }

@@ -123,7 +123,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// By the names of Chromium's events.
+    /// The category of an event, by the names of Chromium's events.
     pub(crate) fn of_event(name: &str) -> Self {
         match name {
             "Animation"

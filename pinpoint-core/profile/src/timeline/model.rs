@@ -118,7 +118,7 @@ pub struct Track {
     pub process_name: NameId,
     /// The name of the thread; may be empty.
     pub name: NameId,
-    /// In the order of time; of those that begin together the longest first.
+    /// The entries in the order of time; of those that begin together the longest first.
     pub entries: Vec<Entry>,
 }
 

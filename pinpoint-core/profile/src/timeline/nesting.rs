@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use super::{Entry, Nesting, Source};
 
-/// By their beginnings; of entries that begin together the longest first, and of equal ones calls
-/// before events, which they are assumed to have caused.
+/// Orders entries by their beginnings; of entries that begin together the longest first, and of
+/// equal ones calls before events, which they are assumed to have caused.
 fn in_time(a: &Entry, b: &Entry) -> Ordering {
     let is_event = |entry: &Entry| !matches!(entry.source, Source::Call { .. });
     a.start

@@ -47,7 +47,8 @@ struct Data<'a> {
 
 #[derive(Default)]
 pub(super) struct Network<'a> {
-    /// By their ids, in the order in which they are first sent.
+    /// The place of each request among `requests`, which are in the order of their first sending,
+    /// by its id.
     places: HashMap<&'a str, usize>,
     requests: Vec<Request<'a>>,
     /// The times at which the browser began to ask, for requests that are not sent yet.

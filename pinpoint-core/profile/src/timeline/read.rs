@@ -107,7 +107,7 @@ struct Profile<'a> {
     thread: Option<ThreadKey>,
     start: Option<f64>,
     source: Cow<'a, str>,
-    /// With the time at which each was written: they belong in that order.
+    /// The chunks, with the time at which each was written: they belong in that order.
     chunks: Vec<(f64, Chunk<'a>)>,
     index: usize,
 }
@@ -131,7 +131,7 @@ struct TimelineReader<'a> {
     tables: Tables,
     threads: BTreeMap<ThreadKey, Thread<'a>>,
     processes: BTreeMap<i64, Cow<'a, str>>,
-    /// In the order in which they begin in the file, found by process and id.
+    /// The profiles in the order in which they begin in the file, found by process and id.
     profiles: Vec<((&'a str, &'a str), Profile<'a>)>,
     payloads: Vec<Vec<FunctionId>>,
     spans: Spans<'a>,

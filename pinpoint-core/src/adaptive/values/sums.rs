@@ -10,11 +10,11 @@ use super::{Model, Noise, Value};
 
 /// The sums of one kind of noise. Matrices are written row by row.
 pub(super) struct Sums {
-    /// Of products of two columns: the lower triangle.
+    /// The sums of products of two columns: the lower triangle.
     pub(super) normal: Vec<f64>,
-    /// Of products of a column with the values.
+    /// The sums of products of a column with the values.
     pub(super) right: Vec<f64>,
-    /// Of the squares of the values.
+    /// The sum of the squares of the values.
     pub(super) total: f64,
     /// For each site, the products of a step's column with all columns, with the values, and
     /// with itself: a step's column is the sum over the sites after it.

@@ -255,8 +255,8 @@ impl Evaluator {
 
     /// `'%s' % value`, `'%s@%s' % (url, revision)`.
     ///
-    /// Of "printf-style String Formatting" in the Python Library Reference, `%s`
-    /// and `%d` without width or flags.
+    /// Supports `%s` and `%d` without width or flags, from "printf-style String Formatting" in the
+    /// Python Library Reference.
     fn percent(&mut self, left: Data, right: Value) -> Result<Data, Fault> {
         let offset = right.offset;
         let Data::String(template) = left else {

@@ -266,7 +266,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// In a raw string a backslash stays, and keeps a quote from ending it.
+    /// Reads an escape in a raw string, where a backslash stays and keeps a quote from ending the
+    /// string.
     fn raw_escape(&mut self, value: &mut String) {
         match self.rest().chars().next() {
             Some('\n' | '\r') => {

@@ -29,7 +29,7 @@ const KEYWORDS: [&str; 35] = [
 /// An expression and its offset.
 #[derive(Debug)]
 pub(super) struct Expression<'a> {
-    /// In bytes from the start of the file.
+    /// The offset in bytes from the start of the file.
     pub(super) offset: usize,
     /// Its kind.
     pub(super) kind: Kind<'a>,

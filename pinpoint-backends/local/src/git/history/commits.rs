@@ -43,7 +43,7 @@ const UNREAD: u32 = u32::MAX - 1;
 
 /// The known commits of a repository.
 pub(super) struct Commits {
-    /// For messages.
+    /// The name of the repository in messages.
     name: String,
     /// True for a mirror, whose name is its URL.
     is_mirror: bool,

@@ -21,7 +21,7 @@ const FOOTER: &str = "Cr-Commit-Position: ";
 const GAP: usize = 1_000;
 
 pub(super) struct CommitPosition<'a> {
-    /// Without `refs/heads/`.
+    /// The branch, without `refs/heads/`.
     branch: &'a str,
     number: u64,
 }

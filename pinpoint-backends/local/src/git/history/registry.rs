@@ -44,12 +44,12 @@ pub struct LocalRepositories(Arc<Inner>);
 
 struct Inner {
     main: Repository,
-    /// By URL in normal form.
+    /// The repositories that the user named, by URL in normal form.
     named: Vec<(String, PathBuf)>,
     /// Present where the job was created elsewhere.
     elsewhere: Option<Elsewhere>,
     state_dir: PathBuf,
-    /// By URL in normal form, the one used last at the end.
+    /// The histories kept open, by URL in normal form, the one used last at the end.
     open: Mutex<VecDeque<(String, LocalHistory)>>,
     known: OnceLock<KnownLocations>,
     /// The identity of the repository at each path.

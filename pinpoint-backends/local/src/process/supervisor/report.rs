@@ -20,7 +20,7 @@ pub(crate) struct Report {
     pub(crate) wall: Duration,
     pub(crate) user: Duration,
     pub(crate) system: Duration,
-    /// In the system's unit.
+    /// The peak of memory, in the system's unit.
     pub(crate) peak_memory: u64,
     pub(crate) left: LeftoverProcesses,
     /// Bytes that its two outputs had when the command ended.

@@ -94,7 +94,7 @@ impl Profiler {
         "chrome",
     ];
 
-    /// Returns true if it counts, so that one pair of runs is enough.
+    /// Returns true if it counts instead of sampling, so that one pair of runs is enough.
     pub fn is_exact(&self) -> bool {
         *self == Self::Callgrind
     }
