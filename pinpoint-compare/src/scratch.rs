@@ -33,7 +33,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Empty scratch memory; it grows at first use.
+    /// Creates empty scratch memory, which grows at first use.
     pub fn new() -> Self {
         Self::default()
     }

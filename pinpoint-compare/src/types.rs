@@ -87,12 +87,12 @@ impl core::fmt::Display for Direction {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum Alternative {
-    /// It is shifted to either side.
+    /// The values are shifted to either side.
     #[default]
     TwoSided,
-    /// It is shifted to smaller values.
+    /// The values are shifted downward.
     Less,
-    /// It is shifted to larger values.
+    /// The values are shifted upward.
     Greater,
 }
 

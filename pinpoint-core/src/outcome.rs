@@ -99,7 +99,7 @@ pub struct LargestChange {
 /// than the magnitude, or for the better.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OtherChange {
-    /// It is for the better; else it is too small.
+    /// True if the change is for the better; else it is too small.
     pub is_better: bool,
     /// Its size, which is not 0 with the effect's confidence. The commit that made it was not
     /// looked for.

@@ -35,7 +35,7 @@ struct Failing {
 pub(crate) enum BuildState {
     Pending,
     Built,
-    /// It does not build, or its infrastructure gave up, for this reason, in one line.
+    /// The commit does not build, or the infrastructure gave up, for this reason, in one line.
     Skipped(String),
 }
 
@@ -100,7 +100,7 @@ impl Measured {
             .count() as u32
     }
 
-    /// It was run, and no run gave a value.
+    /// Returns true if the commit was run, but no run gave a value.
     pub(crate) fn only_failed(&self) -> bool {
         self.runs() > 0 && self.failures() == self.runs()
     }
@@ -137,7 +137,7 @@ impl Measured {
         self.runs() + self.pending
     }
 
-    /// It has this many runs, or as many as it will ever get.
+    /// Returns true if the commit has this many runs, or as many as it will ever get.
     pub(crate) fn is_ready(&self, runs: u32) -> bool {
         self.build != BuildState::Pending && (self.runs() >= runs || self.pending == 0)
     }

@@ -87,11 +87,11 @@ struct Candidate<'a> {
 
 /// The reason why a candidate is not followed.
 enum Unfollowed {
-    /// It is the same in both.
+    /// The candidate is the same in both.
     Unchanged,
-    /// It is reported, with the reason.
+    /// The candidate is reported, with the reason.
     Because(Followed),
-    /// It can't be determined.
+    /// The answer can't be determined.
     Error(MidpointError),
 }
 

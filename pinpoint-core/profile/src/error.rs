@@ -9,7 +9,7 @@ use pinpoint_document::Place;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadProfileError {
-    /// No reader recognizes it.
+    /// No reader recognizes the file.
     #[error(
         "this is not a profile that can be read; give a Chrome trace or a .cpuprofile, the text of `perf script`, folded stacks, a pprof or callgrind file, or the JSON of Firefox, samply or speedscope"
     )]
@@ -17,7 +17,7 @@ pub enum ReadProfileError {
     /// The file is the output of `perf record`, which only `perf` reads.
     #[error("this is perf's own file; write it as text first: perf script -i perf.data > perf.txt")]
     PerfData,
-    /// It is text in another encoding, as PowerShell writes it.
+    /// The file is text in another encoding, as PowerShell writes it.
     #[error("the profile is text in UTF-16; save it as UTF-8")]
     Utf16,
     /// The file is empty.
@@ -31,7 +31,7 @@ pub enum ReadProfileError {
         /// The problem.
         source: std::io::Error,
     },
-    /// It ends before it should.
+    /// The file ends too early.
     #[error(
         "the profile is cut short: it ends at {place} of {format}; let the profiler end by itself, and copy the whole file"
     )]
@@ -41,7 +41,7 @@ pub enum ReadProfileError {
         /// The end.
         place: Place,
     },
-    /// A part of it violates the format.
+    /// A part of the file violates the format.
     #[error(
         "{place} is not valid in {format} ({problem}); check that the profiler wrote the file itself and nothing changed it"
     )]
@@ -53,7 +53,7 @@ pub enum ReadProfileError {
         /// The problem there.
         problem: String,
     },
-    /// It is valid, but has no samples.
+    /// The profile is valid, but has no samples.
     #[error("there are no samples in {}{format}; {advice}", in_window(.window.as_ref()))]
     NoSamples {
         /// The format.

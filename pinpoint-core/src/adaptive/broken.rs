@@ -94,7 +94,7 @@ pub(crate) struct Chances {
 }
 
 impl Chances {
-    /// For each gap, the logarithm of the Bayes factor of a change for the worse.
+    /// The logarithm of the Bayes factor of a change for the worse, for each gap.
     pub(crate) fn factors(&self) -> Vec<f64> {
         (self.gaps.iter().zip(&self.segments))
             .map(|(gap, segment)| gap - self.together[*segment])
@@ -261,7 +261,7 @@ pub(crate) fn weigh(runs: &Runs, changes: &[usize], usual: Option<usize>) -> Cha
     found
 }
 
-/// For each site, the chances of it and of those before it by its state.
+/// The chances of each site and of those before it, by its state.
 fn forward(each: &[[[f64; 2]; RATES]], between: &[Gap]) -> Vec<States> {
     let mut found: Vec<States> = Vec::with_capacity(each.len());
     for (site, emission) in each.iter().enumerate() {
@@ -278,7 +278,7 @@ fn forward(each: &[[[f64; 2]; RATES]], between: &[Gap]) -> Vec<States> {
     found
 }
 
-/// For each site but the last, the chances of those after it, by its own state.
+/// The chances of the sites after each site except the last, by its own state.
 fn backward(each: &[[[f64; 2]; RATES]], between: &[Gap]) -> Vec<States> {
     let mut after = States {
         chances: [[1.0; 2]; RATES],

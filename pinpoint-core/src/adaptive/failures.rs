@@ -56,9 +56,8 @@ impl Tally {
     }
 }
 
-/// For each gap the logarithm of the Bayes factor of a change for the worse:
-/// more failures after it, since failing less is never a regression. `changes`
-/// are the gaps of known changes.
+/// Weighs, for each gap, the logarithm of the Bayes factor of a change for the worse: more failures
+/// after it, since failing less is never a regression. `changes` are the gaps of known changes.
 pub(crate) fn weigh(sites: &[Tally], changes: &[usize]) -> (Vec<f64>, Vec<[f64; 2]>) {
     let gaps = sites.len() - 1;
     let mut factors = vec![f64::NEG_INFINITY; gaps];

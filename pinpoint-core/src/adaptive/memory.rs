@@ -192,8 +192,8 @@ impl Windows {
 }
 
 impl Windows {
-    /// For each value, the indices of so many values with their factors in several kinds of noise;
-    /// missing ones have the factor 0.
+    /// The indices of this many values for each value, with their factors in several kinds of
+    /// noise; missing ones have the factor 0.
     pub(crate) fn side_by_side<const COUNT: usize, const KINDS: usize>(
         &self,
         factors: [&[Factors]; KINDS],

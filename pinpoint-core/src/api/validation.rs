@@ -116,7 +116,7 @@ impl std::error::Error for Violations {}
 ///
 /// # Errors
 ///
-/// It is missing, or not a valid UUID.
+/// When the id is missing, or not a valid UUID.
 pub fn job_id(text: &str) -> Result<Uuid, Violations> {
     let mut check = Check::default();
     let text = check.needed("job_id", text);
@@ -132,8 +132,8 @@ impl FlatCommit {
     ///
     /// # Errors
     ///
-    /// It has no main commit, a commit lacks a repository or a full hash, or the
-    /// patch is incomplete. Fields are named from this message on.
+    /// When the state has no main commit, a commit lacks a repository or a full hash, or the patch
+    /// is incomplete. Fields are named from this message on.
     pub fn read(message: &messages::CombinedCommit) -> Result<Self, Violations> {
         let mut check = Check::default();
         let state = check.state("", message, None);

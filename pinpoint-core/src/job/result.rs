@@ -117,7 +117,7 @@ pub struct NamedCulprit {
 pub struct Confirmation {
     /// Absent when the budget or the search ended before.
     pub comparison: Option<PairwiseOutcome>,
-    /// It is the comparison of the two ends.
+    /// True if this is the comparison of the two ends.
     pub reused: bool,
 }
 

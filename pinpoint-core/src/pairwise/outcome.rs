@@ -60,9 +60,9 @@ pub enum PairwiseStatus {
     Same,
     /// There was too little to compare: no values, or too few pairs for so many charts.
     Unknown,
-    /// It could not be carried out.
+    /// The comparison could not be carried out.
     Failed,
-    /// It was canceled.
+    /// The comparison was canceled.
     Canceled,
 }
 

@@ -41,9 +41,9 @@ pub(super) fn with_thousands(text: &str) -> Option<Number> {
 /// A number as it is printed for people.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Printed {
-    /// It can be read in one way only.
+    /// A number that can be read in one way only.
     Sure(Number),
-    /// With a decimal comma; or two whole numbers of a list, `2,3`.
+    /// A number with a decimal comma, or two whole numbers of a list, `2,3`.
     DecimalOrList(f64),
     /// `1,234` is 1234 where the comma separates thousands, and else 1.234.
     Ambiguous,

@@ -48,13 +48,13 @@ pub struct UnreadValue {
 pub enum ReadHint {
     /// This format reads it.
     Format(Format),
-    /// Its comma may separate thousands or decimals.
+    /// The comma of the value may separate thousands or decimals.
     Ambiguous,
     /// More than one number of the line may be meant.
     Several,
-    /// It is a duration of several parts.
+    /// The value is a duration of several parts.
     Duration,
-    /// It begins like a tool's result, but does not end like one.
+    /// The line begins like a tool's result, but does not end like one.
     Garbled,
     /// A JSON document ends too early.
     CutOff,

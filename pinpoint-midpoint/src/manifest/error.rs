@@ -18,14 +18,14 @@ pub struct ManifestError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// It breaks the grammar of the format.
+    /// The file breaks the grammar of the format.
     #[error("{0}; correct the file, or skip this commit")]
     Syntax(String),
     /// The grammar allows it, but it has no meaning: a variable that is not
     /// defined, a number where a URL belongs.
     #[error("{0}; correct the file, or skip this commit")]
     Meaning(String),
-    /// It has a meaning that this reader does not know.
+    /// The file uses a feature that this reader does not support.
     #[error("{0} cannot be read here; write it in a plainer way, or skip this commit")]
     Unsupported(String),
     /// A limit of the reader is exceeded.

@@ -55,22 +55,22 @@ pub(crate) enum Entry {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildManifestError {
-    /// Its checksum is wrong.
+    /// The list has a wrong checksum.
     #[error("its checksum does not match")]
     Checksum,
-    /// It is not JSON of this format.
+    /// The list is not JSON of this format.
     #[error("{0}")]
     Json(#[from] serde_json::Error),
-    /// It has another version.
+    /// The list has another version.
     #[error("it has version {0}")]
     Version(u32),
-    /// It belongs to another build.
+    /// The list belongs to another build.
     #[error("it belongs to another build")]
     Key,
     /// An entry can't be created, or leads elsewhere.
     #[error("its entry {0:?} is not valid")]
     Entry(String),
-    /// It has no work tree.
+    /// The build has no work tree.
     #[error("it has no work tree")]
     NoTree,
 }

@@ -55,16 +55,16 @@ pub enum MirrorError {
         /// Its name in the job.
         name: String,
     },
-    /// It is not a URL that can be fetched.
+    /// The URL can't be fetched.
     #[error("a repository of the job can't be fetched: its URL is not valid: {0}")]
     Url(#[from] RemoteUrlError),
-    /// No pattern permits it.
+    /// No pattern permits the repository.
     #[error("this machine may not fetch {url}, and was given no clone of it")]
     NotPermitted {
         /// The URL.
         url: String,
     },
-    /// It was fetched and has no such commit.
+    /// The repository was fetched, but has no such commit.
     #[error("{url} has no commit {revision}; push it there")]
     NoCommit {
         /// The URL.
@@ -237,7 +237,7 @@ struct MirrorLocks<'a> {
 }
 
 enum Machine<'a> {
-    /// A build has it.
+    /// A build holds the machine.
     Build(&'a BuildSteps<'a>),
     Own(Arc<BuildHold>),
 }

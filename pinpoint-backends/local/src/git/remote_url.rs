@@ -213,7 +213,7 @@ pub struct RepositoryPattern(Pattern);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RepositoryPatternError {
-    /// It has no transport, or one that is never used.
+    /// The pattern has no transport, or one that is never used.
     #[error(
         "it does not begin with https://, http://, ssh://, git://, file:///, / or HOST:; `https://**` is any repository on the web"
     )]

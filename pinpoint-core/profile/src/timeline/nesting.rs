@@ -84,7 +84,7 @@ impl Children {
         Self { first, after }
     }
 
-    /// In the order of time.
+    /// The entries directly inside an entry, in the order of time.
     pub(super) fn of_entry(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
         let known = |place: &u32| (*place != u32::MAX).then_some(*place);
         let first = self.first.get(place).and_then(known);

@@ -345,7 +345,7 @@ impl History for LocalHistory {
         .await
     }
 
-    /// Only regular files; a symbolic link counts as missing.
+    /// Reads regular files only; a symbolic link counts as missing.
     async fn file(
         &self,
         commit: &str,

@@ -75,10 +75,10 @@ pub(super) fn is_enabled(repository: &Repository, name: &str) -> Result<bool, Er
 /// The reason why an object is not read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ObjectError {
-    /// The repository lacks it.
+    /// The repository lacks the object.
     #[error("object {0} is missing")]
     Missing(ObjectId),
-    /// It exceeds the limit.
+    /// The object exceeds the limit.
     #[error("object {object} has {size} bytes")]
     TooLarge {
         /// The object.
@@ -86,7 +86,7 @@ pub(super) enum ObjectError {
         /// Its size in bytes.
         size: u64,
     },
-    /// It is damaged, or can't be reached.
+    /// The object is damaged, or can't be reached.
     #[error(transparent)]
     Unreadable(#[from] Error),
 }

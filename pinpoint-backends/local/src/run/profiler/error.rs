@@ -29,7 +29,7 @@ pub enum ProfilerError {
         /// The problem.
         reason: String,
     },
-    /// It is not installed.
+    /// The program of the profiler is not installed.
     #[error("the profiler {profiler} needs {program}, which is not installed; {advice}")]
     Missing {
         /// The profiler.
