@@ -113,7 +113,7 @@ impl Builder {
         ThreadId((self.threads.len() - 1) as u32)
     }
 
-    /// Makes room for so many more samples with times.
+    /// Makes room for this many more samples with times.
     pub(super) fn reserve(&mut self, samples: usize) {
         self.samples.reserve_exact(samples);
         self.times.reserve_exact(samples);

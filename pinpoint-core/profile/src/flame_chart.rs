@@ -17,8 +17,8 @@ const NOTHING: [&str; 3] = ["(root)", "(program)", "(idle)"];
 /// Calls further in are not drawn.
 const MOST_DEPTH: u32 = 1_000;
 
-/// A sample that is alone holds for so many times the usual distance at most: then the
-/// thread was asleep.
+/// A sample that is alone holds for this many times the usual distance at most: then the thread was
+/// asleep.
 const LONGEST_GAP: f64 = 4.0;
 
 /// A function that was on the stack for a while.

@@ -53,20 +53,20 @@ pub(super) const FIRST_RUNS: u32 = 3;
 /// The same when those of the good end all pass and those of the bad end all fail: only
 /// values need one run more, for their scatter.
 pub(super) const FIRST_RUNS_IF_CLEAR: u32 = 2;
-/// A search without a budget ends after so many runs, with the commits that are left.
-/// At 300: pass-fail 0.1->0.3 is found in 2 of 12 searches instead of all.
+/// A search without a budget ends after this many runs, with the commits that are left. At 300:
+/// pass-fail 0.1->0.3 is found in 2 of 12 searches instead of all.
 pub(super) const MOST_RUNS: u64 = 3_000;
-/// A gap is left alone after so many of its commits failed to build. At 3: unbuildable is
-/// right in 10 of 12 searches instead of all.
+/// A gap is left alone after this many of its commits failed to build. At 3: unbuildable is right
+/// in 10 of 12 searches instead of all.
 pub(super) const MOST_FAILED_BUILDS: usize = 24;
 
-/// Where changes were found, the search for a further one ends after as many runs as it
-/// took to find the last of these, or twice as many while one more is likelier than not; but
-/// not before so many. See [`NO_FURTHER_CHANGE_AFTER`].
+/// Where changes were found, the search for a further one ends after as many runs as it took to
+/// find the last of these, or twice as many while one more is likelier than not; but not before
+/// this many. See [`NO_FURTHER_CHANGE_AFTER`].
 pub(super) const FURTHER_RUNS: u64 = 60;
 
-/// The size of a change is measured with so many runs on each side, and with all of the
-/// commits that these are of.
+/// The size of a change is measured with this many runs on each side, and with all of the commits
+/// that these are of.
 pub(super) const EFFECT_RUNS: usize = 10;
 /// With more where it takes them for an interval that reaches this part of the effect to
 /// either side.
@@ -74,7 +74,7 @@ pub(super) const EFFECT_PRECISION: f64 = 2.0 / 3.0;
 
 // The choice of the next run.
 
-/// A batch has one run for so many made before, up to [`MOST_BATCHED`]. At 10:
+/// The number of earlier runs for each run of a batch, which has at most [`MOST_BATCHED`]. At 10:
 /// two-alike 66 → 91. Larger values cost time: each batch is a decision.
 pub(super) const RUNS_PER_BATCHED: u64 = 60;
 /// See [`RUNS_PER_BATCHED`].
@@ -139,7 +139,8 @@ pub(super) const UNTOLD_LEAST: f64 = 0.5;
 /// of those looked for. At 0.6 without [`NEAR_NOISE`]: a change as large as the scatter, whose
 /// magnitude is not given, is missed in 8 % of the searches.
 pub(super) const LEAST_SOUGHT: f64 = 0.6;
-/// Less by so many interquartile ranges of the noise, but not less than this part.
+/// That limit is lower by this many interquartile ranges of the noise, but at least this part of
+/// the smallest change looked for.
 pub(super) const NEAR_NOISE: [f64; 2] = [0.4, 0.2];
 
 // The noise.
@@ -279,7 +280,7 @@ pub(super) const BROKEN: f64 = 0.2;
 /// The probability at which a commit counts as broken, and is left out. At 0.9: a commit that
 /// begins to fail now and then may be left out by its first three runs.
 pub(super) const CERTAINLY_BROKEN: f64 = 0.98;
-/// A block that holds a commit holds one so many commits later in half of the cases.
+/// A block that holds a commit holds one this many commits later in half of the cases.
 pub(super) const BLOCK: f64 = 5.0;
 /// Beta distributions of the failure rate of a broken commit: nearly always, or any rate.
 pub(super) const RATE_BROKEN: [[f64; 2]; 2] = [[1.0, 0.1], [1.0, 1.0]];

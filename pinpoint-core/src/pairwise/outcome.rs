@@ -123,8 +123,8 @@ impl ChartComparison {
     }
 }
 
-/// The fewest pairs, an even number, in which a change of one chart among so many can be found.
-/// Its p-value is at least that of so many pairs, and its adjusted one that times the number of
+/// The fewest pairs, an even number, in which a change of one chart among so many can be found. Its
+/// p-value is at least that of this many pairs, and its adjusted one that times the number of
 /// charts.
 ///
 /// ```

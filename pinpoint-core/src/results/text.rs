@@ -62,7 +62,7 @@ pub(super) fn lines_with_ends(text: &str) -> impl Iterator<Item = (usize, &str, 
     })
 }
 
-/// The last characters of a text: so many, or all of them.
+/// The last characters of a text: at most this many.
 pub(super) fn last_characters(text: &str, most: usize) -> &str {
     match text.char_indices().rev().nth(most.saturating_sub(1)) {
         Some((start, _)) => &text[start..],

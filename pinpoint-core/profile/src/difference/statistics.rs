@@ -51,7 +51,7 @@ pub struct Detectable {
 }
 
 impl Runs<'_> {
-    /// The smallest p-value that so many runs can give, if they are compared alone.
+    /// The smallest p-value that this many runs can give, if they are compared alone.
     fn smallest_p(&self) -> f64 {
         smallest_p(self.base, self.all.len() - self.base, self.paired)
     }

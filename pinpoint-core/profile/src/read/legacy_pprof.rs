@@ -31,7 +31,7 @@ const SYMBOLS: &[u8] = b"--- symbol";
 /// Begin the places of the program's parts, which end the samples of a text.
 const MAPS: [&str; 2] = ["MAPPED_LIBRARIES:", "--- Memory map: ---"];
 
-/// The sampling rate of a Java heap: a byte in so many.
+/// The sampling rate of a Java heap: one byte in this many.
 const JAVA_RATE: f64 = 524_288.0;
 
 /// Returns true if it begins like one of them.
