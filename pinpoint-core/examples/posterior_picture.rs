@@ -26,7 +26,7 @@ const BARS_HEIGHT: f64 = 56.0;
 const ROW_HEIGHT: f64 = 104.0;
 const TOP: f64 = 64.0;
 
-/// The knowledge after so many runs.
+/// The knowledge after this many runs.
 struct PosteriorSnapshot {
     runs: u64,
     measured: Vec<MeasuredCommit>,

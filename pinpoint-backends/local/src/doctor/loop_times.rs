@@ -30,7 +30,7 @@ pub struct LoopTimes {
 }
 
 impl LoopTimes {
-    /// Absent for too few pieces, and where a clock stands still.
+    /// Computes the statistics; `None` for too few pieces, and where a clock stands still.
     pub(super) fn from_pieces(pieces: &[Piece]) -> Option<Self> {
         let wall = Quartiles::from_values(pieces.iter().map(|piece| piece.wall))?;
         let processor = Quartiles::from_values(pieces.iter().map(|piece| piece.processor))?;
@@ -54,7 +54,8 @@ struct Quartiles {
 }
 
 impl Quartiles {
-    /// Absent without enough values, or when their median is not above 0.
+    /// Computes the statistics of values; `None` without enough of them, or when their median is
+    /// not above 0.
     fn from_values(values: impl Iterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);

@@ -100,7 +100,7 @@ struct Values {
 }
 
 impl Values {
-    /// Of these stacks of the tree, callers before those that they call.
+    /// The costs of these stacks of the tree, callers before those that they call.
     fn from_stacks(tree: &StackTree, runs: &Runs, stacks: impl Iterator<Item = usize>) -> Self {
         // Paths are counted from 1: 0 is the empty one.
         let mut paths: HashMap<usize, u32> = HashMap::from([(0, 0)]);

@@ -11,7 +11,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// It breaks the grammar of Python.
+    /// The fault of a file that breaks the grammar of Python.
     pub(super) fn syntax(offset: usize, what: impl Into<String>) -> Self {
         Self {
             offset,
@@ -19,7 +19,7 @@ impl Fault {
         }
     }
 
-    /// It is Python, but not in the subset.
+    /// The fault of a file that is Python, but not in the subset.
     pub(super) fn unsupported(offset: usize, what: impl Into<String>) -> Self {
         Self {
             offset,
@@ -27,7 +27,7 @@ impl Fault {
         }
     }
 
-    /// It is in the subset, but has no meaning.
+    /// The fault of a file that is in the subset, but has no meaning.
     pub(super) fn meaning(offset: usize, what: impl Into<String>) -> Self {
         Self {
             offset,

@@ -317,7 +317,7 @@ fn git_dir_name(git_dir: &Path) -> String {
 struct KnownLocations {
     /// The bases of relative URLs.
     bases: Vec<String>,
-    /// By URL in normal form.
+    /// The locations by URL in normal form.
     places: BTreeMap<String, RepositoryLocation>,
 }
 

@@ -39,7 +39,7 @@ pub(crate) struct LeftoverProcesses {
 }
 
 impl LeftoverProcesses {
-    /// As a half sentence: "1 process was still running and was ended: …".
+    /// Describes them in half a sentence: "1 process was still running and was ended: …".
     pub(crate) fn in_words(&self) -> Option<String> {
         let were = |count: usize| if count == 1 { "was" } else { "were" };
         let processes = match self.count {
