@@ -43,7 +43,7 @@ BUILT = TARGET / "debug" / ("pinpoint.exe" if os.name == "nt" else "pinpoint")
 COMMAND = "PINPOINT_COMMAND"
 # Of the tests' programs, so many run at a time: most of them wait for others.
 PROGRAMS_AT_ONCE = 2
-# The crates that `[profile.test]` optimises.
+# The crates that `[profile.test]` optimizes.
 CALCULATING = ["pinpoint-compare", "pinpoint-core"]
 # The packages that run its tests, check its types, and play the part of its users' data
 # frames, pictures and notebooks.
@@ -68,7 +68,7 @@ def run(*command, hint, environment=None, output=None):
 
 def test_rust(_interpreters, compiled=lambda: None):
     """The tests of the crates; calls `compiled` once they are about to run."""
-    # The dev profile: it checks for overflows, and optimises the crates that
+    # The dev profile: it checks for overflows, and optimizes the crates that
     # calculate.
     tests = ["cargo", "test", "--workspace", "--all-features"]
     run(*tests, "--no-run", hint="a Rust test did not compile: see above")

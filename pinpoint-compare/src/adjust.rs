@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn what_is_no_probability_is_refused() {
         for value in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
-            let error = benjamini_hochberg(&[0.5, value]).expect_err("it is none");
+            let error = benjamini_hochberg(&[0.5, value]).expect_err("it is invalid");
             assert!(matches!(
                 error,
                 CompareError::NotAProbability { index: 1, .. }

@@ -478,16 +478,16 @@ impl<'a> Model<'a> {
         let least = (LEAST_SOUGHT * smallest - NEAR_NOISE[0] * range).max(NEAR_NOISE[1] * smallest);
         // The prior probability that a step of each size is worth finding.
         let beforehand = SIZES.map(|(size, _)| {
-            let centre = size * smallest;
-            log(normal_upper_tail((least - centre) / (SIZE_SPREAD * centre)))
+            let center = size * smallest;
+            log(normal_upper_tail((least - center) / (SIZE_SPREAD * center)))
         });
         for (share, fit) in fits {
             let freedom = (count - fit.free as f64).max(1.0);
             for ((size, prior), beforehand) in SIZES.into_iter().zip(beforehand) {
                 let prior = log(share * prior);
-                let centre = size * smallest;
-                let spread = SIZE_SPREAD * centre;
-                let [higher, lower] = fit.sized(gap, [centre, -centre], spread, freedom);
+                let center = size * smallest;
+                let spread = SIZE_SPREAD * center;
+                let [higher, lower] = fit.sized(gap, [center, -center], spread, freedom);
                 let [mut rises, mut falls] = [higher, lower].map(|it| prior + it.log_factor);
                 if distinguishes {
                     // The logarithm below is never positive, and costs more than all else here.

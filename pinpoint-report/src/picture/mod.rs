@@ -94,7 +94,7 @@ pub enum Theme {
 
 /// The colors of the pictures as declarations of custom properties. [`style()`] has those that the
 /// reader's system asks for; this is for pages whose readers choose.
-pub fn colours(theme: Theme) -> String {
+pub fn colors(theme: Theme) -> String {
     let declarations = INKS.iter().map(|ink| match theme {
         Theme::Light => format!("--{}:{};", ink.name, hex(ink.light)),
         Theme::Dark => format!("--{}:{};", ink.name, ink.dark),
@@ -110,8 +110,8 @@ fn hex(RGBColor(red, green, blue): RGBColor) -> String {
 pub fn style() -> String {
     let mut text = format!(
         ":root{{{}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{}}}}}\n",
-        colours(Theme::Light),
-        colours(Theme::Dark)
+        colors(Theme::Light),
+        colors(Theme::Dark)
     );
     for ink in &INKS {
         let (name, light) = (ink.name, hex(ink.light));
@@ -260,7 +260,7 @@ fn names_below(
     area: &Area<'_>,
     chart: &Chart<'_, '_>,
     names: &[&str],
-    colour: impl Fn(usize) -> RGBColor,
+    color: impl Fn(usize) -> RGBColor,
 ) -> Result<(), PictureError> {
     use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -279,8 +279,8 @@ fn names_below(
         .filter(|(number, _)| number % every == 0)
     {
         let (x, _) = chart.backend_coord(&(number as f64, 0.0));
-        let colour = colour(number);
-        let style = small().color(&colour);
+        let color = color(number);
+        let style = small().color(&color);
         let style = if is_flat {
             style.pos(Pos::new(HPos::Center, VPos::Top))
         } else {
@@ -381,16 +381,16 @@ mod tests {
     }
 
     #[test]
-    fn every_colour_of_a_figure_has_a_rule() {
+    fn every_color_of_a_figure_has_a_rule() {
         let style = style();
         for figure in figures() {
-            let colours = figure.split(['"']).filter(|text| text.starts_with('#'));
-            for colour in colours {
-                let rules = ["fill", "stroke"].map(|what| format!("svg [{what}=\"{colour}\"]"));
-                assert!(rules.iter().all(|rule| style.contains(rule)), "{colour}");
+            let colors = figure.split(['"']).filter(|text| text.starts_with('#'));
+            for color in colors {
+                let rules = ["fill", "stroke"].map(|what| format!("svg [{what}=\"{color}\"]"));
+                assert!(rules.iter().all(|rule| style.contains(rule)), "{color}");
             }
         }
-        assert!(style.contains(&colours(Theme::Light)) && style.contains(&colours(Theme::Dark)));
+        assert!(style.contains(&colors(Theme::Light)) && style.contains(&colors(Theme::Dark)));
     }
 
     #[test]

@@ -60,15 +60,15 @@ impl Path {
     }
 
     /// The element, filled.
-    pub(super) fn filled(&self, colour: RGBColor) -> String {
-        self.element(&format!("fill=\"{}\" stroke=\"none\"", hex(colour)))
+    pub(super) fn filled(&self, color: RGBColor) -> String {
+        self.element(&format!("fill=\"{}\" stroke=\"none\"", hex(color)))
     }
 
     /// The element, stroked in this width.
-    pub(super) fn stroked(&self, colour: RGBColor, width: u32) -> String {
-        let colour = hex(colour);
+    pub(super) fn stroked(&self, color: RGBColor, width: u32) -> String {
+        let color = hex(color);
         self.element(&format!(
-            "fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\""
+            "fill=\"none\" stroke=\"{color}\" stroke-width=\"{width}\""
         ))
     }
 
@@ -84,7 +84,7 @@ impl Path {
 pub(super) fn dots(
     places: impl IntoIterator<Item = (i32, i32)>,
     radius: i32,
-    colour: RGBAColor,
+    color: RGBAColor,
 ) -> String {
     let mut path = Path::default();
     let mut stroke: Option<((i32, i32), i32)> = None;
@@ -101,12 +101,12 @@ pub(super) fn dots(
     if let Some((from, to)) = stroke {
         path.begin(from).line((from.0, to));
     }
-    let RGBAColor(red, green, blue, opacity) = colour;
+    let RGBAColor(red, green, blue, opacity) = color;
     // The end of a stroke is half of a dot, and so a stroke of no length is a dot.
-    let colour = hex(RGBColor(red, green, blue));
+    let color = hex(RGBColor(red, green, blue));
     let width = 2 * radius;
     path.element(&format!(
-        "fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linecap=\"round\" \
+        "fill=\"none\" stroke=\"{color}\" stroke-width=\"{width}\" stroke-linecap=\"round\" \
          opacity=\"{opacity}\""
     ))
 }

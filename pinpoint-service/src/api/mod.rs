@@ -1,4 +1,4 @@
-//! What requests can ask for: the table of operations, gRPC, REST and the description of both.
+//! The interface for requests: the table of operations, gRPC, REST and the description of both.
 
 pub(crate) mod descriptors;
 pub(crate) mod grpc;

@@ -1,4 +1,4 @@
-//! Who calls, and what they may: sign-in, callers, rights and limits.
+//! Callers and their permissions: sign-in, callers, rights and limits.
 
 pub(crate) mod browsers;
 pub(crate) mod caller;

@@ -39,8 +39,8 @@ fn script() -> String {
 fn style() -> String {
     let mut text = picture::style();
     for (name, theme) in [("light", Theme::Light), ("dark", Theme::Dark)] {
-        let colours = picture::colours(theme);
-        text.push_str(&format!(":root[data-theme=\"{name}\"]{{{colours}}}\n"));
+        let colors = picture::colors(theme);
+        text.push_str(&format!(":root[data-theme=\"{name}\"]{{{colors}}}\n"));
     }
     text + include_str!("assets/style.css")
 }

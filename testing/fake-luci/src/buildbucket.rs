@@ -22,7 +22,7 @@ pub struct Build {
     pub builder: String,
     /// Key and value.
     pub tags: BTreeSet<(String, String)>,
-    /// How it will end, or has ended.
+    /// The status in which it ends, or has ended.
     pub status: &'static str,
     created: u64,
     starts: u64,

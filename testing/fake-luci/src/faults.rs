@@ -2,7 +2,7 @@
 
 use pinpoint_core::SplitMix64;
 
-/// How often each kind of trouble happens: of a thousand.
+/// The frequency of each kind of trouble, per thousand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Faults {
     /// A request is answered with a code of gRPC, or a status of HTTP, and not carried out.
@@ -46,7 +46,7 @@ impl Faults {
     };
 }
 
-/// What happens, by seed.
+/// The events, by seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(SplitMix64);
 

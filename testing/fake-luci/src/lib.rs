@@ -55,7 +55,7 @@ struct Inner {
     state: Mutex<State>,
 }
 
-/// What changes.
+/// The part that changes.
 struct State {
     random: Random,
     faults: Faults,
@@ -250,7 +250,7 @@ impl FakeLuci {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How slow a state is; none for one that does not build.
+    /// The slowness of a state; `None` for one that does not build.
     fn level(
         &self,
         revision: &str,

@@ -52,7 +52,7 @@ impl Shape {
     }
 }
 
-/// How long the benchmark takes, and by how much longer from the regression on.
+/// The time of the benchmark, and by how much it grows at the regression.
 const LEVEL: u32 = 100;
 const STEP: u32 = 20;
 

@@ -37,7 +37,7 @@ pub enum EventKey {
 
 /// The text is not the key of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no key of an entry, such as r-12, s-12, p-7-1-120-33 or l-3")]
+#[error("{0:?} is not a key of an entry, such as r-12, s-12, p-7-1-120-33 or l-3")]
 pub struct EventKeyError(String);
 
 impl fmt::Display for EventKey {

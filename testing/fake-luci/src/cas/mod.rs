@@ -21,7 +21,7 @@ impl State {
         digest
     }
 
-    /// How slow the build of this digest is.
+    /// The slowness of the build of this digest.
     pub(crate) fn level_of(&self, build: &str) -> Option<f64> {
         let build: Value = serde_json::from_slice(self.blobs.get(build)?).ok()?;
         build["level"].as_f64()

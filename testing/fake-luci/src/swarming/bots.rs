@@ -1,4 +1,4 @@
-//! What bots do in the course of time.
+//! The work of bots in the course of time.
 
 use super::trace;
 use crate::{State, cas};
@@ -38,7 +38,7 @@ pub struct Task {
     pub tags: Vec<String>,
     /// The id of the request; nothing of somebody else's task.
     pub request_uuid: String,
-    /// How far it is.
+    /// Its progress.
     pub state: &'static str,
     pub(super) priority: i32,
     pub(super) created: u64,
@@ -51,7 +51,7 @@ pub struct Task {
     pub(super) benchmark: String,
     /// The path of the trace that it leaves.
     pub(super) trace: Option<String>,
-    /// How it will end.
+    /// The state in which it will end.
     pub(super) fate: &'static str,
     pub(super) output: Option<String>,
     pub(super) failure: bool,
