@@ -155,12 +155,12 @@ fn exact_p(pooled: &Pooled, row: &mut Vec<f64>) -> f64 {
     // Point (i, j) is inside when |i·m - j·n| < far.
     let far = pooled.distance as i128;
     let first_inside = |i: usize| {
-        let centre = i as i128 * m as i128;
-        ((centre - far).div_euclid(n as i128) + 1).max(0) as usize
+        let center = i as i128 * m as i128;
+        ((center - far).div_euclid(n as i128) + 1).max(0) as usize
     };
     let last_inside = |i: usize| {
-        let centre = i as i128 * m as i128;
-        (((centre + far - 1) / n as i128) as usize).min(m)
+        let center = i as i128 * m as i128;
+        (((center + far - 1) / n as i128) as usize).min(m)
     };
     // row[j]: probability of reaching (i, j) without having been outside.
     row.clear();

@@ -261,8 +261,8 @@ fn exact_p_distinct(
     }
     count_u(n, m, limit as usize, &mut scratch.counts);
     let tail: u128 = scratch.counts.iter().sum();
-    let favourable = if complement { total - tail } else { tail };
-    Ok((factor * (favourable as f64 / total as f64)).min(1.0))
+    let favorable = if complement { total - tail } else { tail };
+    Ok((factor * (favorable as f64 / total as f64)).min(1.0))
 }
 
 /// Counts the arrangements of n and m distinct values for each U up to `most`.

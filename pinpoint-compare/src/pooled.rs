@@ -87,7 +87,7 @@ fn merge_distinct(a: &[u64], b: &[u64]) -> Option<Pooled> {
     if n1 as u128 * n2 as u128 > 1 << 60 {
         return None;
     }
-    if has_equal_neighbours(a) || has_equal_neighbours(b) {
+    if has_equal_neighbors(a) || has_equal_neighbors(b) {
         return None;
     }
     let (step1, step2) = (n2 as i64, n1 as i64);
@@ -121,7 +121,7 @@ fn merge_distinct(a: &[u64], b: &[u64]) -> Option<Pooled> {
 }
 
 /// Returns true if a sorted list holds a value twice.
-pub(crate) fn has_equal_neighbours(keys: &[u64]) -> bool {
+pub(crate) fn has_equal_neighbors(keys: &[u64]) -> bool {
     match keys.get(1..) {
         Some(shifted) => keys
             .iter()

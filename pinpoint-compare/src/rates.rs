@@ -83,9 +83,9 @@ fn wilson((failures, runs): (u64, u64), z: f64) -> (f64, f64, f64) {
     let n = runs as f64;
     let rate = failures as f64 / n;
     let shrink = 1.0 + z * z / n;
-    let centre = (rate + z * z / (2.0 * n)) / shrink;
+    let center = (rate + z * z / (2.0 * n)) / shrink;
     let half = z * (rate * (1.0 - rate) / n + z * z / (4.0 * n * n)).sqrt() / shrink;
-    (rate, (centre - half).max(0.0), (centre + half).min(1.0))
+    (rate, (center - half).max(0.0), (center + half).min(1.0))
 }
 
 #[cfg(test)]

@@ -136,7 +136,7 @@ impl<'a> Sums<'a> {
             parted: None,
         });
         let enough = (self.a.len() + self.b.len()) as u64 / 2 + 32;
-        let (centre, spread) = self.middle();
+        let (center, spread) = self.middle();
         let mut round = 0_u32;
         while brackets.iter().any(|b| b.open(smallest, enough)) {
             let tries = brackets.map(|b| {
@@ -147,7 +147,7 @@ impl<'a> Sums<'a> {
                     |rank| {
                         let share = rank as f64 / self.len() as f64 - 0.5;
                         // Near the middle, half of all sums lie within the spread.
-                        centre + 2.0 * share * spread * 0.93
+                        center + 2.0 * share * spread * 0.93
                     },
                     spread,
                 )

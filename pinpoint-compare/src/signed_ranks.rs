@@ -73,9 +73,9 @@ pub(crate) fn exact_p(v: usize, n: usize, alternative: Alternative) -> f64 {
 }
 
 pub(crate) fn asymptotic_p(v: f64, n: usize, ties: u128, alternative: Alternative) -> f64 {
-    let centre = (n as u128 * (n as u128 + 1)) as f64 / 4.0;
+    let center = (n as u128 * (n as u128 + 1)) as f64 / 4.0;
     let deviation = signed_rank_deviation(n, ties);
-    let distance = v - centre;
+    let distance = v - center;
     match alternative {
         Alternative::Less => upper_tail(-(distance + 0.5) / deviation),
         Alternative::Greater => upper_tail((distance - 0.5) / deviation),

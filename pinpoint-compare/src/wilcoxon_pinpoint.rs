@@ -341,8 +341,8 @@ fn end_score(a: &[f64], alternative: Alternative, smallest: bool) -> Option<f64>
     }
     // Subtracting rounds; equal magnitudes after rounding are ties.
     let deviation = signed_rank_deviation(n, tie_sum(rest.map(|v| v - end)));
-    let centre = (n as u128 * (n as u128 + 1)) as f64 / 4.0;
-    let distance = if smallest { centre } else { -centre };
+    let center = (n as u128 * (n as u128 + 1)) as f64 / 4.0;
+    let distance = if smallest { center } else { -center };
     let correction = match alternative {
         Alternative::TwoSided => 0.5 * sign(distance),
         Alternative::Greater => 0.5,

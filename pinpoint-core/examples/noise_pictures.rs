@@ -15,7 +15,7 @@ const WIDTH: f64 = 640.0;
 const LEFT: f64 = 20.0;
 const PANEL_HEIGHT: f64 = 150.0;
 const TOP: f64 = 58.0;
-const COLOURS: [&str; 3] = ["#4477aa", "#cc3311", "#228833"];
+const COLORS: [&str; 3] = ["#4477aa", "#cc3311", "#228833"];
 
 /// Numbers in the order of their runs, with the commit of each.
 struct Panel {
@@ -158,7 +158,7 @@ fn draw_panel(svg: &mut String, panel: &Panel, top: f64) -> std::fmt::Result {
         top + 20.0,
         WIDTH - 2.0 * LEFT
     )?;
-    for (commit, colour) in COLOURS.iter().enumerate() {
+    for (commit, color) in COLORS.iter().enumerate() {
         let runs: Vec<(usize, f64)> = (panel.runs.iter().enumerate())
             .filter(|(_, (of, _))| *of == commit)
             .map(|(run, (_, number))| (run, *number))
@@ -171,14 +171,14 @@ fn draw_panel(svg: &mut String, panel: &Panel, top: f64) -> std::fmt::Result {
         let median = y(sorted[sorted.len() / 2]);
         writeln!(
             svg,
-            r#"<line x1="{:.1}" x2="{:.1}" y1="{median:.1}" y2="{median:.1}" stroke="{colour}"/>"#,
+            r#"<line x1="{:.1}" x2="{:.1}" y1="{median:.1}" y2="{median:.1}" stroke="{color}"/>"#,
             x(*first),
             x(*last)
         )?;
         for (run, number) in runs {
             writeln!(
                 svg,
-                r#"<circle cx="{:.1}" cy="{:.1}" r="2.6" fill="{colour}"/>"#,
+                r#"<circle cx="{:.1}" cy="{:.1}" r="2.6" fill="{color}"/>"#,
                 x(run),
                 y(number)
             )?;

@@ -26,7 +26,7 @@ const BAR: f64 = 11.0;
 const BARS_HEIGHT: f64 = 90.0;
 const ROW_HEIGHT: f64 = 46.0;
 const TOP: f64 = 64.0;
-const COLOURS: [(FileKind, &str, &str); 4] = [
+const COLORS: [(FileKind, &str, &str); 4] = [
     (FileKind::Code, "#4477aa", "code"),
     (FileKind::Build, "#aa3377", "lock file"),
     (FileKind::Test, "#ccbb44", "test"),
@@ -145,7 +145,7 @@ fn draw(touched: &[Touched], rows: &[Row]) -> Result<String, std::fmt::Error> {
             r#"<rect x="{x:.1}" y="{:.1}" width="{:.1}" height="{height:.1}" fill="{}"/>"#,
             bottom - height,
             BAR - 2.0,
-            colour(touched)
+            color(touched)
         )?;
     }
     draw_axis(&mut svg, bottom)?;
@@ -156,18 +156,18 @@ fn draw(touched: &[Touched], rows: &[Row]) -> Result<String, std::fmt::Error> {
     Ok(svg)
 }
 
-fn colour(touched: &Touched) -> &'static str {
-    (COLOURS.iter())
+fn color(touched: &Touched) -> &'static str {
+    (COLORS.iter())
         .find(|(kind, ..)| touched.kind() == Some(*kind))
-        .map_or(COLOURS[COLOURS.len() - 1].1, |(_, colour, _)| colour)
+        .map_or(COLORS[COLORS.len() - 1].1, |(_, color, _)| color)
 }
 
 fn draw_legend(svg: &mut String, baseline: f64) -> std::fmt::Result {
-    for (index, (_, colour, name)) in COLOURS.iter().enumerate() {
+    for (index, (_, color, name)) in COLORS.iter().enumerate() {
         let x = LEFT + 100.0 * index as f64;
         writeln!(
             svg,
-            r#"<rect x="{x}" y="{:.1}" width="10" height="10" fill="{colour}"/><text x="{:.1}" y="{baseline}">{name}</text>"#,
+            r#"<rect x="{x}" y="{:.1}" width="10" height="10" fill="{color}"/><text x="{:.1}" y="{baseline}">{name}</text>"#,
             baseline - 9.0,
             x + 15.0
         )?;

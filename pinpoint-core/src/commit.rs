@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbouring_fields_do_not_run_together() {
+    fn neighboring_fields_do_not_run_together() {
         let left = CombinedCommit::from(Commit::new("ab", "c"));
         let right = CombinedCommit::from(Commit::new("a", "bc"));
         assert_ne!(left.key(), right.key());

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_lies_between_the_neighbours_it_was_opened_between() {
+    fn a_range_lies_between_the_neighbors_it_was_opened_between() {
         let within = |range, offset| Position::Within { range, offset };
         let list = |range, lower, higher| Task::List {
             range,

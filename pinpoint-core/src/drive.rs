@@ -187,7 +187,7 @@ enum Ended {
     Answered(Result<Report, ExecutorError>),
     /// The pause before the next try has ended.
     BackedOff,
-    Cancelled(Result<(), ExecutorError>),
+    Canceled(Result<(), ExecutorError>),
 }
 
 /// The consequence of it.
@@ -475,7 +475,7 @@ impl<'a> Work<'a> {
     async fn try_cancel(&mut self, number: u64) {
         if let Some(Operation::Cancel(ticket)) = self.enter(number, Phase::Starting) {
             let executor = self.executor;
-            let cancel = async move { Ended::Cancelled(executor.cancel(&ticket).await) };
+            let cancel = async move { Ended::Canceled(executor.cancel(&ticket).await) };
             self.begin(number, cancel.boxed()).await;
         }
     }
@@ -573,13 +573,13 @@ impl<'a> Work<'a> {
                 }
                 Step::Continue
             }
-            Ended::Cancelled(Ok(())) => {
+            Ended::Canceled(Ok(())) => {
                 self.in_flight.remove(&number);
-                Step::Record(Record::Cancelled { action: number })
+                Step::Record(Record::Canceled { action: number })
             }
             Ended::Started(Err(error))
             | Ended::Answered(Err(error))
-            | Ended::Cancelled(Err(error)) => self.failed(number, error).await,
+            | Ended::Canceled(Err(error)) => self.failed(number, error).await,
         }
     }
 

@@ -75,7 +75,7 @@ impl<M: Machine> Engine<M> {
                 }
                 self.close(*action);
             }
-            Record::GaveUp { action, .. } | Record::Cancelled { action } => {
+            Record::GaveUp { action, .. } | Record::Canceled { action } => {
                 self.close(*action);
                 if let Some(Task::Cancel { action: ended }) = task {
                     self.close(ended);
@@ -139,7 +139,7 @@ impl<M: Machine> Engine<M> {
             records.append(&mut next);
             next = (self.outstanding().into_iter())
                 .filter(|action| matches!(action.task, Task::Cancel { .. }))
-                .map(|action| Record::Cancelled {
+                .map(|action| Record::Canceled {
                     action: action.number,
                 })
                 .collect();

@@ -95,7 +95,8 @@ pub enum Event {
         reason: String,
     },
     /// An action was ended; answers [`Task::Cancel`](crate::Task::Cancel).
-    Cancelled {
+    #[serde(rename = "cancelled")]
+    Canceled {
         /// The number of the `Cancel` action.
         action: u64,
     },
@@ -141,7 +142,7 @@ impl Event {
             | Self::RunFailed { action, .. }
             | Self::RanPair { action, .. }
             | Self::GaveUp { action, .. }
-            | Self::Cancelled { action } => Some(*action),
+            | Self::Canceled { action } => Some(*action),
             Self::CancelRequested | Self::TimePassed { .. } => None,
         }
     }
@@ -157,7 +158,7 @@ impl Event {
             | Self::RunFailed { action, .. }
             | Self::RanPair { action, .. }
             | Self::GaveUp { action, .. }
-            | Self::Cancelled { action } => *action = number,
+            | Self::Canceled { action } => *action = number,
             Self::CancelRequested | Self::TimePassed { .. } => {}
         }
         self

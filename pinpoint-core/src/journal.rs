@@ -43,7 +43,8 @@ pub enum Record {
         reason: String,
     },
     /// An action was ended.
-    Cancelled {
+    #[serde(rename = "cancelled")]
+    Canceled {
         /// The number of the [`Task::Cancel`](crate::Task::Cancel).
         action: u64,
     },
@@ -63,7 +64,7 @@ impl Record {
             Self::Started { action, .. }
             | Self::Reported { action, .. }
             | Self::GaveUp { action, .. }
-            | Self::Cancelled { action } => Some(*action),
+            | Self::Canceled { action } => Some(*action),
             Self::CancelRequested | Self::TimePassed { .. } => None,
         }
     }

@@ -132,7 +132,7 @@ impl MachineError {
                 Event::Ran { .. } | Event::RunFailed { .. } => "a run's",
                 Event::RanPair { .. } => "a pair's",
                 Event::GaveUp { .. } => "that it was lost",
-                Event::Cancelled { .. } => "that it was canceled",
+                Event::Canceled { .. } => "that it was canceled",
                 Event::CancelRequested | Event::TimePassed { .. } => "no answer",
             },
         }

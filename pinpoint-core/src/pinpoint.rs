@@ -753,7 +753,7 @@ mod tests {
         let number = action.number;
         let chance = random.below(24);
         match action.task {
-            Task::Cancel { .. } => Event::Cancelled { action: number },
+            Task::Cancel { .. } => Event::Canceled { action: number },
             _ if chance == 0 => Event::GaveUp {
                 action: number,
                 reason: "lost".into(),

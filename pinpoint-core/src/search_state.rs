@@ -466,7 +466,7 @@ impl SearchState {
                     measured.reasons.insert(index, reason);
                 }
             }
-            (Task::Cancel { .. }, Event::Cancelled { .. } | Event::GaveUp { .. }) => {}
+            (Task::Cancel { .. }, Event::Canceled { .. } | Event::GaveUp { .. }) => {}
             (Task::Run { commit, .. }, Event::BuildFailed { reason, .. }) => {
                 self.actions.close(number);
                 self.last_answer = subject;

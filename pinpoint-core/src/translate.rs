@@ -190,7 +190,7 @@ pub fn event(record: &Record, task: Option<&Task>, reading: &Reading) -> Option<
             action: *action,
             reason: reason.clone(),
         },
-        Record::Cancelled { action } => Event::Cancelled { action: *action },
+        Record::Canceled { action } => Event::Canceled { action: *action },
         Record::CancelRequested => Event::CancelRequested,
         Record::TimePassed { elapsed } => Event::TimePassed { elapsed: *elapsed },
     })

@@ -61,12 +61,12 @@ fn of_two_middle_commits_the_older_is_the_midpoint() {
 }
 
 #[test]
-fn between_neighbours_lies_nothing_and_the_higher_is_the_culprit() {
+fn between_neighbors_lies_nothing_and_the_higher_is_the_culprit() {
     assert_eq!(midpoint(&line(), "C@1", "C@2"), "C@1");
 }
 
 #[test]
-fn a_roll_is_opened_between_neighbours_only() {
+fn a_roll_is_opened_between_neighbors_only() {
     assert_eq!(between(&roll(), "C@0", "C@2"), ["C@1"]);
     assert_eq!(
         between(&roll(), "C@1", "C@2"),

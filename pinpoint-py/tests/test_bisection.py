@@ -133,7 +133,7 @@ def test_the_order_of_answers_in_a_batch_changes_nothing(seed: Any) -> None:
     assert search.outcome == World(20, slower_from=13, broken=[9, 12]).search()
 
 
-def test_a_commit_that_does_not_build_is_replaced_by_its_neighbour() -> None:
+def test_a_commit_that_does_not_build_is_replaced_by_its_neighbor() -> None:
     world = World(20, slower_from=13, broken=[9])
     assert world.search().culprits == ((13, None),)
     assert world.runs[9] == 0

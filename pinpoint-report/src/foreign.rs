@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_loses_its_colours_and_keeps_its_lines() {
+    fn an_output_loses_its_colors_and_keeps_its_lines() {
         assert_eq!(
             output("\u{1b}[31mred\u{1b}[0m\r\nnext\u{202e}"),
             "red\nnext\u{fffd}"

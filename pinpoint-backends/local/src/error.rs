@@ -286,7 +286,7 @@ pub enum LocalError {
     },
     /// The work was canceled.
     #[error("canceled")]
-    Cancelled,
+    Canceled,
     /// The runtime is being shut down.
     #[error("the runtime was shut down while work was under way; resume the job")]
     ShutDown,
@@ -332,7 +332,7 @@ impl LocalError {
     /// Returns true if the same request may succeed a little later, without intervention.
     fn may_pass(&self) -> bool {
         match self {
-            Self::Cancelled
+            Self::Canceled
             | Self::ShutDown
             | Self::BuildDamaged { .. }
             | Self::Mirror(MirrorError::Fetch { .. }) => true,

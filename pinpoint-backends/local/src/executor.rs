@@ -355,7 +355,7 @@ impl InProcess for LocalExecutor {
     async fn find_metric(&self, request: &FindMetricRequest) -> Result<Metric, ExecutorError> {
         let CancelGuard(processes) = &self.begin(&request.key);
         let found = self.runner.find_metric(request, processes);
-        Ok(processes.unless_cancelled(found).await?)
+        Ok(processes.unless_canceled(found).await?)
     }
 
     async fn list(&self, request: &ListRequest) -> Result<Listing, ExecutorError> {
@@ -365,19 +365,19 @@ impl InProcess for LocalExecutor {
     async fn build(&self, request: &BuildRequest) -> Result<BuildReport, ExecutorError> {
         let CancelGuard(processes) = &self.begin(&request.key);
         let built = self.build_now(&request.commit, processes);
-        Ok(processes.unless_cancelled(built).await?)
+        Ok(processes.unless_canceled(built).await?)
     }
 
     async fn run(&self, request: &RunRequest) -> Result<RunReport, ExecutorError> {
         let CancelGuard(processes) = &self.begin(&request.key);
         let ran = self.runner.run(request, processes);
-        Ok(processes.unless_cancelled(ran).await?)
+        Ok(processes.unless_canceled(ran).await?)
     }
 
     async fn run_pair(&self, request: &RunPairRequest) -> Result<PairReport, ExecutorError> {
         let CancelGuard(processes) = &self.begin(&request.key);
         let ran = self.runner.run_pair(request, processes);
-        Ok(processes.unless_cancelled(ran).await?)
+        Ok(processes.unless_canceled(ran).await?)
     }
 
     async fn ended(&self, key: &Key) -> Result<(), ExecutorError> {

@@ -401,7 +401,7 @@ impl Driver {
                     *ended_by = Some(action.number);
                     token.cancel();
                 }
-                None => self.note(Record::Cancelled {
+                None => self.note(Record::Canceled {
                     action: action.number,
                 }),
             }
@@ -561,7 +561,7 @@ impl Driver {
             },
         }
         if let Some(action) = canceled {
-            self.note(Record::Cancelled { action });
+            self.note(Record::Canceled { action });
         }
         Ok(())
     }

@@ -449,7 +449,7 @@ pub(super) fn kind(record: &Record) -> &'static str {
             _ => "reported",
         },
         Record::GaveUp { .. } => "gave_up",
-        Record::Cancelled { .. } => "cancelled",
+        Record::Canceled { .. } => "cancelled",
         Record::CancelRequested => "cancel_requested",
         Record::TimePassed { .. } => "time_passed",
         _ => "other",

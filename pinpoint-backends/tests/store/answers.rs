@@ -79,7 +79,7 @@ async fn an_answer_is_recorded_once(fixture: Fixture) {
         .await
         .unwrap();
     assert_eq!(again, first);
-    let cancelled = Record::Cancelled { action: 3 };
+    let cancelled = Record::Canceled { action: 3 };
     assert_eq!(other.record_once(&cancelled, None).await.unwrap(), first);
     // A record before the writer's last one is a different case.
     let later = other

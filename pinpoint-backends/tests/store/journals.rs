@@ -369,7 +369,7 @@ fn records() -> BoxedStrategy<Vec<Record>> {
         6 => (any::<u64>(), report_of_any_kind())
             .prop_map(|(action, report)| Record::Reported { action, report }),
         1 => (any::<u64>(), text()).prop_map(|(action, reason)| Record::GaveUp { action, reason }),
-        1 => any::<u64>().prop_map(|action| Record::Cancelled { action }),
+        1 => any::<u64>().prop_map(|action| Record::Canceled { action }),
         1 => Just(Record::CancelRequested),
         1 => any::<u64>().prop_map(|elapsed| Record::TimePassed { elapsed }),
     ];
@@ -437,7 +437,7 @@ async fn records_are_counted_under_their_names(fixture: Fixture) {
         ("run_failed", run_failed(1)),
         ("ran_pair", reported(Report::RanPair(Box::new(pair)))),
         ("gave_up", Record::GaveUp { action: 1, reason }),
-        ("cancelled", Record::Cancelled { action: 1 }),
+        ("cancelled", Record::Canceled { action: 1 }),
         ("time_passed", tick(1)),
         ("cancel_requested", Record::CancelRequested),
     ];

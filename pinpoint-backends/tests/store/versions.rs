@@ -124,7 +124,7 @@ fn upgraded(created: u64) -> Vec<Record> {
             action: 7,
             reason: "no answer".into(),
         },
-        Record::Cancelled { action: 8 },
+        Record::Canceled { action: 8 },
         tick(9),
         Record::CancelRequested,
     ]

@@ -157,7 +157,7 @@ fn a_report_fits_a_phone_the_night_and_paper() {
     let width = browser.evaluate("document.documentElement.scrollWidth");
     assert!(width.as_u64().unwrap() <= 360, "{width}");
 
-    let colours = "[document.body, document.querySelector('svg circle'), document.querySelector('svg text')]\
+    let colors = "[document.body, document.querySelector('svg circle'), document.querySelector('svg text')]\
                    .map(it => getComputedStyle(it)).map(it => it.backgroundColor + it.fill + it.color).join()";
     let mut seen = Vec::new();
     for scheme in ["light", "dark"] {
@@ -166,7 +166,7 @@ fn a_report_fits_a_phone_the_night_and_paper() {
             "Emulation.setEmulatedMedia",
             json!({ "features": features }),
         );
-        seen.push(browser.evaluate(colours));
+        seen.push(browser.evaluate(colors));
     }
     let parts = |value: &serde_json::Value| -> Vec<String> {
         value

@@ -116,8 +116,8 @@ fn the_adaptive_strategy_says_how_certain_it_is() {
         .map(|span| span["commits"].as_u64().unwrap())
         .sum();
     assert_eq!(commits, 63);
-    for neighbours in spans.windows(2) {
-        assert_eq!(neighbours[0]["last"], neighbours[1]["after"]);
+    for neighbors in spans.windows(2) {
+        assert_eq!(neighbors[0]["last"], neighbors[1]["after"]);
     }
 }
 
@@ -227,7 +227,7 @@ fn a_dear_build_is_used_longer() {
 }
 
 #[test]
-fn a_file_gets_no_colours_and_the_command_in_it_works() {
+fn a_file_gets_no_colors_and_the_command_in_it_works() {
     let world = World::with_step(16, 9);
     let strategy = ["--strategy", "pinpoint"];
     let finished = world.bisect(&strategy, BENCHMARK).ends_with(0);

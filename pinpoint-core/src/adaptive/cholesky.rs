@@ -2,7 +2,7 @@
 //! written row by row.
 
 /// The lower triangle of a positive definite matrix becomes its Cholesky factor.
-pub(crate) fn factorise(matrix: &mut [f64], size: usize) {
+pub(crate) fn factorize(matrix: &mut [f64], size: usize) {
     for i in 0..size {
         for j in 0..=i {
             let mut sum = matrix[i * size + j];

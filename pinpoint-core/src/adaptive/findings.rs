@@ -31,9 +31,9 @@ impl SearchStrategy for AdaptiveSearch {
             let runs = Runs::collect(&self.line, state);
             self.look_again(&runs);
             let changes = self.gaps_of_changes(None);
-            self.analysis = Some(self.analyse(&runs, &changes));
+            self.analysis = Some(self.analyze(&runs, &changes));
             self.keep_shown(&runs);
-            self.analyse_beside_culprits(state);
+            self.analyze_beside_culprits(state);
             self.limit_change(&runs);
         }
     }

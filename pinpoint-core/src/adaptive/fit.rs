@@ -63,15 +63,15 @@ impl Fit {
     pub(super) fn sized<const COUNT: usize>(
         &self,
         gap: usize,
-        centres: [f64; COUNT],
+        centers: [f64; COUNT],
         spread: f64,
         freedom: f64,
     ) -> [Sized; COUNT] {
         let (cross, square) = self.steps[gap];
         if square <= 0.0 {
-            return centres.map(|centre| Sized {
+            return centers.map(|center| Sized {
                 log_factor: 0.0,
-                mean: centre,
+                mean: center,
                 deviation: spread,
                 freedom,
             });
@@ -81,8 +81,8 @@ impl Fit {
         let log_shrink = log(shrink);
         let estimate = cross / square;
         let least = (self.rest - cross * estimate).max(LEAST_REST * self.rest);
-        centres.map(|centre| {
-            let off = estimate - centre;
+        centers.map(|center| {
+            let off = estimate - center;
             let rest = least + off * off * square / shrink;
             let variance = (rest / freedom) / (self.scale * self.scale);
             Sized {

@@ -36,7 +36,7 @@ impl AdaptiveSearch {
         if !may_be {
             return false;
         }
-        let analysis = self.analyse_like(runs, changes);
+        let analysis = self.analyze_like(runs, changes);
         if analysis.no_change >= self.question.confidence {
             return false;
         }
@@ -50,12 +50,12 @@ impl AdaptiveSearch {
         }
     }
 
-    fn analyse_like(&self, runs: &Runs, changes: &[usize]) -> Analysis {
+    fn analyze_like(&self, runs: &Runs, changes: &[usize]) -> Analysis {
         let prior = self.prior(changes);
         let setting = Setting {
             least_of_known: LIKE_KNOWN,
             ..self.setting(runs, changes, &prior)
         };
-        posterior::analyse(runs, setting, NO_CHANGE_LIKE_KNOWN)
+        posterior::analyze(runs, setting, NO_CHANGE_LIKE_KNOWN)
     }
 }

@@ -21,7 +21,7 @@
 
 use libm::{log, pow};
 
-use super::cholesky::{backward, factorise, forward};
+use super::cholesky::{backward, factorize, forward};
 
 /// The number of earlier runs that a value is compared with.
 pub(crate) const EARLIER: usize = 4;
@@ -78,7 +78,7 @@ impl Correlations {
             factors[1 + i] = self.0[*one];
         }
         let solved = &mut factors[1..=count];
-        factorise(&mut matrix, count);
+        factorize(&mut matrix, count);
         forward(&matrix, solved, count);
         let variance = 1.0 - solved.iter().map(|x| x * x).sum::<f64>();
         backward(&matrix, solved, count);

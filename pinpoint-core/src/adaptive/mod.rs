@@ -336,7 +336,7 @@ impl AdaptiveSearch {
     }
 
     /// The probability of one change more than those in these gaps.
-    fn analyse(&self, runs: &Runs, changes: &[usize]) -> Analysis {
+    fn analyze(&self, runs: &Runs, changes: &[usize]) -> Analysis {
         if self.line.is_closed() {
             return Analysis::nothing(self.line.gaps.len());
         }
@@ -349,7 +349,7 @@ impl AdaptiveSearch {
         } else {
             NO_FURTHER_CHANGE
         };
-        posterior::analyse(runs, setting, no_change)
+        posterior::analyze(runs, setting, no_change)
     }
 
     fn setting<'a>(&self, runs: &Runs, changes: &'a [usize], prior: &'a [f64]) -> Setting<'a> {
@@ -402,7 +402,7 @@ impl AdaptiveSearch {
         if done && !self.changes.is_empty() && self.question.shows_effects {
             self.keep_shown(&Runs::collect(&self.line, state));
         }
-        self.analyse_beside_culprits(state);
+        self.analyze_beside_culprits(state);
         done
     }
 
@@ -414,7 +414,7 @@ impl AdaptiveSearch {
         self.look_again(&runs);
         loop {
             let changes = self.gaps_of_changes(None);
-            let analysis = self.analyse(&runs, &changes);
+            let analysis = self.analyze(&runs, &changes);
             if self.leave_out_broken(&runs, &analysis, &changes, state) {
                 runs = Runs::collect(&self.line, state);
                 self.look_again(&runs);
@@ -514,7 +514,7 @@ impl AdaptiveSearch {
             });
         }
         if self.line.gaps[gap].len() == 0 {
-            return self.check_neighbours(change, state);
+            return self.check_neighbors(change, state);
         }
         if self.line.is_exhausted(gap) {
             return Ok(Next::Found);
@@ -537,7 +537,7 @@ impl AdaptiveSearch {
 
     /// A culprit and the commit before it have some runs, and nothing is hidden between
     /// them.
-    fn check_neighbours(
+    fn check_neighbors(
         &mut self,
         change: &Change,
         state: &mut SearchState,
@@ -624,7 +624,7 @@ impl AdaptiveSearch {
     /// find.
     fn examine(&mut self, index: usize, runs: &Runs) -> Analysis {
         let others = self.gaps_of_changes(Some(index));
-        let analysis = self.analyse(runs, &others);
+        let analysis = self.analyze(runs, &others);
         let change = &mut self.changes[index];
         let gap = (self.line.site_of(change.lower))
             .filter(|gap| self.line.sites[gap + 1] == change.higher);
@@ -655,12 +655,12 @@ impl AdaptiveSearch {
         true
     }
 
-    fn analyse_beside_culprits(&mut self, state: &SearchState) {
+    fn analyze_beside_culprits(&mut self, state: &SearchState) {
         let changes = self.gaps_of_changes(None);
         let (culprits, spans): (Vec<usize>, Vec<usize>) =
             (changes.into_iter()).partition(|gap| self.is_traced(*gap));
         self.beside_culprits =
-            (!spans.is_empty()).then(|| self.analyse(&Runs::collect(&self.line, state), &culprits));
+            (!spans.is_empty()).then(|| self.analyze(&Runs::collect(&self.line, state), &culprits));
     }
 
     /// Ends a search that has cost more than its answer is worth.

@@ -46,7 +46,7 @@ impl Analysis {
 
 /// Combines prior, values and failures. `no_change` is the prior probability
 /// that there is no change to find.
-pub(crate) fn analyse(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Analysis {
+pub(crate) fn analyze(runs: &Runs, setting: Setting<'_>, no_change: f64) -> Analysis {
     let gaps = setting.sites - 1;
     let mut evidence = values::weigh(runs, setting);
     let (mut failing, rates) = failures::weigh(&runs.tallies, setting.changes);

@@ -59,7 +59,7 @@ impl AdaptiveSearch {
         }
         if has_changed {
             let changes = self.gaps_of_changes(None);
-            self.analysis = Some(self.analyse(runs, &changes));
+            self.analysis = Some(self.analyze(runs, &changes));
         }
     }
 }

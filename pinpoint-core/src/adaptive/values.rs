@@ -35,7 +35,7 @@ use libm::{exp, log, log1p};
 use pinpoint_compare::Direction;
 
 use self::sums::Sums;
-use super::cholesky::{backward, factorise, forward};
+use super::cholesky::{backward, factorize, forward};
 use super::fit::{Fit, normal_upper_tail};
 use super::location::{self, FittedSegment, Residuals};
 use super::log_sum::LogSum;
@@ -223,7 +223,7 @@ pub(crate) fn weigh(runs: &Runs, setting: Setting<'_>) -> Evidence {
 
 /// The values relative to their median, in units of their spread, with the unit and
 /// the smallest step between two of them; none when there are fewer than two.
-fn normalise(mut values: Vec<f64>) -> Option<(f64, f64, Vec<f64>)> {
+fn normalize(mut values: Vec<f64>) -> Option<(f64, f64, Vec<f64>)> {
     if values.len() < 2 {
         return None;
     }
@@ -239,10 +239,10 @@ fn normalise(mut values: Vec<f64>) -> Option<(f64, f64, Vec<f64>)> {
         .into_iter()
         .find(|unit| *unit > f64::MIN_POSITIVE)
         .unwrap_or(1.0);
-    let normalise =
+    let normalize =
         |value: &mut f64| *value = ((*value - median) / unit).clamp(-LARGEST_VALUE, LARGEST_VALUE);
-    sorted.iter_mut().for_each(normalise);
-    values.iter_mut().for_each(normalise);
+    sorted.iter_mut().for_each(normalize);
+    values.iter_mut().for_each(normalize);
     let tick = (sorted.windows(2))
         .map(|pair| pair[1] - pair[0])
         .filter(|gap| *gap > 0.0)
@@ -278,7 +278,7 @@ impl<'a> Model<'a> {
 
     /// The values with noise that has no memory; none without at least two of them.
     fn from_values(values: Vec<f64>, runs: &'a Runs, setting: Setting<'a>) -> Option<Self> {
-        let (unit, tick, values) = normalise(values)?;
+        let (unit, tick, values) = normalize(values)?;
         let mut model = Self {
             setting,
             runs,
@@ -579,7 +579,7 @@ impl<'a> Model<'a> {
         for (column, penalty) in penalty.iter().enumerate() {
             normal[column * columns + column] += penalty * noise;
         }
-        factorise(&mut normal, columns);
+        factorize(&mut normal, columns);
         let mut solved = right;
         forward(&normal, &mut solved, columns);
         let explained: f64 = solved.iter().map(|x| x * x).sum();

@@ -300,7 +300,7 @@ impl CulpritFinder {
             }
             // It was canceled before it was handed out.
             Task::Cancel { action: ended } if self.routes.number(part, *ended).is_none() => {
-                Some(Event::Cancelled {
+                Some(Event::Canceled {
                     action: action.number,
                 })
             }

@@ -160,7 +160,7 @@ impl JobMachine {
         while !self.search.is_over() {
             let cancels: Vec<Event> = (self.search.outstanding().into_iter())
                 .filter(|action| matches!(action.task, Task::Cancel { .. }))
-                .map(|action| Event::Cancelled {
+                .map(|action| Event::Canceled {
                     action: action.number,
                 })
                 .collect();
@@ -198,7 +198,7 @@ impl Preparation {
             }
             // The search asks for it again.
             (Task::Build { .. }, Event::GaveUp { .. })
-            | (Task::Cancel { .. }, Event::Cancelled { .. } | Event::GaveUp { .. }) => {}
+            | (Task::Cancel { .. }, Event::Canceled { .. } | Event::GaveUp { .. }) => {}
             (_, event) => return Err(MachineError::wrong_answer(number, &task, &event)),
         }
         self.actions.close(number);

@@ -113,7 +113,7 @@ impl RecordVersion1 {
                 (action, Report::RanPair(Box::new(pair)))
             }
             (Event::GaveUp { action, reason }, _) => return Record::GaveUp { action, reason },
-            (Event::Cancelled { action }, _) => return Record::Cancelled { action },
+            (Event::Canceled { action }, _) => return Record::Canceled { action },
             (Event::CancelRequested, _) => return Record::CancelRequested,
             (Event::TimePassed { elapsed }, _) => return Record::TimePassed { elapsed },
             // The event did not exist.

@@ -262,7 +262,7 @@ impl Pairwise {
                     self.conclude(Stopped::failed(error));
                 }
             }
-            (Task::Cancel { .. }, Event::Cancelled { .. } | Event::GaveUp { .. }) => {
+            (Task::Cancel { .. }, Event::Canceled { .. } | Event::GaveUp { .. }) => {
                 self.actions.close(number);
             }
             (_, Event::GaveUp { reason, .. }) => {

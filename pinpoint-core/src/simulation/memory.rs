@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_correlated_as_asked() {
+    fn neighbors_are_correlated_as_asked() {
         let found = draw(&Memory::Autocorrelated(0.7), 20_000);
         let noise: Vec<f64> = found.into_iter().filter_map(|(_, noise)| noise).collect();
         let mean = |products: &mut dyn Iterator<Item = f64>| products.sum::<f64>() / 20_000.0;

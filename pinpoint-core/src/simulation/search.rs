@@ -258,7 +258,7 @@ impl<'a, M: Machine> Simulation<'a, M> {
             },
             Task::Cancel { action } => {
                 self.waiting.retain(|waiting| waiting.number != action);
-                Event::Cancelled { action: number }
+                Event::Canceled { action: number }
             }
             Task::RunPair {
                 first, second, bot, ..
@@ -273,7 +273,7 @@ impl<'a, M: Machine> Simulation<'a, M> {
                 }
             }
             // The metric of these machines is known.
-            Task::FindMetric { .. } => Event::Cancelled { action: number },
+            Task::FindMetric { .. } => Event::Canceled { action: number },
         }
     }
 

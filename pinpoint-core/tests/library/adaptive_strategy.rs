@@ -672,7 +672,7 @@ fn slow_spells_of_the_machine_are_no_regressions() {
 }
 
 #[test]
-fn runs_are_compared_with_their_neighbours_in_time() {
+fn runs_are_compared_with_their_neighbors_in_time() {
     let slow = |change| Scenario {
         memory: Memory::Autocorrelated(0.7),
         ..proportional(change)
@@ -947,7 +947,7 @@ fn time_that_is_over_before_anything_is_known_decides_nothing() {
         for action in machine.poll() {
             if let Task::Cancel { .. } = action.task {
                 let action = action.number;
-                machine.handle(Event::Cancelled { action }).unwrap();
+                machine.handle(Event::Canceled { action }).unwrap();
             }
         }
         let outcome = machine.outcome().unwrap();

@@ -101,7 +101,7 @@ impl World {
                     second: run(*second),
                 }
             }
-            Task::Cancel { .. } => Event::Cancelled { action: number },
+            Task::Cancel { .. } => Event::Canceled { action: number },
             Task::List { .. } => unreachable!("the range is counted"),
             Task::FindMetric { .. } => unreachable!("a search knows its metric"),
         }
@@ -310,7 +310,7 @@ fn a_culprit_that_pairs_do_not_confirm_is_listed_with_its_figures() {
 }
 
 #[test]
-fn two_neighbours_need_no_second_comparison() {
+fn two_neighbors_need_no_second_comparison() {
     let world = World::slower_from(0, [(0, 2.0)]);
     let found = world.find(world.spec());
     assert_eq!(found.culprits(), [Position::Higher]);
@@ -453,7 +453,7 @@ fn end(machine: &mut CulpritFinder, event: Event) -> CulpritFinderOutcome {
             panic!("{action:?}");
         };
         let action = action.number;
-        machine.handle(Event::Cancelled { action }).unwrap();
+        machine.handle(Event::Canceled { action }).unwrap();
     }
     machine.outcome().expect("an end").clone()
 }

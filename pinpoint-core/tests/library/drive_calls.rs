@@ -133,7 +133,7 @@ async fn a_ticket_is_journaled_before_its_work_is_waited_for() {
     log.expect_append()
         .times(1)
         .in_sequence(&mut order)
-        .withf(|record| matches!(record, Record::Cancelled { .. }))
+        .withf(|record| matches!(record, Record::Canceled { .. }))
         .returning(|_| Ok(()));
     let driven = drive(comparison(), &farm, &mut log, &MockTime::new(), pending()).await;
     assert_eq!(driven.unwrap().outcome.status, PairwiseStatus::Failed);

@@ -78,7 +78,7 @@ fn answer(action: &Action) -> Event {
             first: paired(first, index),
             second: paired(second, index),
         },
-        Task::Cancel { .. } => Event::Cancelled { action: number },
+        Task::Cancel { .. } => Event::Canceled { action: number },
     }
 }
 

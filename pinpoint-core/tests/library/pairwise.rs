@@ -94,7 +94,7 @@ fn compare(
                 panic!("{action:?}");
             };
             machine
-                .handle(Event::Cancelled {
+                .handle(Event::Canceled {
                     action: action.number,
                 })
                 .unwrap();
@@ -558,7 +558,7 @@ fn a_side_that_does_not_build_fails_the_job() {
         }
     );
     machine
-        .handle(Event::Cancelled {
+        .handle(Event::Canceled {
             action: ending[0].number,
         })
         .unwrap();
@@ -601,7 +601,7 @@ fn a_lost_pair_is_asked_for_again_and_three_in_a_row_end_it() {
     );
     for action in ending {
         machine
-            .handle(Event::Cancelled {
+            .handle(Event::Canceled {
                 action: action.number,
             })
             .unwrap();
@@ -644,7 +644,7 @@ fn what_ends_before_its_time_does_not_say_same() {
         assert_eq!(ending.len(), 10);
         for action in ending {
             machine
-                .handle(Event::Cancelled {
+                .handle(Event::Canceled {
                     action: action.number,
                 })
                 .unwrap();

@@ -100,7 +100,7 @@ fn undecided_ends(spec: BisectionSpec) -> Vec<(u32, u32)> {
                     ran(action.number, 10.0 + noise + shift)
                 }
                 Task::Build { .. } => Event::built(action.number),
-                _ => Event::Cancelled {
+                _ => Event::Canceled {
                     action: action.number,
                 },
             };
@@ -281,7 +281,7 @@ fn an_end_that_does_not_build_fails_the_job() {
         }
     );
     machine
-        .handle(Event::Cancelled {
+        .handle(Event::Canceled {
             action: cancels[0].number,
         })
         .unwrap();

@@ -72,7 +72,7 @@ impl History<'_> {
                             values: BTreeMap::from([("time".to_owned(), vec![value])]),
                         }
                     }
-                    Task::Cancel { .. } => Event::Cancelled { action: number },
+                    Task::Cancel { .. } => Event::Canceled { action: number },
                     other => unreachable!("{other:?}"),
                 };
                 events.push(event.clone());

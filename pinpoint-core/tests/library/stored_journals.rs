@@ -79,7 +79,7 @@ fn canceled<M: Machine<Outcome: Clone> + Clone>(machine: &M) -> M::Outcome {
     let mut machine = machine.clone();
     machine.handle(Event::CancelRequested).unwrap();
     for Action { number, .. } in machine.outstanding() {
-        machine.handle(Event::Cancelled { action: number }).unwrap();
+        machine.handle(Event::Canceled { action: number }).unwrap();
     }
     machine.outcome().expect("nothing is under way").clone()
 }

@@ -71,8 +71,8 @@ def bisection(outcome: JobOutcome, ax: Axes | None = None) -> Axes:
     ax = _axes(ax)
     culprits = {found.commit for found in outcome.culprits}
     for place, measured in enumerate(outcome.measurements):
-        colour = "C3" if measured.commit in culprits else "C0"
-        _scatter(ax, place, np.array(measured.values), colour)
+        color = "C3" if measured.commit in culprits else "C0"
+        _scatter(ax, place, np.array(measured.values), color)
     names = [it.commit.main.subject or it.commit.main.git_hash[:10] for it in outcome.measurements]
     ax.set_xticks(range(len(names)), names, rotation=45, ha="right")
     ax.set_ylabel(" in ".join(filter(None, (outcome.chart or "value", outcome.unit))))
@@ -124,10 +124,10 @@ def _axes(ax: Axes | None) -> Axes:
     return axes  # type: ignore[no-any-return, unused-ignore]
 
 
-def _scatter(ax: Axes, place: float, values: npt.NDArray[np.float64], colour: str) -> None:
+def _scatter(ax: Axes, place: float, values: npt.NDArray[np.float64], color: str) -> None:
     """Values side by side, so that equal ones can be told apart."""
     if values.size == 0:
         return
     offsets = np.linspace(-0.25, 0.25, values.size) if values.size > 1 else np.zeros(1)
-    ax.plot(place + offsets, values, ".", color=colour, alpha=0.7)
-    ax.hlines(float(np.median(values)), place - 0.35, place + 0.35, color=colour)
+    ax.plot(place + offsets, values, ".", color=color, alpha=0.7)
+    ax.hlines(float(np.median(values)), place - 0.35, place + 0.35, color=color)

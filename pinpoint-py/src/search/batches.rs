@@ -424,7 +424,7 @@ impl<M: Saved> Batches<M> {
         for action in self.machine.outstanding() {
             if matches!(action.task, Task::Cancel { .. }) {
                 let action = action.number;
-                self.hear(Event::Cancelled { action })?;
+                self.hear(Event::Canceled { action })?;
                 ended = true;
             }
         }

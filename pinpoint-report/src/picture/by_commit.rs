@@ -103,17 +103,17 @@ fn drawn(columns: &[Column], unit: Option<&str>) -> Result<String, PictureError>
             .build_cartesian_2d(-0.5..columns.len() as f64 - 0.5, low..high)?;
         mesh(&mut chart, 7, |value| label(value, unit))?;
         let mut above = String::new();
-        for (is_culprit, colour) in [(false, RUN), (true, CULPRIT)] {
+        for (is_culprit, color) in [(false, RUN), (true, CULPRIT)] {
             let points = values().filter_map(|(number, x, value)| {
                 (columns[number].is_culprit == is_culprit).then_some((x, value?))
             });
-            let (places, colour) = (places(&chart, points), colour.mix(0.55));
+            let (places, color) = (places(&chart, points), color.mix(0.55));
             if places.len() > MAX_SEPARATE_SHAPES {
-                above.push_str(&dots(places, RADIUS, colour));
+                above.push_str(&dots(places, RADIUS, color));
                 continue;
             }
             for place in places {
-                area.draw(&Circle::new(place, RADIUS, colour.filled()))?;
+                area.draw(&Circle::new(place, RADIUS, color.filled()))?;
             }
         }
         let mut crosses = Path::default();
@@ -127,7 +127,7 @@ fn drawn(columns: &[Column], unit: Option<&str>) -> Result<String, PictureError>
         let (left, _) = chart.backend_coord(&(0.0, low));
         let (right, _) = chart.backend_coord(&(1.0, low));
         let has_caps = right - left > 10;
-        for (is_culprit, colour) in [(false, MEDIAN), (true, CULPRIT_MEDIAN)] {
+        for (is_culprit, color) in [(false, MEDIAN), (true, CULPRIT_MEDIAN)] {
             let (mut intervals, mut medians) = (Path::default(), Path::default());
             let of_kind = columns.iter().enumerate();
             for (number, column) in of_kind.filter(|(_, it)| it.is_culprit == is_culprit) {
@@ -145,8 +145,8 @@ fn drawn(columns: &[Column], unit: Option<&str>) -> Result<String, PictureError>
                     medians.begin(from).line((to.0.max(from.0 + 1), to.1));
                 }
             }
-            above.push_str(&intervals.stroked(colour, 2));
-            above.push_str(&medians.stroked(colour, 3));
+            above.push_str(&intervals.stroked(color, 2));
+            above.push_str(&medians.stroked(color, 3));
         }
         names_below(area, &chart, &names, |number| {
             if columns[number].is_culprit {

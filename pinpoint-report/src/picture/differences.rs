@@ -82,12 +82,12 @@ fn drawn(
         }
         // Many points hide one another.
         let radius = if differences.len() > 300 { 2 } else { 4 };
-        for (base_first, colour) in [(true, RUN), (false, CULPRIT)] {
+        for (base_first, color) in [(true, RUN), (false, CULPRIT)] {
             let points = (differences.iter())
                 .filter(|difference| difference.base_first == base_first)
                 .map(|difference| (difference.pair as f64, difference.percent));
             for place in places(&chart, points) {
-                area.draw(&Circle::new(place, radius, colour.mix(0.8).filled()))?;
+                area.draw(&Circle::new(place, radius, color.mix(0.8).filled()))?;
             }
         }
         let bottom = chart.plotting_area().get_pixel_range().1.end;

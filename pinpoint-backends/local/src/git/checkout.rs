@@ -68,7 +68,7 @@ impl LocalExecutor {
     /// # Errors
     ///
     /// When the build can't be tried, or the machine is not available; and
-    /// [`LocalError::Cancelled`].
+    /// [`LocalError::Canceled`].
     pub async fn lend_for_build(
         &self,
         key: &Key,
@@ -146,7 +146,7 @@ impl LocalExecutor {
     ) -> Result<Option<Arc<Build>>, LocalError> {
         let CancelGuard(processes) = &self.begin(key);
         let made = self.builds.get(commit, processes);
-        Ok(match processes.unless_cancelled(made).await? {
+        Ok(match processes.unless_canceled(made).await? {
             BuildOutcome::Ready(build) => Some(build),
             BuildOutcome::Failed(_) => None,
         })

@@ -224,7 +224,7 @@ impl Processes {
     }
 
     /// Awaits a future that needs them, until they are canceled.
-    pub(crate) async fn unless_cancelled<T>(
+    pub(crate) async fn unless_canceled<T>(
         &self,
         work: impl Future<Output = Result<T, LocalError>>,
     ) -> Result<T, LocalError> {
@@ -232,7 +232,7 @@ impl Processes {
         tokio::select! {
             biased;
             // The sender lives as long as `self`, so waiting can't fail.
-            _ = cancelled.wait_for(|cancelled| *cancelled) => Err(LocalError::Cancelled),
+            _ = cancelled.wait_for(|cancelled| *cancelled) => Err(LocalError::Canceled),
             done = work => done,
         }
     }
@@ -253,7 +253,7 @@ impl Processes {
         // Held while the child is started, so that a cancel finds its number.
         let mut state = self.state();
         if state.cancelled {
-            return Err(NotRun::Failed(LocalError::Cancelled));
+            return Err(NotRun::Failed(LocalError::Canceled));
         }
         let started = Instant::now();
         let supervisor = Supervisor::start(plan).map_err(NotRun::Spawn)?;

@@ -162,7 +162,7 @@ fn explanations_in_words() {
     }
     let (_, certain) = &explanations()[0];
     insta::assert_snapshot!(
-        "explain_in_colour",
+        "explain_in_color",
         styles_shown(&explanation_text::render(certain, None))
     );
 }

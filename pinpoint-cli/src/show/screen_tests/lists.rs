@@ -49,7 +49,7 @@ fn jobs_in_a_list() {
         without_styles(&job_list::render(&page, &interrupted))
     );
     insta::assert_snapshot!(
-        "jobs_list_in_colour",
+        "jobs_list_in_color",
         styles_shown(&job_list::render(&page, &interrupted))
     );
     let empty = Page {
@@ -94,7 +94,7 @@ fn workers_in_a_list() {
     .into();
     let list = worker_list::render(&workers, NOW);
     insta::assert_snapshot!("workers_list", without_styles(&list));
-    insta::assert_snapshot!("workers_list_in_colour", styles_shown(&list));
+    insta::assert_snapshot!("workers_list_in_color", styles_shown(&list));
     let bot = || "lab".to_owned();
     let key = "ed25519:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
     let key: PublicKey = key.parse().unwrap();
@@ -150,7 +150,7 @@ fn a_job_that_is_shown() {
     let job: Job = serde_json::from_value(shown).unwrap();
     insta::assert_snapshot!("jobs_show", without_styles(&job_list::about(&job, false)));
     insta::assert_snapshot!(
-        "jobs_show_in_colour",
+        "jobs_show_in_color",
         styles_shown(&job_list::about(&job, false))
     );
 }
@@ -219,7 +219,7 @@ fn compared_files() {
     };
     let all = table(&before, &after, false);
     insta::assert_snapshot!("compared", without_styles(&all));
-    insta::assert_snapshot!("compared_in_colour", styles_shown(&all));
+    insta::assert_snapshot!("compared_in_color", styles_shown(&all));
     let (before, after) = (
         file(&[("latency", "ms", 12.5)]),
         file(&[("latency", "ms", 15.0)]),

@@ -164,7 +164,7 @@ impl Job {
                     action: action.number,
                     report: self.world.answer(action.number, &request),
                 },
-                None => Record::Cancelled {
+                None => Record::Canceled {
                     action: action.number,
                 },
             };

@@ -91,7 +91,7 @@ fn bisection(members: Value) -> Value {
 #[track_caller]
 fn snapshot(name: &str, text: &Text) {
     insta::assert_snapshot!(name, without_styles(text));
-    insta::assert_snapshot!(format!("{name}_in_colour"), styles_shown(text));
+    insta::assert_snapshot!(format!("{name}_in_color"), styles_shown(text));
 }
 
 #[track_caller]

@@ -305,25 +305,25 @@ pub fn explain(
     // A function that only calls others may be renamed, too.
     let either = |(own, total): (&f64, &f64)| own.max(*total);
     let chosen = worth(runs.shares(|run| run.own.iter().zip(&run.total).map(either).collect()));
-    let neighbours = renamed::Neighbours::from_runs(&runs, &chosen);
+    let neighbors = renamed::Neighbors::from_runs(&runs, &chosen);
     for change in &mut changes {
-        let caller = neighbours.caller(change.index);
+        let caller = neighbors.caller(change.index);
         change.called_by = caller.map(|caller| identified.functions[caller].name.clone());
     }
-    let neighbours = neighbours.without(|function| identified.functions[function].is_nameless());
+    let neighbors = neighbors.without(|function| identified.functions[function].is_nameless());
     // Nothing else becomes the collector, nor is inlined into it.
     let mut named = chosen;
     named.retain(|function| identified.functions[*function].name != COLLECTOR);
-    let renamed = renamed::guesses(&runs, &named, &neighbours, exact)?;
+    let renamed = renamed::guesses(&runs, &named, &neighbors, exact)?;
     let whole = statistics::change(&runs.wholes(), &runs)?;
-    moved::find(&mut changes, &renamed, &neighbours, |functions| {
+    moved::find(&mut changes, &renamed, &neighbors, |functions| {
         statistics::differ_together(functions, &runs, exact, whole.difference)
     })?;
     for change in &mut changes {
         let share = change.own.difference / whole.difference;
         change.share = share.is_finite().then_some(share);
     }
-    let left = moved::left(&mut changes, &renamed, &neighbours);
+    let left = moved::left(&mut changes, &renamed, &neighbors);
     let differences: f64 = changes.iter().map(|change| change.own.difference).sum();
     let path = if changes.iter().any(FunctionChange::is_certain) {
         path::of_change(&runs, &identified.functions, &renamed, &whole)?

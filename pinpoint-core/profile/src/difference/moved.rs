@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pinpoint_compare::CompareError;
 
-use super::renamed::{Guess, Neighbours};
+use super::renamed::{Guess, Neighbors};
 use super::{COLLECTOR, FunctionChange, Verdict};
 
 /// The part of a change that may be left when it is only moved.
@@ -34,16 +34,16 @@ const MOST_LEFT: f64 = 0.2;
 pub(super) fn find(
     changes: &mut [FunctionChange],
     renamed: &[Guess],
-    neighbours: &Neighbours,
+    neighbors: &Neighbors,
     differ_together: impl Fn(&[usize]) -> Result<bool, CompareError>,
 ) -> Result<(), CompareError> {
     let hubs = can_exchange(changes, renamed);
-    let calls = Calls::between(&hubs, changes, neighbours);
+    let calls = Calls::between(&hubs, changes, neighbors);
     for &hub in &hubs {
         if !changes[hub].is_certain() {
             continue;
         }
-        let [above, below] = calls.beside(hub, changes, neighbours).map(|mut beside| {
+        let [above, below] = calls.beside(hub, changes, neighbors).map(|mut beside| {
             beside.sort_by(|a, b| size(changes, *b).total_cmp(&size(changes, *a)));
             fitting(hub, &beside, changes)
         });
@@ -77,7 +77,7 @@ pub(super) fn find(
 pub(super) fn left(
     changes: &mut [FunctionChange],
     renamed: &[Guess],
-    neighbours: &Neighbours,
+    neighbors: &Neighbors,
 ) -> Vec<f64> {
     let mut left: Vec<f64> = changes.iter().map(|it| it.own.difference).collect();
     let mut able = can_exchange(changes, renamed);
@@ -85,7 +85,7 @@ pub(super) fn left(
         let verdict = &changes[*at].verdict;
         !matches!(verdict, Verdict::CalledMoreOften | Verdict::CalledLessOften)
     });
-    let calls = Calls::between(&able, changes, neighbours);
+    let calls = Calls::between(&able, changes, neighbors);
     let mut most: BTreeMap<usize, (f64, usize)> = BTreeMap::new();
     let is_on_one_side = |at: &&usize| is_on_one_side(&changes[**at]);
     for &at in able.iter().rev().filter(is_on_one_side) {
@@ -150,7 +150,7 @@ struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    fn between(all: &'a [usize], changes: &[FunctionChange], neighbours: &Neighbours) -> Self {
+    fn between(all: &'a [usize], changes: &[FunctionChange], neighbors: &Neighbors) -> Self {
         let places: BTreeMap<usize, usize> =
             all.iter().map(|at| (changes[*at].index, *at)).collect();
         let mut calls = Self {
@@ -159,7 +159,7 @@ impl<'a> Calls<'a> {
             callees: BTreeMap::new(),
         };
         for &caller in all {
-            let callees = neighbours.callees(changes[caller].index);
+            let callees = neighbors.callees(changes[caller].index);
             for callee in callees.filter_map(|callee| places.get(&callee).copied()) {
                 calls.callees.entry(caller).or_default().push(callee);
                 calls.callers.entry(callee).or_default().push(caller);
@@ -174,7 +174,7 @@ impl<'a> Calls<'a> {
         &self,
         hub: usize,
         changes: &[FunctionChange],
-        neighbours: &Neighbours,
+        neighbors: &Neighbors,
     ) -> [Vec<usize>; 2] {
         let is_more = |at: usize| changes[at].own.difference > 0.0;
         let is_opposite = |at: &usize| changes[*at].is_certain() && is_more(*at) != is_more(hub);
@@ -183,7 +183,7 @@ impl<'a> Calls<'a> {
             functions.filter(is_opposite).collect()
         };
         let hidden = self.all.iter().copied().filter(|at| {
-            is_opposite(at) && may_hide_caller([&changes[hub], &changes[*at]], neighbours)
+            is_opposite(at) && may_hide_caller([&changes[hub], &changes[*at]], neighbors)
         });
         let hidden: BTreeSet<usize> = hidden.collect();
         let (mut above, mut below) = (hidden.clone(), hidden);
@@ -200,12 +200,12 @@ impl<'a> Calls<'a> {
 /// One of two that seem to be called by the same function may call the other. If both are on one
 /// side only, one is perhaps the other's name. Two without known callers may, if one of them is on
 /// one side only. Where calls are counted, no caller is hidden.
-fn may_hide_caller(changes: [&FunctionChange; 2], neighbours: &Neighbours) -> bool {
+fn may_hide_caller(changes: [&FunctionChange; 2], neighbors: &Neighbors) -> bool {
     if changes.iter().any(|change| change.calls.is_some()) {
         return false;
     }
     let [a, b] = changes.map(is_on_one_side);
-    let [first, second] = changes.map(|change| neighbours.caller(change.index));
+    let [first, second] = changes.map(|change| neighbors.caller(change.index));
     match (first, second) {
         (None, None) => a || b,
         (first, second) => a != b && first == second,

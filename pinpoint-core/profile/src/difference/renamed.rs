@@ -56,7 +56,7 @@ impl Guess {
 }
 
 /// The calls between functions, with the part of each side's cost in each.
-pub(super) struct Neighbours {
+pub(super) struct Neighbors {
     /// The calls by callee and caller.
     callers: BTreeMap<usize, BTreeMap<usize, f64>>,
     /// The calls by caller and callee, with the caller's own cost under [`ITSELF`].
@@ -67,10 +67,10 @@ pub(super) struct Neighbours {
 /// below one of them make no difference.
 const ITSELF: usize = usize::MAX;
 
-impl Neighbours {
+impl Neighbors {
     /// Those of some functions, in ascending order, weighed by their cost.
     pub(super) fn from_runs(runs: &Runs, chosen: &[usize]) -> Self {
-        let mut neighbours = Self {
+        let mut neighbors = Self {
             callers: BTreeMap::new(),
             callees: BTreeMap::new(),
         };
@@ -86,11 +86,11 @@ impl Neighbours {
                     return;
                 }
                 if is_chosen(edge.callee) {
-                    let callers = neighbours.callers.entry(edge.callee).or_default();
+                    let callers = neighbors.callers.entry(edge.callee).or_default();
                     *callers.entry(edge.caller).or_default() += edge.weight;
                 }
                 if is_chosen(edge.caller) {
-                    let callees = neighbours.callees.entry(edge.caller).or_default();
+                    let callees = neighbors.callees.entry(edge.caller).or_default();
                     *callees.entry(edge.callee).or_default() += edge.weight;
                 }
             };
@@ -100,11 +100,11 @@ impl Neighbours {
                 run.seen_calls().for_each(&mut edge);
             }
             for function in chosen {
-                let callees = neighbours.callees.entry(*function).or_default();
+                let callees = neighbors.callees.entry(*function).or_default();
                 *callees.entry(ITSELF).or_default() += run.own[*function];
             }
         }
-        neighbours
+        neighbors
     }
 
     /// The caller through which most of a function's cost comes.
@@ -151,7 +151,7 @@ fn overlap(a: Option<&BTreeMap<usize, f64>>, b: Option<&BTreeMap<usize, f64>>) -
 pub(super) fn guesses(
     runs: &Runs,
     chosen: &[usize],
-    neighbours: &Neighbours,
+    neighbors: &Neighbors,
     exact: bool,
 ) -> Result<Vec<Guess>, CompareError> {
     let totals: Vec<Vec<f64>> = (chosen.iter())
@@ -181,10 +181,10 @@ pub(super) fn guesses(
                 overlap(table.get(&base), table.get(&experiment))
             };
             // Functions that only compute differ by their callers.
-            let Some(callers) = common(&neighbours.callers) else {
+            let Some(callers) = common(&neighbors.callers) else {
                 continue;
             };
-            let alike = (callers + common(&neighbours.callees).unwrap_or(1.0)) / 2.0;
+            let alike = (callers + common(&neighbors.callees).unwrap_or(1.0)) / 2.0;
             if alike >= LEAST_ALIKE {
                 let guess = Guess {
                     base,

@@ -129,7 +129,7 @@ impl Landscape {
                 first: self.run(first, number, 0),
                 second: self.run(second, number, 1),
             },
-            Task::Cancel { .. } => Event::Cancelled { action: number },
+            Task::Cancel { .. } => Event::Canceled { action: number },
             Task::FindMetric { .. } => unreachable!("a search knows its metric"),
         }
     }

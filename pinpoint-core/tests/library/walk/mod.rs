@@ -111,7 +111,7 @@ fn answer(action: &Action, how: &How) -> Event {
             gave(1.0),
         ),
         (How::NoValue, _) => ran(number, BTreeMap::new()),
-        (_, Task::Cancel { .. }) => Event::Cancelled { action: number },
+        (_, Task::Cancel { .. }) => Event::Canceled { action: number },
         (_, Task::FindMetric { .. }) => unreachable!("a search knows its metric"),
         (How::Well(value), Task::List { range, .. }) => Event::Listed {
             action: number,

@@ -167,7 +167,7 @@ impl World {
             Task::RunPair { .. } | Task::FindMetric { .. } => {
                 unreachable!("a bisection asks for no pairs, and knows its metric")
             }
-            Task::Cancel { .. } => Event::Cancelled { action: number },
+            Task::Cancel { .. } => Event::Canceled { action: number },
         }
     }
 
@@ -218,7 +218,7 @@ pub(crate) fn value_by_value(
                         reason: "Address already in use".into(),
                     },
                 },
-                Task::Cancel { .. } => Event::Cancelled { action: number },
+                Task::Cancel { .. } => Event::Canceled { action: number },
                 other => unreachable!("{other:?}"),
             };
             machine.handle(event).expect("a possible event");

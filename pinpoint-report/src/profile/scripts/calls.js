@@ -2,7 +2,7 @@
 
 // The callers and callees of a function, the greatest first, each as an object with the other
 // function and the cost on the way.
-export function neighbours(calls, chosen) {
+export function neighbors(calls, chosen) {
   const sides = { callers: [], callees: [] };
   calls.caller.forEach((caller, place) => {
     const callee = calls.callee[place];

@@ -3,7 +3,7 @@
 import { button, element, foreign, search, table } from "./elements.js";
 import { finder } from "./flame_graph.js";
 import { amount, pValue, signed } from "./numbers.js";
-import { neighbours } from "./calls.js";
+import { neighbors } from "./calls.js";
 
 // Rows of a table.
 const MOST = 100;
@@ -36,7 +36,7 @@ export function callsView(section, { functions, calls, unit }) {
   function show(place) {
     if (![...chosen.options].some(({ value }) => Number(value) === place)) options(null);
     chosen.value = place;
-    const { callers, callees } = neighbours(calls, place);
+    const { callers, callees } = neighbors(calls, place);
     columns.replaceChildren(list("Called by", callers), list("Calls", callees));
   }
 

@@ -73,7 +73,7 @@ export async function unpack(id) {
 }
 
 // The current colors of the page for a canvas: light or dark.
-export function colours(names) {
+export function colors(names) {
   const style = getComputedStyle(document.documentElement);
   return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 }

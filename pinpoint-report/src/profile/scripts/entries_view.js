@@ -38,12 +38,12 @@ export function entriesView({ tracks, kinds }) {
       for (const { entry, row, x, width: wide, isMany, isCut, look } of layout(track, track.rows.slice(0, rows), part, width, looks)) {
         const { tone, isDim } = LOOKS[look];
         const y = bodyTop + row * SIZES.row;
-        const colour = isMany ? ink.many : ink[`tone${tone}`];
-        if (colour !== last) context.fillStyle = last = colour;
+        const color = isMany ? ink.many : ink[`tone${tone}`];
+        if (color !== last) context.fillStyle = last = color;
         if (isDim) context.globalAlpha = 0.3;
         context.fillRect(x, y, Math.max(1, wide - (wide > 3 && !isCut ? 1 : 0)), SIZES.row - 1);
         if (isDim) context.globalAlpha = 1;
-        if (!isMany && track.durations[entry] >= least) named.push({ track: place, entry, y, colour: inkOf(LOOKS[look]) });
+        if (!isMany && track.durations[entry] >= least) named.push({ track: place, entry, y, color: inkOf(LOOKS[look]) });
       }
     }
     return { picture: canvas.transferToImageBitmap(), named };
@@ -59,7 +59,7 @@ export function entriesView({ tracks, kinds }) {
     for (const { picture, x } of seen) context.drawImage(picture, x, Math.round(top * ratio));
     context.restore();
     seen.forEach(({ number, named }, at) => {
-      for (const { track, entry, y, colour } of named) {
+      for (const { track, entry, y, color } of named) {
         const { starts, durations, kinds: of } = tracks[track];
         const start = starts[entry] * scale;
         // An entry in several tiles is named in the first.
@@ -67,7 +67,7 @@ export function entriesView({ tracks, kinds }) {
         const x = Math.max(0, (start - begin) / ratio);
         const wide = Math.min(width, (start + durations[entry] * scale - begin) / ratio) - x;
         if (wide < NAMED) continue;
-        context.fillStyle = ink[colour];
+        context.fillStyle = ink[color];
         context.fillText(fit(kinds[of[entry]].name || "(anonymous)", wide - 6, widthOf), x + 3, top + y + SIZES.row / 2);
       }
     });

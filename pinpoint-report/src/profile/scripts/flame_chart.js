@@ -115,7 +115,7 @@ export function entryAt(track, rows, row, time, slack = 0) {
 
 // The entry that a key leads to: before and after in its row, out to the one around it, in to its
 // first child.
-export function neighbour(track, rows, entry, key) {
+export function neighbor(track, rows, entry, key) {
   const row = track.depths[entry];
   const place = rows[row].indexOf(entry);
   const end = track.starts[entry] + track.durations[entry];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { entryAt, layout, momentText, neighbour, rowsOf, step, ticks } from "./flame_chart.js";
+import { entryAt, layout, momentText, neighbor, rowsOf, step, ticks } from "./flame_chart.js";
 
 // a 0–100 with b 10–40 in it, c 20–30 in that, and d 60–90; then e 200–300.
 const TRACK = {
@@ -59,7 +59,7 @@ test("a point leads to the entry there", () => {
 });
 
 test("keys lead along, out and in", () => {
-  const go = (entry, key) => neighbour(TRACK, ROWS, entry, key);
+  const go = (entry, key) => neighbor(TRACK, ROWS, entry, key);
   assert.equal(go(0, "ArrowRight"), 4);
   assert.equal(go(4, "ArrowRight"), 4);
   assert.equal(go(4, "ArrowLeft"), 0);

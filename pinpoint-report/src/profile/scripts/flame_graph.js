@@ -140,7 +140,7 @@ export function fit(text, width, widthOf) {
 
 // The stack that a key leads to: in to the greatest callee, out to the caller, aside to other
 // callees of the same caller.
-export function neighbour(graph, state, place, key) {
+export function neighbor(graph, state, place, key) {
   const siblings = () => shownChildren(graph, graph.stacks.parent[place], state);
   const step = (by) => {
     if (place === 0) return place;

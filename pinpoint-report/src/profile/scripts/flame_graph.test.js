@@ -52,7 +52,7 @@ test("zoomed, the callers stay above in the whole width", () => {
   ]);
 });
 
-test("only what is certain: the ways there, and colour for it alone", () => {
+test("only what is certain: the ways there, and color for it alone", () => {
   const certain = { ...whole, certainOnly: true };
   const { rectangles } = flame.layout(graph, certain, 132);
   assert.deepEqual(rectangles.map(({ place }) => place), [0, 1, 2, 3, 4]);
@@ -81,7 +81,7 @@ test("a point leads to its stack", () => {
 });
 
 test("keys lead in, out and aside, and end where there is nothing", () => {
-  const go = (place, key) => flame.neighbour(graph, whole, place, key);
+  const go = (place, key) => flame.neighbor(graph, whole, place, key);
   assert.equal(go(1, "ArrowDown"), 2);
   assert.equal(go(2, "ArrowRight"), 5);
   assert.equal(go(5, "ArrowRight"), 5);

@@ -1,7 +1,7 @@
 // The flame graph on its canvas, with its tools, its text and its table.
 
-import { button, choice, colours, element, foreign, once, prepare, search, table, tick } from "./elements.js";
-import { finder, fit, flameGraph, found, layout, neighbour, pathTo, shownChildren, stackAt } from "./flame_graph.js";
+import { button, choice, colors, element, foreign, once, prepare, search, table, tick } from "./elements.js";
+import { finder, fit, flameGraph, found, layout, neighbor, pathTo, shownChildren, stackAt } from "./flame_graph.js";
 import { amount, pValue, relative, signed, signedWithInterval } from "./numbers.js";
 import { certainStacks, pathsOf } from "./paths.js";
 
@@ -41,7 +41,7 @@ export function flameGraphView(section, { functions, stacks, paths: columns, uni
     const width = canvas.parentElement.clientWidth;
     picture = layout(graph, state, width);
     const context = prepare(canvas, width, picture.rows * ROW);
-    const ink = colours(INKS);
+    const ink = colors(INKS);
     context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
     context.textBaseline = "middle";
     const widthOf = (text) => context.measureText(text).width;
@@ -65,10 +65,10 @@ export function flameGraphView(section, { functions, stacks, paths: columns, uni
     context.fillText(label, x + 4, row * ROW + ROW / 2);
   }
 
-  function outline(context, place, colour, line) {
+  function outline(context, place, color, line) {
     const it = picture.rectangles.find((rectangle) => rectangle.place === place);
     if (!it) return;
-    context.strokeStyle = colour;
+    context.strokeStyle = color;
     context.lineWidth = line;
     context.strokeRect(it.x + line / 2, it.row * ROW + line / 2, Math.max(1, it.width - line - 1), ROW - 1 - line);
   }
@@ -151,7 +151,7 @@ export function flameGraphView(section, { functions, stacks, paths: columns, uni
     if (event.key === "Enter") zoom(selected);
     else if (event.key === "Escape") zoom(stacks.parent[state.root]);
     else {
-      const next = neighbour(graph, state, selected, event.key);
+      const next = neighbor(graph, state, selected, event.key);
       if (next === selected && !event.key.startsWith("Arrow")) return;
       hovered = null;
       // Out of the picture: the picture follows.

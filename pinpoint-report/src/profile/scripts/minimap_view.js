@@ -14,13 +14,13 @@ export function minimapView(canvas, charts, windows, selected) {
   // The bars of a side, which are needed in every picture and seldom change.
   const known = charts.map(() => ({ key: "", picture: null }));
 
-  function bars(side, width, colour) {
+  function bars(side, width, color) {
     const [{ track, place }, reach] = [selected(side), windows.minimap(side)];
-    const key = [place, reach.min, reach.max, width, colour].join();
+    const key = [place, reach.min, reach.max, width, color].join();
     if (known[side].key !== key) {
       const drawn = new OffscreenCanvas(width, HEIGHT);
       const context = drawn.getContext("2d");
-      context.fillStyle = colour;
+      context.fillStyle = color;
       busy(track, reach, width).forEach((part, x) => {
         context.fillRect(x, HEIGHT - part * (HEIGHT - 3), 1, part * (HEIGHT - 3));
       });

@@ -1,12 +1,12 @@
 // The flame charts of both sides, one above the other, with their windows.
 
-import { button, colours, element, foreign, once, prepare, refill, search, tick } from "./elements.js";
+import { button, colors, element, foreign, once, prepare, refill, search, tick } from "./elements.js";
 import { list } from "./breadcrumbs.js";
 import { annotationsView } from "./annotations_view.js";
 import { callersOf, commonMarks, decode } from "./chart.js";
 import { LOOKS, SIZES, entriesView } from "./entries_view.js";
 import { finder } from "./flame_graph.js";
-import { entryAt, momentText, neighbour, step, ticks } from "./flame_chart.js";
+import { entryAt, momentText, neighbor, step, ticks } from "./flame_chart.js";
 import { minimapView } from "./minimap_view.js";
 import { amount, signed } from "./numbers.js";
 import { Overlays, shapes } from "./overlays.js";
@@ -131,7 +131,7 @@ export function timelineView(section, data, choose) {
   })));
   let treesAsked = 0;
   const draw = once(() => {
-    const ink = colours(INKS);
+    const ink = colors(INKS);
     drawSide(0, ink);
     drawSide(1, ink);
     drawMinimap(ink);
@@ -275,7 +275,7 @@ export function timelineView(section, data, choose) {
     else if (event.key.startsWith("Arrow")) {
       const track = chosen?.track ?? state.track[side] ?? 0;
       const { rows } = charts[side].tracks[track];
-      const entry = chosen ? neighbour(charts[side].tracks[track], rows, chosen.entry, event.key) : rows[0]?.[0];
+      const entry = chosen ? neighbor(charts[side].tracks[track], rows, chosen.entry, event.key) : rows[0]?.[0];
       event.preventDefault();
       if (entry === undefined) return;
       select(side, { track, entry });

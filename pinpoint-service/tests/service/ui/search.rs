@@ -99,7 +99,7 @@ async fn each_run_of_a_search_is_a_square_that_leads_to_all_about_it() {
 }
 
 #[tokio::test]
-async fn comparisons_of_neighbours_are_shown_as_in_the_report_while_the_job_goes_on_too() {
+async fn comparisons_of_neighbors_are_shown_as_in_the_report_while_the_job_goes_on_too() {
     let world = World::new("ada").await;
     let id = ended(&world, search(Strategy::Pinpoint), slower).await;
     let path = format!("/jobs/{id}");

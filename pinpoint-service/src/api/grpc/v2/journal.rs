@@ -118,7 +118,7 @@ pub(crate) fn record(
             message.reason.clone_from(reason);
             RecordKind::GaveUp
         }
-        Record::Cancelled { .. } => RecordKind::Ended,
+        Record::Canceled { .. } => RecordKind::Ended,
         Record::CancelRequested => RecordKind::CancelRequested,
         Record::TimePassed { .. } => RecordKind::TimePassed,
         _ => RecordKind::Unspecified,
