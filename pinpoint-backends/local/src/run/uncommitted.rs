@@ -36,10 +36,15 @@ pub(crate) fn missing(command: &[String], tree: &Path, users: &[PathBuf]) -> Opt
                     "is in your checkout, but not in the commit that is run"
                 }
             };
+            let advice = match installing(word) {
+                Some(install) => format!("have the build install it there, as by `{install}`"),
+                None => "commit it, have the build make it, or name it by its absolute path, so \
+                         that all commits use the same one"
+                    .into(),
+            };
             return Some(format!(
                 "{word} {where_it_is}: commands run in a work tree of each commit, which holds \
-                 what was committed; commit it, have the build make it, or name it by its absolute \
-                 path, so that all commits use the same one"
+                 what was committed; {advice}"
             ));
         }
         let beside = below(tree, word)?;
@@ -49,6 +54,19 @@ pub(crate) fn missing(command: &[String], tree: &Path, users: &[PathBuf]) -> Opt
             beside.display()
         ))
     })
+}
+
+/// The usual command that makes a folder of installed packages. One that all commits shared would
+/// hold the packages of the user's checkout.
+fn installing(file: &str) -> Option<String> {
+    let parts: Vec<&str> = file.split('/').collect();
+    match parts[..] {
+        ["node_modules", ..] => Some("npm ci".into()),
+        [folder, "bin", _] if folder.trim_start_matches('.').ends_with("env") => Some(format!(
+            "python3 -m venv {folder} && {folder}/bin/pip install -e ."
+        )),
+        _ => None,
+    }
 }
 
 /// The files that the command names and that have uncommitted changes in a checkout of the user.
@@ -76,7 +94,8 @@ fn paths_in(command: &[String]) -> Vec<String> {
         .filter(|word| {
             !word.is_empty()
                 && word.len() <= MAX_PATH_BYTES
-                && !word.starts_with(['-', '/', '.'])
+                && !word.starts_with(['-', '/'])
+                && !word.split('/').any(|part| part == "." || part == "..")
                 && word.contains(['.', '/'])
         })
         .collect()
@@ -135,8 +154,10 @@ mod tests {
             "sh",
             "/a/b.c",
             "../x.py",
+            ".",
+            ".venv/bin/python",
         ]);
-        assert_eq!(paths_in(&command), ["bench/run.py"]);
+        assert_eq!(paths_in(&command), ["bench/run.py", ".venv/bin/python"]);
         let command = words(&["./bench.sh", "data.json"]);
         assert_eq!(paths_in(&command), ["bench.sh", "data.json"]);
         let command = words(&["sh", "-c", "python3 run.py >out.txt"]);
@@ -187,6 +208,13 @@ mod tests {
             about("new.py")
         );
         assert!(about("a.tmp.py").contains("it is ignored"));
+        for name in [".venv/bin/python", "node_modules/.bin/vitest"] {
+            let file = users[0].join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "1").unwrap();
+        }
+        assert!(about(".venv/bin/python").contains("python3 -m venv .venv && .venv/bin/pip"));
+        assert!(about("node_modules/.bin/vitest").contains("`npm ci`"));
         assert_eq!(about("committed.py"), "");
         assert_eq!(about("nowhere.py"), "");
         assert!(about("deep.py").contains("there is sub/deep.py"));
