@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::aggregate::Aggregate;
+use crate::spec::SpecError;
 use crate::{Action, CombinedCommit, Event, Limits, Position, RetryPolicy, Task, Variant};
 
 /// A search that does no I/O.
@@ -103,6 +104,9 @@ pub enum MachineError {
         /// The action.
         action: u64,
     },
+    /// The job cannot be searched by the metric that was found.
+    #[error("the job can't be searched by the metric that was found: {0}")]
+    Metric(#[source] SpecError),
     /// A run with several charts, and the spec does not say which one decides.
     #[error(
         "action {action}: the run gave several charts, and the spec does not say which one decides"
@@ -145,6 +149,7 @@ impl MachineError {
             | Self::NotFinite { action, .. }
             | Self::NoValue { action }
             | Self::ManyCharts { action } => *action = number,
+            Self::Metric(_) => {}
         }
         self
     }

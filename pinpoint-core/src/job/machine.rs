@@ -128,9 +128,7 @@ impl JobMachine {
                 self.spec.set_directions(metric);
             }
             // Apart from the chart and the directions it is the spec that was accepted.
-            if let Ok(search) = Search::new(self.spec.clone()) {
-                self.search = search;
-            }
+            self.search = Search::new(self.spec.clone()).map_err(MachineError::Metric)?;
         }
         // Known facts are not asked for again.
         let (built, failure) = (preparation.built.take(), preparation.failure.take());
