@@ -11,8 +11,8 @@ use tempfile::NamedTempFile;
 ///
 /// Dropped before that, it is removed.
 pub(crate) fn begin(file: &Path) -> io::Result<NamedTempFile> {
-    // Like any other file, readable not only by the user, and with errors that do not name this
-    // one.
+    // With the permissions of any other file, not only for the user, and with errors that do not
+    // name this temporary one.
     builder().make_in(directory(file), |path| File::create_new(path))
 }
 

@@ -24,7 +24,7 @@ pub fn commit_page(repository: &str, hash: &str) -> Option<String> {
     Some(format!("https://{host}/{path}/{between}/{hash}"))
 }
 
-/// Of `https://user@host:port/path`, and of `user@host:path` as ssh takes it.
+/// The host and the path of `https://user@host:port/path`, or of `user@host:path` as ssh takes it.
 fn host_and_path(url: &str) -> Option<(String, &str)> {
     let (authority, path) = match url.split_once("://") {
         Some(("https" | "http" | "ssh" | "git" | "git+ssh", rest)) => rest.split_once('/')?,

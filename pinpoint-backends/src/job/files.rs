@@ -158,8 +158,8 @@ struct StoredJobFiles {
 }
 
 impl Keeper {
-    /// For one of several machines that work on the job under one lease. Growing files have in the
-    /// store the additions of all machines, and in the directory those of this one.
+    /// The keeper of one of several machines that work on the job under one lease. Growing files have
+    /// in the store the additions of all machines, and in the directory those of this one.
     #[cfg(feature = "temporal")]
     pub(super) async fn begin_shared(
         store: &JobStore,

@@ -48,7 +48,7 @@ pub enum RequestError {
     #[error(transparent)]
     UnknownBot(#[from] UnknownBot),
     /// No worker takes jobs of the bot.
-    #[error("configuration: bot `{0}` runs on Swarming; local workers do not take its jobs")]
+    #[error("configuration: bot `{0}` runs on Swarming; no worker takes its jobs")]
     Swarming(String),
     /// The bot has no repository.
     #[error("configuration: bot `{0}` has no `repository` in its configuration")]

@@ -89,7 +89,7 @@ impl StoreId {
         })
     }
 
-    /// Absent where none is recorded: it may have been removed by hand.
+    /// Reads the recorded store; absent where none is recorded: it may have been removed by hand.
     fn parse(recorded: &str) -> Option<Self> {
         let (identity, name) = recorded.split_once(' ').unwrap_or((recorded, ""));
         (!identity.is_empty()).then(|| Self {

@@ -223,7 +223,8 @@ fn is_harmless(result: &Result<JobResult, JobError>) -> bool {
     )
 }
 
-/// Up to a quarter longer, so that workers that began together do not poll together.
+/// A pause that is up to a quarter longer, so that workers that began together do not poll
+/// together.
 pub(crate) fn jittered(pause: Duration) -> Duration {
     let random = RandomState::new().build_hasher().finish();
     pause + pause.mul_f64(0.25 * (random >> 11) as f64 / (1_u64 << 53) as f64)

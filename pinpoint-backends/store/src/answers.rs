@@ -126,7 +126,7 @@ impl JobJournal {
         }
     }
 
-    /// Idempotent.
+    /// Makes one attempt, which is idempotent.
     async fn try_record_once(
         &self,
         record: &Record,

@@ -154,7 +154,7 @@ impl JobStore {
         Ok(true)
     }
 
-    /// Idempotent.
+    /// Makes one attempt, which is idempotent.
     async fn try_append_file(
         &self,
         lease: &Lease,

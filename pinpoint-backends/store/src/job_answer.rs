@@ -185,7 +185,8 @@ impl JobAnswer {
 const SIZES: i64 = 1_000_000_000_000_000;
 
 impl AnswerEffect {
-    /// In millionths; of a change from 0, which has no percentage, more than any other.
+    /// The size of the change in millionths; one from 0, which has no percentage, is larger than any
+    /// other.
     fn size(&self) -> u64 {
         let (Some(before), Some(after)) = (self.before, self.after) else {
             return 0;

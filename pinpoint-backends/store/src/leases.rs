@@ -19,8 +19,8 @@ const TAKEN: &str = "RETURNING id, number, lease, deaths";
 /// was put back so often.
 const MOST_DEATHS: i64 = 5;
 
-/// In an update of a job that is taken or kept: where its lease had expired, the time since then
-/// was not spent running. The process was killed, or suspended.
+/// The duration in an update of a job that is taken or kept: where its lease had expired, the time
+/// since then was not spent running. The process was killed, or suspended.
 fn without_the_gap(now: &str) -> String {
     let gap = format!("state = 'running' AND lease_owner IS NOT NULL AND lease_expires < {now}");
     format!(

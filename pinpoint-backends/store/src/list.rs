@@ -309,8 +309,8 @@ impl Query {
         Self::along(dialect, filter, None)
     }
 
-    /// Along this index, if any, overriding SQLite's choice; PostgreSQL knows how often values
-    /// occur.
+    /// A query along this index, if any, overriding SQLite's choice; PostgreSQL knows how often
+    /// values occur.
     fn along(dialect: Dialect, filter: &JobFilter, index: Option<&str>) -> Self {
         let mut query = Self {
             from: match (dialect, index) {

@@ -68,7 +68,7 @@ impl JobStore {
         }
     }
 
-    /// Idempotent.
+    /// Makes one attempt, which is idempotent.
     async fn try_begin_session(
         &self,
         change: &Change<'_>,
@@ -171,7 +171,7 @@ impl JobStore {
         }
     }
 
-    /// Idempotent.
+    /// Makes one attempt, which is idempotent.
     async fn try_begin_sign_in(&self, values: [Value; 3]) -> Result<(), StoreError> {
         let now = self.database.dialect().now();
         let mut transaction = self.database.begin(Access::Write).await?;

@@ -1,4 +1,4 @@
-//! Signatures of jobs, which show who requested exactly this one.
+//! Signatures of jobs. One shows who requested exactly its job.
 //!
 //! A signature is made with Ed25519 (RFC 8032) over the id of a job and all of its creator's input,
 //! so that it fits no other job, and this one only unaltered. The patch is covered by its digest,

@@ -62,7 +62,7 @@ impl JobStore {
         }
     }
 
-    /// Idempotent.
+    /// Makes one attempt, which is idempotent.
     async fn try_pause_leased(&self, lease: &Lease, reason: &str) -> Result<(), StoreError> {
         let mut transaction = self.database.begin(Access::Write).await?;
         let sql =

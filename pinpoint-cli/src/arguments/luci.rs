@@ -9,7 +9,7 @@ use super::LUCI;
 
 const TOKENS_VARIABLE: &str = "PINPOINT_LUCI_TOKENS";
 
-// The place where commits are built and run, if not this machine.
+// The place where commits are built and run, if not on the user's own machines.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Luci {
     /// Where commits are built and run: `luci` is Chromium's infrastructure. --bot names machines

@@ -51,7 +51,7 @@ pub(crate) fn of_workers<'a>(bots: &'a Bots, name: &'a str) -> Result<Bot<'a>, C
     let wrong = |reason: &str| Err(CliError::Input(format!("bot `{name}` {reason}")));
     match bot.workers {
         _ if bot.out_of_resources => wrong("is out of resources, and takes no jobs for now"),
-        Workers::Swarming(_) => wrong("runs on Swarming; local workers do not take its jobs"),
+        Workers::Swarming(_) => wrong("runs on Swarming; no worker takes its jobs"),
         Workers::Machines(_) | Workers::Local => Ok(bot),
     }
 }

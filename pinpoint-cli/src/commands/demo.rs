@@ -53,7 +53,7 @@ pub(crate) async fn run(demo: Demo, display: Display) -> Result<u8, CliError> {
         }
     };
     let repository = directory.join("repository");
-    // Neither end may be the culprit: otherwise the search would be empty.
+    // Neither end may be the culprit: the search needs something to look for.
     let culprit = 1 + mix(demo.seed) % (COMMITS - 2);
     say(text!(
         "{DIM}creating a repository with {COMMITS} commits in {}{DIM:#}",

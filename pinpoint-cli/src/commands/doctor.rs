@@ -131,7 +131,7 @@ fn percent(share: f64) -> String {
 fn warning(diagnosis: &Diagnosis) -> Option<Text> {
     let bad = diagnosis.findings.iter();
     let bad = bad.filter(|finding| finding.severity == Severity::High);
-    // Effects in the loop follow from the causes that the kernel reports.
+    // Where the kernel reports a bad cause, its effects in the loop are not named as well.
     let (effects, causes): (Vec<_>, Vec<_>) =
         bad.partition(|finding| matches!(finding.cause, Cause::Interruptions | Cause::Pace));
     let named = if causes.is_empty() { effects } else { causes };

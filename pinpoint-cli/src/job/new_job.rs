@@ -157,7 +157,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// For a job that runs the benchmark of another, where that one does.
+    /// The names of a job that runs the benchmark of another, in the same place.
     pub(crate) fn like(job: &Job, config: &JobConfig) -> Self {
         let in_luci = config.luci.is_some();
         Self {

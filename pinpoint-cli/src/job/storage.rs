@@ -148,7 +148,7 @@ pub(crate) fn job_command(display: &Display, does: &str, job: &str) -> String {
 
 pub(crate) fn clean(clean: &Clean, display: &Display) -> Result<u8, CliError> {
     if let Some(root) = &clean.build_store {
-        // A directory of another kind stays as it is.
+        // A directory that is not a store of builds stays as it is.
         std::fs::read_dir(root.join("blobs")).map_err(CliError::file("read", root))?;
         let done = BuildStore::open(root, clean.cache_size.as_u64())?.shrink()?;
         return report(display, &root.display().to_string(), &done);

@@ -109,7 +109,7 @@ async fn follow_all(
         jobs = all => jobs,
         () = interrupt.interrupted() => return Err(left(&first)),
         () = reached(until) => {
-            errln!("still running; the remaining jobs continue in the background");
+            errln!("not ended yet; the remaining jobs continue without this command");
             if display.output == Output::Json {
                 match print_states(storage, ids, display).await {
                     // They are unknown then, and none has failed.

@@ -235,7 +235,7 @@ impl Watch {
         }
     }
 
-    /// The metric of the job, in which its values are from now on.
+    /// Shows the metric of the job; values are in its unit from now on.
     fn metric(&mut self, machine: &JobMachine, metric: &Metric) {
         let facts = MeasuredMetric::of(machine, Some(metric))
             .map_or_else(String::new, |measured| metric_facts(&measured));

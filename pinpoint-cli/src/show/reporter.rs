@@ -55,7 +55,7 @@ impl Reporter {
         reporter
     }
 
-    /// One for a job that others carry out.
+    /// A reporter of a job that others carry out.
     pub(crate) fn following(display: &Display, id: &JobId) -> Self {
         let mut reporter = Self::new(display, id);
         reporter.watch.follow();

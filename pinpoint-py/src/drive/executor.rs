@@ -166,7 +166,7 @@ impl PythonExecutor {
         Ok(None)
     }
 
-    /// After a job was resumed, a build may have been removed and made again.
+    /// Builds again where a build may have been removed: after a job was resumed.
     async fn rebuild(&self, key: &Key, commit: &CombinedCommit) -> Result<(), ExecutorError> {
         if let Some(local) = &self.local
             && self.builds
@@ -214,7 +214,7 @@ impl PythonExecutor {
         Ok(())
     }
 
-    /// By commands, or by calling Python's function at the good end.
+    /// Finds the metric by commands, or by calling Python's function at the good end.
     async fn find_metric_once(&self, request: &FindMetricRequest) -> Result<Metric, ExecutorError> {
         let refused = |error: GoodEndError| ExecutorError::Refused(Box::new(error));
         let FindMetricRequest {

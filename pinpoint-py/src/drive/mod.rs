@@ -64,7 +64,7 @@ pub(crate) fn drive(
     driven.map_err(|failure| failure.into_exception(py))
 }
 
-/// One for each job: it does not outlive it, and a forked process makes a new one.
+/// The runtime of one job: it does not outlive the job, and a forked process makes a new one.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -418,7 +418,7 @@ impl<M: Saved> Batches<M> {
         Ok(())
     }
 
-    /// Nothing is ever under way here, so everything can be ended at once.
+    /// Ends what the machine cancels, at once: nothing is ever under way here.
     fn end_what_is_cancelled(&mut self) -> Result<bool, MachineError> {
         let mut ended = false;
         for action in self.machine.outstanding() {

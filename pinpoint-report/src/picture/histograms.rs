@@ -104,7 +104,7 @@ fn drawn(
     })
 }
 
-/// As many bins as the root of the number of values, within reason.
+/// The number of bins: twice the root of the number of values, within reason.
 fn bins(values: Option<usize>) -> usize {
     let root = (values.unwrap_or_default() as f64).sqrt().ceil() as usize;
     (2 * root).clamp(8, 60)

@@ -1,12 +1,12 @@
 //! The pictures: SVG, drawn by `plotters`, each in a figure with its caption.
 //!
-//! The library writes colors as attributes, which any style sheet outranks. So each color here is
-//! used only once, and the page's style sheet ([`style()`]) gives each its meaning in light and in
-//! dark. A picture taken out of the page has the colors of the light one. No element has a style
+//! The library writes colors as attributes, which any style sheet outranks. So each color here
+//! serves one purpose only, and the page's style sheet ([`style()`]) gives each its meaning in light
+//! and in dark. A picture taken out of the page has the colors of the light one. No element has a style
 //! attribute, so that a content security policy need not allow that.
 //!
-//! A function gives the same figure for the same data. No foreign text gets into it, except names
-//! of commits and of charts and their units, which may hold anything.
+//! A function gives the same figure for the same data. No foreign text gets into a figure, except
+//! names of commits and of charts and their units, which may hold anything.
 //!
 //! ```
 //! use pinpoint_report::picture::{Bar, Column, by_commit, posterior};
@@ -200,7 +200,7 @@ fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
     )
 }
 
-/// One mark for each place on the screen, however many points fall there: the
+/// The places of marks, one for each place on the screen, however many points fall there: the
 /// picture is the same, and stays small.
 fn places<'a>(
     chart: &Chart<'_, '_>,

@@ -278,7 +278,7 @@ impl Kind {
         }
     }
 
-    /// Only the properties by which a function or event is grouped.
+    /// A kind with only the properties by which a function or event is grouped.
     pub(super) fn grouped(function: &Function) -> Self {
         let group = |grouping: Grouping| clean(&grouping.of(function)).into_owned();
         Self {

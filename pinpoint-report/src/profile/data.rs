@@ -249,7 +249,7 @@ fn interval(change: &Change) -> Option<[f64; 2]> {
     Some([interval.low, interval.high].map(short))
 }
 
-/// Six digits: more than a picture shows, and a third of the text.
+/// Rounds to six digits: more than a picture shows, and a third of the text.
 fn short(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return 0.0;

@@ -136,7 +136,7 @@ struct Drawing<'a> {
 }
 
 impl Drawing<'_> {
-    /// From the beginning, in tenths of a microsecond.
+    /// The time since the beginning, in tenths of a microsecond.
     fn since(&self, time: f64) -> u64 {
         tenths((time - self.begin) * 1e3)
     }

@@ -127,7 +127,7 @@ pub fn difference(change: &Change, unit: &ProfileUnit) -> [String; 2] {
     change_and_interval(value, ends, Some(&unit))
 }
 
-/// Only the interval of a difference; empty without one.
+/// The interval of a difference; empty without one.
 pub fn interval(change: &Change, unit: &ProfileUnit) -> String {
     change.interval.map_or_else(String::new, |interval| {
         let [low, high] = [interval.low, interval.high].map(|end| signed(end, unit));

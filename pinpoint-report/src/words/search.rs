@@ -96,7 +96,7 @@ pub fn detour(document: &BisectionResult) -> Option<String> {
     ))
 }
 
-/// The way in which the commit to blame was lost, unless it was added.
+/// The way in which the culprit lost the commit to blame; `None` for a culprit that has it.
 pub fn how_lost(document: &BisectionResult, culprit: &NamedCulprit) -> Option<&'static str> {
     let is_ours = culprit.blamed.repository == document.good.main.repository;
     culprit.undone.then_some(match is_ours {

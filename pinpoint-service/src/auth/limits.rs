@@ -300,7 +300,7 @@ fn reached(limit: &'static str, who: &str, message: &str, wait: Duration) -> Sta
     Status::with_error_details_and_metadata(Code::ResourceExhausted, message, details, metadata)
 }
 
-/// At least one, so that no client retries at once.
+/// The whole seconds of a wait, at least one, so that no client retries at once.
 pub(crate) fn whole_seconds(wait: Duration) -> u64 {
     wait.as_secs() + u64::from(wait.subsec_nanos() > 0 || wait.is_zero())
 }

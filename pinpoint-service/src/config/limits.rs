@@ -19,7 +19,7 @@ impl Most {
     /// No limit, in a configuration `"none"`.
     pub const NONE: Self = Self(None);
 
-    /// This many; no limit for 0.
+    /// A limit of this many; none for 0.
     pub const fn of(most: u32) -> Self {
         Self(NonZeroU32::new(most))
     }

@@ -132,7 +132,7 @@ impl Batch {
     }
 }
 
-/// The events of a job that was read.
+/// What was read of a watched job, for all of its watchers.
 #[derive(Debug)]
 struct Feed {
     known: Mutex<FeedState>,

@@ -9,7 +9,8 @@ use super::messages::{Build, BuildStatus};
 use super::plan::BuildPlan;
 use crate::google::unix_milliseconds;
 
-/// A build that takes longer is treated as failed, and not waited for.
+/// A build that takes longer is trouble with its builder, and not waited for. It says nothing about
+/// its commit.
 pub const MAX_BUILD_TIME: Duration = Duration::from_secs(4 * 3600);
 
 /// The time after its end for which a build is used: CAS keeps its outputs for 32 days.

@@ -31,7 +31,9 @@ pub enum CasError {
     #[error("the store can't be asked: {0}")]
     Token(#[source] Arc<TokenError>),
     /// The store does not have the blob, or no longer has it.
-    #[error("{0} is missing from the store (it may have expired); rebuild it")]
+    #[error(
+        "{0} is missing from the store (it may have expired); the build or the run that left it has to be repeated"
+    )]
     Missing(Digest),
     /// The store refuses a request.
     #[error("the store refuses {method}: {trouble}")]

@@ -192,7 +192,7 @@ impl History for GitilesHistory {
         Ok(self.commit(commit).await?.parents.clone())
     }
 
-    /// Only regular files; a symbolic link counts as absent.
+    /// A regular file; a symbolic link counts as absent.
     async fn file(
         &self,
         commit: &str,

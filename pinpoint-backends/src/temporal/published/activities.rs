@@ -194,8 +194,8 @@ impl Following {
         }
     }
 
-    /// This activity is canceled. Another worker may follow the job; but if the workflow was
-    /// ended, the job is canceled, too.
+    /// Leaves the job, since this activity is canceled. Another worker may follow it; but if the
+    /// workflow was ended, the job is canceled, too.
     async fn left(&self, ctx: &ActivityContext, job: &str) -> ActivityError {
         let workflow = ctx.workflow_handle::<UntypedWorkflow>();
         if !self.stopping.load(Ordering::Relaxed)

@@ -250,7 +250,8 @@ fn alternative(job: &Job) -> &'static str {
     alternative_to(profiling_of(job).map(|it| it.profiler).as_ref())
 }
 
-/// For profilers of one language, code below it; for samplers, code too short for them.
+/// A profiler that sees more than this one: for profilers of one language, code below it; for
+/// samplers, code too short for them.
 pub(super) fn alternative_to(profiler: Option<&Profiler>) -> &'static str {
     match profiler {
         Some(Profiler::Perf | Profiler::PerfDwarf) => "callgrind",

@@ -23,7 +23,7 @@ pub(crate) enum Problems {
 }
 
 impl Problems {
-    /// Under the names that the fields have in the request that was sent.
+    /// The status with the names that the fields have in the request that was sent.
     pub(crate) fn status(self, name: fn(&str) -> String) -> Status {
         match self {
             Self::Fields(fields) => {

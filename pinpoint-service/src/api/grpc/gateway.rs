@@ -233,7 +233,7 @@ impl Service {
             .await
             .map_err(errors::store)?;
         let mut seen = BTreeSet::new();
-        // A hash identifies plain commits alone.
+        // The hash alone identifies only a plain commit.
         let builds = builds.into_iter().filter(|build| {
             let main = build.commit.main.clone();
             build.commit == main.clone().into()

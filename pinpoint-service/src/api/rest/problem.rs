@@ -110,8 +110,9 @@ fn type_of(message: &str) -> String {
     format!("type.googleapis.com/google.rpc.{message}")
 }
 
-/// As [google/rpc/code.proto](https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto)
-/// says; 499 is the status of nginx for a client that has left.
+/// The status of HTTP for a code, by
+/// [google/rpc/code.proto](https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto);
+/// 499 is the status of nginx for a client that has left.
 pub(crate) fn http_status(code: Code) -> StatusCode {
     match code {
         Code::Ok => StatusCode::OK,

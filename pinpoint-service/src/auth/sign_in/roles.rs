@@ -102,7 +102,7 @@ impl Roles {
         rights.flatten().collect()
     }
 
-    /// Those of each role.
+    /// The members of each role.
     pub(crate) fn each(&self) -> impl Iterator<Item = (&'static str, &Vec<Member>)> {
         [
             ("viewer", &self.viewer),

@@ -90,7 +90,7 @@ const begin = (form) => {
       link.href = `/new?${query}`;
     }
     history.replaceState(null, "", path);
-    // After a sign-in in between, the form is as it was.
+    // After a new sign-in, the form is as it was.
     form.action = path;
   };
 

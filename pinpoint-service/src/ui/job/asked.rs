@@ -46,7 +46,7 @@ impl Column {
         }
     }
 
-    /// As an address has it.
+    /// The name in an address.
     fn key(self) -> &'static str {
         match self {
             Self::Metric => "metric",

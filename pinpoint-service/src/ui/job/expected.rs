@@ -44,7 +44,7 @@ impl Expected {
         })
     }
 
-    /// In words.
+    /// The remaining work in words.
     pub(super) fn shown(&self) -> Markup {
         let runs = match (self.least, self.most) {
             (Some(least), Some(most)) if least < most => {

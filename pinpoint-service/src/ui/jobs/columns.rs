@@ -148,7 +148,8 @@ fn result(answer: &JobAnswer) -> Markup {
     }
 }
 
-/// In percent of the value before, if that is possible, with the decimals of the job's page.
+/// The size of a change, in percent of the value before if that is possible, with the decimals of
+/// the job's page.
 fn size(effect: &JobEffect, decimals: usize) -> String {
     match (effect.percent, effect.estimate) {
         (Some(percent), _) => format!("{percent:+.decimals$} %"),

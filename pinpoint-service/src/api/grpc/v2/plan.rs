@@ -26,7 +26,7 @@ pub(crate) const MOST_RUNS: u64 = 5_000;
 /// The most values of runs that a request may give.
 const MOST_VALUES: usize = 10_000;
 
-/// The longest that a plan is simulated with all runs.
+/// The longest that a plan is simulated as requested, with searches of any length.
 const WHOLE: Duration = Duration::from_secs(20);
 
 /// The runs at which simulated searches end where the whole takes longer, and the time for that.
