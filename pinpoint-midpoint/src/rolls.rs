@@ -566,7 +566,7 @@ impl Pair {
                 "its relative URL leads outside its base"
             }
             (Some(before), Some(after)) if is_git(before) && is_git(after) => {
-                "it comes from another repository"
+                "it now comes from another repository"
             }
             _ => "it is a package, not a repository",
         };

@@ -189,7 +189,8 @@ impl Drop for Stream {
     }
 }
 
-/// The address itself, or the network of version 6: one machine has all of its addresses.
+/// The address itself, or the network of an address of version 6: one machine may use all
+/// addresses of its network.
 fn network_of(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

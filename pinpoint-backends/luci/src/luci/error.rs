@@ -117,7 +117,7 @@ pub enum LuciError {
     NoProfiles {
         /// The hash of the base.
         commit: String,
-        /// Its files instead.
+        /// The reason, with the files that it leaves instead.
         reason: String,
     },
     /// The profiler only works on this machine.

@@ -123,12 +123,12 @@ fn matching(tree: &Tree, pattern: &str) -> Vec<Digest> {
     files
 }
 
-/// The first of these paths.
+/// The first of these paths, in words that follow "there".
 fn listed<'a>(paths: impl ExactSizeIterator<Item = &'a String>) -> String {
     let count = paths.len();
     let first: Vec<&str> = paths.take(MOST_LISTED).map(String::as_str).collect();
     match (count, count - first.len()) {
-        (0, _) => "is not a regular file".into(),
+        (0, _) => "is no file at all".into(),
         (_, 0) => format!("is {}", first.join(", ")),
         (_, more) => format!("is {}, and {more} more", first.join(", ")),
     }
