@@ -337,7 +337,7 @@ async fn manifests_that_no_process_takes_as_arguments() {
     let midpoints = Midpoints::new(Arc::new(repositories));
     let mut prior = good.clone();
     for (action, commit) in (1..).zip(&commits) {
-        // Each commit builds or does not: the job never ends.
+        // Some commits build and some do not: neither ends the job.
         build(&executor, action, &world.combined(commit))
             .await
             .unwrap();

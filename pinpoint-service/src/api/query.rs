@@ -1,4 +1,4 @@
-//! The fields of a URL's query, or of a form, for the pages.
+//! The fields of a URL's query, or of a form, for the paths outside of RPCs.
 
 use std::collections::BTreeMap;
 

@@ -120,7 +120,7 @@ pub(super) fn of_list(status: Status) -> Status {
 }
 
 /// An error's message as a sentence: messages begin in lower case and have no full stop. A first
-/// word that is a field, a path or a host stays as it is.
+/// word that is not plain, such as a field, a path or a host, stays as it is.
 pub(super) fn sentence(message: &str) -> String {
     let word = message.split(' ').next().unwrap_or_default();
     let is_plain = word.bytes().all(|byte| byte.is_ascii_lowercase());

@@ -38,7 +38,7 @@ pub struct TaskPlan<'a> {
     pub job: &'a str,
     /// The key of the action, `JOB/ACTION`.
     pub key: &'a str,
-    /// Its part of the action, such as `1` or `second.2`.
+    /// The task among those of the action, such as `1` or `second.2`.
     pub part: &'a str,
     /// The build.
     pub build: &'a CasReference,

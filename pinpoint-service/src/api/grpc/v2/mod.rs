@@ -265,7 +265,8 @@ impl Service {
     }
 
     /// The job that a request asks for, and the request with the full hashes of its commits. Its
-    /// sides that name a change have this patch. Misread fields are problems, too.
+    /// sides that name a change have this patch. Fields that could not be read are problems,
+    /// too.
     ///
     /// # Errors
     ///
