@@ -132,7 +132,7 @@ impl Batch {
     }
 }
 
-/// What was read of a watched job, for all of its watchers.
+/// The journal of a watched job as read so far, for all of its watchers.
 #[derive(Debug)]
 struct Feed {
     known: Mutex<FeedState>,
