@@ -1,5 +1,7 @@
 //! The command that made a job, in a form to show: without secrets, to be given again.
 
+use std::borrow::Cow;
+
 use pinpoint_backends::job::CommandLine;
 
 /// The command with other ends, to paste into a shell. A report is left out: it would overwrite the
@@ -56,7 +58,19 @@ fn leave_out_report(words: &mut Vec<String>) {
 
 /// Words in a form to paste into a shell.
 pub fn quoted(words: &[String]) -> String {
-    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+    let words: Vec<_> = words.iter().map(|word| quoted_word(word)).collect();
+    words.join(" ")
+}
+
+/// A word in single quotes, where it needs quotes and has none itself: the form that people read
+/// best, patterns above all.
+fn quoted_word(word: &str) -> Cow<'_, str> {
+    match shlex::try_quote(word) {
+        Ok(Cow::Owned(_)) if !word.contains('\'') => Cow::Owned(format!("'{word}'")),
+        Ok(quoted) => quoted,
+        // No command line has a NUL.
+        Err(_) => Cow::Borrowed(word),
+    }
 }
 
 /// A URL without the password and, except for ssh, the user: jobs keep it.
@@ -81,6 +95,26 @@ mod tests {
 
     fn words(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn patterns_are_quoted_as_people_write_them() {
+        let pattern = r#"regex:wfreq:\s+(?<value>[0-9.]+)\s*(?<unit>[^\s,"]+)"#;
+        for (word, expected) in [
+            ("plain-1.2", "plain-1.2".to_owned()),
+            (pattern, format!("'{pattern}'")),
+            ("", "''".to_owned()),
+            ("two words", "'two words'".to_owned()),
+            ("$HOME !x", "'$HOME !x'".to_owned()),
+        ] {
+            assert_eq!(quoted(&words(&[word])), expected);
+        }
+        for word in ["it's", "a'b\"c\\d^", "a\nb", pattern] {
+            assert_eq!(
+                shlex::split(&quoted(&words(&[word, "x"]))),
+                Some(words(&[word, "x"]))
+            );
+        }
     }
 
     #[test]
