@@ -23,6 +23,8 @@ use pinpoint_report::command_line::quoted;
 
 use crate::error::CliError;
 
+/// Fetches the files that Git LFS keeps elsewhere; the library's hint names it.
+const LFS_PULL: &str = "git lfs pull";
 const STATE_DIR: &str = "--state-dir DIR";
 const RESUME: &str = "pinpoint jobs resume";
 #[cfg(feature = "luci")]
@@ -171,6 +173,9 @@ fn on_local(error: &LocalError) -> Option<String> {
         LocalError::Charts(error) => on_charts(error)?.into(),
         LocalError::Doubt(doubt) => on_doubt(doubt),
         LocalError::MeasureOfOutput => "--format and --results, or --measure".into(),
+        LocalError::GoodFails {
+            hint: Some(hint), ..
+        } if hint.contains(LFS_PULL) => format!("--build '{LFS_PULL}'"),
         LocalError::NoInstructionCounter { .. } => "`--measure user` needs neither".into(),
         LocalError::OutsideRead(_) => "--allow-outside-reads, if that is meant".into(),
         LocalError::NotAvailable { repository } => clone_of(repository),

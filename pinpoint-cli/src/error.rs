@@ -233,6 +233,17 @@ fn is_wrong_for_local(error: &LocalError) -> bool {
     )
 }
 
+/// Returns true if the benchmark, or its build, fails at the good end.
+fn fails_at_good_end(error: &JobError) -> bool {
+    let JobError::Drive(DriveError::Refused(error)) = error else {
+        return false;
+    };
+    matches!(
+        error.downcast_ref(),
+        Some(LocalError::GoodFails { .. } | LocalError::GoodDoesNotBuild { .. })
+    )
+}
+
 fn is_interrupt(error: &JobError) -> bool {
     matches!(error, JobError::Interrupted)
 }
@@ -343,12 +354,12 @@ impl CliError {
         if display.output == Output::Json {
             print_json(format_args!("{:#}", self.document()));
         }
-        let resume = |job: &str, options: &[String]| {
+        let resume = |label: &str, job: &str, options: &[String]| {
             let display = Display {
                 resume_options: options.to_vec(),
                 ..display.clone()
             };
-            errln!("\nresume with:  {}", resume_command(&display, job));
+            errln!("\n{label}:  {}", resume_command(&display, job));
         };
         if let Self::Stopped {
             job,
@@ -364,7 +375,12 @@ impl CliError {
                 errln!("{ERROR}error:{ERROR:#} {}", with_advice(&**error));
             }
             if !is_wrong_input(error) {
-                resume(job, resume_options);
+                let label = match fails_at_good_end(error) {
+                    // With the same command it fails again, unless something else was mended.
+                    true => "if that was mended outside of this command, resume with",
+                    false => "resume with",
+                };
+                resume(label, job, resume_options);
                 if let Some(command) = afterwards {
                     errln!("then:  {command}");
                 }
@@ -382,7 +398,7 @@ impl CliError {
             job, by_workers, ..
         } = self
         {
-            resume(job, &options_of(*by_workers));
+            resume("resume with", job, &options_of(*by_workers));
         }
     }
 
@@ -448,6 +464,18 @@ mod tests {
         assert!(message.len() < 5_000, "{}", message.len());
         assert!(message.starts_with("v: 999") && message.ends_with("is not a number"));
         assert_eq!(error.document()["error"], message);
+    }
+
+    #[test]
+    fn a_good_end_that_fails_needs_more_than_to_be_resumed() {
+        let refused = |error: LocalError| JobError::Drive(DriveError::Refused(Box::new(error)));
+        let does_not_build = LocalError::GoodDoesNotBuild {
+            commit: "1f6d18".into(),
+            reason: "failed with exit code 2".into(),
+        };
+        assert!(fails_at_good_end(&refused(does_not_build)));
+        assert!(!fails_at_good_end(&refused(LocalError::NoCommand)));
+        assert!(!fails_at_good_end(&JobError::Interrupted));
     }
 
     #[test]
