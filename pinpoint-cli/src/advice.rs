@@ -201,7 +201,7 @@ fn on_charts(error: &NoMetric) -> Option<&'static str> {
             Some("--chart NAME; `pinpoint pairwise` compares all charts of two commits")
         }
         NoMetric::NoAggregate { .. } => Some("--aggregate METHOD"),
-        NoMetric::NoValues => None,
+        _ => None,
     }
 }
 

@@ -228,6 +228,7 @@ fn what_is_wrong_is_told_with_its_place() {
             Problem::Meaning(_) => "meaning",
             Problem::Unsupported(_) => "unsupported",
             Problem::TooLarge { .. } => "too large",
+            other => panic!("{other}"),
         };
         assert_eq!(found, kind, "{shown:?}: {error}");
         if shown.len() < 80 {

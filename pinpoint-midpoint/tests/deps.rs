@@ -356,6 +356,7 @@ fn assert_refused(file: &str, line: usize, column: usize, kind: &str, part: &str
         Problem::Meaning(_) => "meaning",
         Problem::Unsupported(_) => "unsupported",
         Problem::TooLarge { .. } => "too large",
+        other => panic!("{other}"),
     };
     assert_eq!(
         (error.line, error.column, found),

@@ -240,6 +240,7 @@ fn what_is_wrong_is_told_with_its_place() {
             Problem::Meaning(_) => "meaning",
             Problem::Unsupported(_) => "unsupported",
             Problem::TooLarge { .. } => "too large",
+            other => panic!("{other}"),
         };
         assert_eq!(
             (error.line, error.column, found),

@@ -117,7 +117,6 @@ pub struct NewJob {
 
 /// A spec makes no valid job.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum NewJobError {
     /// It asks for an invalid search.
     #[error(transparent)]
