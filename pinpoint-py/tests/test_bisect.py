@@ -71,8 +71,8 @@ def test_commits_that_touch_only_documents_are_suspected_less(bisect: Any, repo:
 
 
 def test_a_measure_decides_instead_of_the_output(bisect: Any) -> None:
-    # `tail` keeps one line: 100 or 120 MB, more than this process has.
-    run = 'head -c $(cat time)0000000 /dev/zero | tail -n 1 >/dev/null; echo v: 1 s'
+    # `tail` keeps one line: 300 or 360 MB, more than this process has.
+    run = 'head -c $((3 * $(cat time)))0000000 /dev/zero | tail -n 1 >/dev/null; echo v: 1 s'
     outcome = bisect(run=run, measure="memory", magnitude="10%")
     assert found(outcome) == ["Change 6"]
     assert (outcome.chart, outcome.unit) == ("peak_memory", "bytes")

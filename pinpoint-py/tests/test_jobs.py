@@ -118,7 +118,7 @@ def test_a_culprit_is_verified(culprit: Any, run: Any, tmp_path: Any) -> None:
     assert confirmed.probability >= 0.95
     assert sum(len(it.values) + it.failures for it in outcome.measurements) == outcome.runs
     assert pinpoint.JobOutcome.from_json(stored(outcome, tmp_path)) == outcome
-    with pytest.raises(ValueError, match="no comparison"):
+    with pytest.raises(ValueError, match="not a comparison"):
         pinpoint._pinpoint.pairwise_outcome("{}")
 
 

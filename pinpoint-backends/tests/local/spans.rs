@@ -16,7 +16,7 @@ struct Spans(Arc<Mutex<Vec<String>>>);
 
 impl Subscriber for Spans {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("pinpoint_backends")
+        metadata.target().starts_with("pinpoint_local")
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {

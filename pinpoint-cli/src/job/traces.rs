@@ -143,7 +143,9 @@ mod with {
         let shown = Targets::new()
             .with_target("pinpoint_core", LevelFilter::DEBUG)
             .with_target("pinpoint_backends", LevelFilter::INFO)
-            .with_target("pinpoint_backends::local", LevelFilter::DEBUG);
+            .with_target("pinpoint_luci", LevelFilter::INFO)
+            .with_target("pinpoint_store", LevelFilter::INFO)
+            .with_target("pinpoint_local", LevelFilter::DEBUG);
         Begin
             .and_then(spans)
             .and_then(ClearParentLayer)

@@ -35,8 +35,8 @@ where
         false => LevelFilter::WARN,
     };
     let shown = Targets::new()
-        .with_target("pinpoint_backends::google", level)
-        .with_target("pinpoint_backends::luci::reports", level);
+        .with_target("pinpoint_luci::google", level)
+        .with_target("pinpoint_luci::luci::reports", level);
     Notices::default().with_filter(shown)
 }
 

@@ -216,7 +216,7 @@ fn cancel_from_elsewhere(place: Place, child: Child) {
     let running = held.start(place, child);
     let job = running.job();
     let canceled = held.world.pinpoint(&["jobs", "cancel", &job]).ends_with(0);
-    canceled.says("is canceled");
+    canceled.says("was canceled");
     assert_eq!(processes_of(&job), [] as [String; 0], "{place:?} {child:?}");
     running.ends_with(130).says("canceled");
     assert_eq!(held.world.only_job()["state"], "canceled");
@@ -282,7 +282,7 @@ fn a_job_whose_repository_is_gone_is_canceled_all_the_same() {
     );
     fs::rename(&git, &elsewhere).unwrap();
     let cancel = || held.world.pinpoint(&["jobs", "cancel", &job]);
-    cancel().ends_with(0).says("is canceled");
+    cancel().ends_with(0).says("was canceled");
     assert_eq!(held.world.only_job()["state"], "canceled");
     cancel().ends_with(2).tells("is canceled already");
     fs::rename(&elsewhere, &git).unwrap();

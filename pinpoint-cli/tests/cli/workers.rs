@@ -77,7 +77,7 @@ fn a_job_is_left_to_workers(pool: &Pool) {
     let shown = pool.on("desk", &["jobs", "show", &job]).ends_with(0);
     shown.says("no worker serves bot `lab` (the last was seen ");
     let canceled = pool.on("desk", &["jobs", "cancel", &job]).ends_with(0);
-    canceled.says("is canceled");
+    canceled.says("was canceled");
     pool.wait(&job).ends_with(130);
 }
 
@@ -466,7 +466,7 @@ fn a_dead_worker_that_holds_its_job_is_named() {
     pool.alter("UPDATE jobs SET lease_expires = 5 WHERE lease_owner IS NOT NULL");
     cancel
         .ends_with(0)
-        .says("is canceled")
+        .says("was canceled")
         .tells("if that is dead, for ");
     waiting.ends_with(130);
 }

@@ -13,11 +13,13 @@ fn file(job_dir: &Path) -> PathBuf {
     job_dir.join("memory_floor.json")
 }
 
-/// Notes the peak of a run if this process has as much.
-pub(crate) fn note(job_dir: &Path, peak: u64) -> Result<(), LocalError> {
+/// Notes the peak of a run if this process has as much, or had when the run began.
+pub(crate) fn note(job_dir: &Path, peak: u64, at_begin: u64) -> Result<(), LocalError> {
     /// The memory that a new process needs until it becomes another program.
     const START: u64 = 1 << 20;
-    let own = own_memory() + START;
+    let own = at_begin.max(own_memory());
+    // Threads of this process go on while a new one is made.
+    let own = own + own / 64 + START;
     let is_linux = cfg!(any(target_os = "linux", target_os = "android"));
     let file = file(job_dir);
     if is_linux && peak <= own && !file.exists() {
@@ -46,12 +48,17 @@ mod tests {
     fn memory_that_is_not_seen_is_remarked_on_once() {
         let directory = tempfile::tempdir().unwrap();
         let job = directory.path();
-        note(job, u64::MAX).unwrap();
+        note(job, u64::MAX, 0).unwrap();
         assert_eq!(warning(job).unwrap(), None);
-        note(job, 1).unwrap();
+        note(job, 1, 0).unwrap();
         let first = warning(job).unwrap().unwrap();
         assert!(first.contains("than pinpoint itself ("), "{first}");
-        note(job, 1).unwrap();
+        note(job, 1, 0).unwrap();
         assert_eq!(warning(job).unwrap(), Some(first));
+
+        // Memory that this process has given back by now.
+        let other = tempfile::tempdir().unwrap();
+        note(other.path(), 1 << 40, 1 << 40).unwrap();
+        assert!(warning(other.path()).unwrap().is_some());
     }
 }

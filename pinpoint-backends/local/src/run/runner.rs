@@ -17,7 +17,7 @@ use crate::build::builds::Builds;
 use crate::build::maker::{Build, BuildOutcome};
 use crate::config::LocalConfig;
 use crate::error::LocalError;
-use crate::process::child::Processes;
+use crate::process::child::{Processes, own_memory};
 use crate::process::environment::Environment;
 use crate::process::error_line;
 use crate::process::files;
@@ -266,6 +266,7 @@ impl Runner {
             let outputs = reader.outputs();
             (self.benchmark).execute(one.variant, purpose, outputs, holds, processes)
         };
+        let own_at_begin = own_memory();
         let mut began = execute().await?;
         if let Ok(execution) = &began
             && self.is_to_be_repeated(execution, holds).await?
@@ -294,7 +295,8 @@ impl Runner {
             Ok(read) => {
                 (report.chart, report.charts) = read;
                 if reader.is_decided_by(measures::PEAK_MEMORY) {
-                    memory_floor::note(&self.job_dir, ended.usage.peak_memory)?;
+                    let peak = ended.usage.peak_memory;
+                    memory_floor::note(&self.job_dir, peak, own_at_begin)?;
                 }
             }
             Err(failure) => {
