@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use pinpoint_backends::google::{ServiceError, UnknownTokenSource};
 use pinpoint_backends::job::{JobError, NotExplicable};
 use pinpoint_backends::local::doctor::Cause;
-use pinpoint_backends::local::{LocalError, MirrorError, ProfilerError, RepositoryError};
+use pinpoint_backends::local::{LFS_PULL, LocalError, MirrorError, ProfilerError, RepositoryError};
 #[cfg(feature = "luci")]
 use pinpoint_backends::luci::LuciError;
 use pinpoint_backends::store::{LockError, StoreError};
@@ -23,8 +23,6 @@ use pinpoint_report::command_line::quoted;
 
 use crate::error::CliError;
 
-/// Fetches the files that Git LFS keeps elsewhere; the library's hint names it.
-const LFS_PULL: &str = "git lfs pull";
 const STATE_DIR: &str = "--state-dir DIR";
 const RESUME: &str = "pinpoint jobs resume";
 #[cfg(feature = "luci")]
@@ -369,6 +367,23 @@ mod tests {
         let error = CliError::Midpoint(unknown().into());
         assert_eq!(on(&error), Some(clone_of("skia")));
         assert_eq!(on(&JobError::Interrupted), None);
+    }
+
+    #[test]
+    fn pointers_of_git_lfs_have_an_option() {
+        let fails = |hint: &str| LocalError::GoodFails {
+            commit: "1f6d18".into(),
+            attempts: 3,
+            reason: "failed with exit code 1".into(),
+            hint: Some(hint.into()),
+            tail: String::new(),
+        };
+        let pointers = fails(&format!("have the build command fetch them (`{LFS_PULL}`)"));
+        assert_eq!(
+            on_local(&pointers).as_deref(),
+            Some("--build 'git lfs pull'")
+        );
+        assert_eq!(on_local(&fails("bench.sh is ignored")), None);
     }
 
     /// No text in the code of the libraries, comments and tests aside, names a flag or a

@@ -379,7 +379,7 @@ impl<'a> Work<'a> {
             let span = info_span!("action", number = action.number, task = action.task.kind());
             match (&action.task, engine.request(&action)?) {
                 (Task::Cancel { action: ended }, _) => {
-                    span.in_scope(|| info!(cancelled = *ended, "canceling an action"));
+                    span.in_scope(|| info!(canceled = *ended, "canceling an action"));
                     let known = engine.ticket(*ended);
                     self.cancel(action.number, *ended, known, span).await;
                 }

@@ -31,7 +31,7 @@ def sample(case: Any, name: Any) -> Any:
 
 
 def agrees(case: Any, field: Any, got: Any) -> None:
-    """Missing values are None here, NaN or 0 there."""
+    """Missing values are None in ours, and NaN or 0 in the golden data."""
     expected = number(case["expected"][field])
     expected = math.nan if expected is None else expected
     if got is None:

@@ -66,8 +66,8 @@ pub fn culprit(document: &BisectionResult, culprit: &NamedCulprit, name: &Markup
     }
 }
 
-/// The comparisons of neighbors in the order of the commits; empty where there are none: these rows
-/// of a table of their evidence, and below it a way to the others.
+/// Renders the given rows of the table of comparisons of neighbors, in the order of the commits, and
+/// below it links to the other rows. Nothing without comparisons.
 pub fn comparisons<C>(
     comparisons: &[Comparison<C>],
     (rows, others): (Range<usize>, &Markup),

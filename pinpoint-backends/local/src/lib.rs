@@ -84,6 +84,8 @@ pub use git::commit_lookup::{CommitDetails, CommitName, NoCommitName};
 #[doc(hidden)]
 pub use git::history::same_repository;
 pub use git::history::{LocalHistory, LocalRepositories};
+#[doc(hidden)]
+pub use git::incomplete_checkout::LFS_PULL;
 pub use git::mirrors::{MirrorError, Mirrors};
 pub use git::remote_url::{RemoteUrl, RemoteUrlError, RepositoryPattern, RepositoryPatternError};
 pub use git::repository::{Repository, RepositoryError};

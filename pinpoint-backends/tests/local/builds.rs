@@ -520,7 +520,7 @@ async fn a_full_disk_stops_the_job_and_can_be_mended() {
 }
 
 #[tokio::test]
-async fn a_cancelled_build_leaves_no_process_and_can_be_asked_for_again() {
+async fn a_canceled_build_leaves_no_process_and_can_be_asked_for_again() {
     let world = World::new();
     let first = world.commit("file", "1");
     let child = world.path("child");

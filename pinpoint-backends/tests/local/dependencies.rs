@@ -586,7 +586,7 @@ async fn merges_that_no_branch_holds_are_built() {
 }
 
 #[tokio::test]
-async fn a_layout_can_be_cancelled_in_the_middle() {
+async fn a_layout_can_be_canceled_in_the_middle() {
     let world = World::new();
     let mut outer = Upstream::new(&world, "outer", 0);
     outer.commit(&[("value", "1")], &[]);

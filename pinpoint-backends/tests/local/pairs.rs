@@ -203,7 +203,7 @@ async fn a_chart_in_another_unit_is_another_chart() {
 }
 
 #[tokio::test]
-async fn a_pair_that_is_cancelled_leaves_nothing_running() {
+async fn a_pair_that_is_canceled_leaves_nothing_running() {
     let two = Two::new();
     let script = format!(
         "case ${{PINPOINT_RUN-warm}}:$(cat file) in 0:2) echo $$ > {}; sleep 1000;; esac; echo v: 1 x",

@@ -238,7 +238,7 @@ async fn a_commit_without_the_benchmark_fails_its_runs() {
 }
 
 #[tokio::test]
-async fn a_cancelled_run_is_ended_whether_or_not_it_is_waited_for() {
+async fn a_canceled_run_is_ended_whether_or_not_it_is_waited_for() {
     let world = World::new();
     let first = world.commit("file", "1");
     let child = world.path("child");

@@ -79,8 +79,8 @@ async fn an_answer_is_recorded_once(fixture: Fixture) {
         .await
         .unwrap();
     assert_eq!(again, first);
-    let cancelled = Record::Canceled { action: 3 };
-    assert_eq!(other.record_once(&cancelled, None).await.unwrap(), first);
+    let canceled = Record::Canceled { action: 3 };
+    assert_eq!(other.record_once(&canceled, None).await.unwrap(), first);
     // A record before the writer's last one is a different case.
     let later = other
         .record_once(&gave_up(3, "later"), Some(0))

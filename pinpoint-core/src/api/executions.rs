@@ -119,7 +119,7 @@ impl messages::CombinedCommit {
 impl WilcoxonResult {
     /// The result of one chart. It is significant in either direction, as the published workflow
     /// compares. The ends of the interval are left out, which proto3 does not distinguish from 0,
-    /// where there is none or it has no bounds: JSON has no infinity.
+    /// if it is missing or unbounded: JSON has no infinity.
     pub fn of(comparison: &PairwiseComparison) -> Self {
         let interval = comparison.interval.as_ref();
         let interval =

@@ -65,7 +65,7 @@ struct World {
     /// Finished executions of each action.
     done: Mutex<BTreeMap<u64, u32>>,
     started: Mutex<Vec<u64>>,
-    cancelled: Mutex<Vec<u64>>,
+    canceled: Mutex<Vec<u64>>,
     slept: Mutex<Vec<Duration>>,
 }
 
@@ -78,7 +78,7 @@ impl World {
             reports: Box::new(|_, report| report),
             done: Mutex::default(),
             started: Mutex::default(),
-            cancelled: Mutex::default(),
+            canceled: Mutex::default(),
             slept: Mutex::default(),
         }
     }
@@ -162,7 +162,7 @@ impl InProcess for World {
     }
 
     async fn ended(&self, key: &Key) -> Result<(), ExecutorError> {
-        self.cancelled.lock().unwrap().push(key.action);
+        self.canceled.lock().unwrap().push(key.action);
         sleep(Duration::from_millis(2)).await;
         Ok(())
     }
@@ -496,7 +496,7 @@ async fn a_refusal_pauses_the_job_and_throws_no_work_away() {
         assert_eq!(error.to_string(), "disk full");
         // All started work is done and journaled, and nothing was ended.
         assert_eq!(*world.done.lock().unwrap(), answers(&journal.read()));
-        assert!(world.cancelled.lock().unwrap().is_empty());
+        assert!(world.canceled.lock().unwrap().is_empty());
         let begun = world.started.lock().unwrap().len();
         assert_eq!(begun, journal.read().len() + 1);
         // Only the refused work is left, so that it comes later than otherwise.
@@ -566,13 +566,13 @@ async fn an_interrupt_ends_what_is_under_way_and_writes_nothing() {
         assert!(matches!(error, DriveError::Detached));
         assert_eq!(journal.read(), records[..written]);
         assert!(!asked.is_empty());
-        assert_eq!(*world.cancelled.lock().unwrap(), asked);
+        assert_eq!(*world.canceled.lock().unwrap(), asked);
         assert_eq!(finish(&spec(), &World::new(), &mut journal).await, outcome);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_job_has_an_outcome() {
+async fn a_canceled_job_has_an_outcome() {
     let world = World::new();
     let mut journal = Memory::default();
     let stop = async {
@@ -585,7 +585,7 @@ async fn a_cancelled_job_has_an_outcome() {
         .outcome;
     assert_eq!(outcome.status, Status::Canceled);
     assert_eq!(outcome.runs, 6);
-    assert_eq!(world.cancelled.lock().unwrap().len(), 14);
+    assert_eq!(world.canceled.lock().unwrap().len(), 14);
     // The queue is free: nothing runs without the job's knowledge.
     assert!(world.queue.try_lock().is_ok());
     // And the journal says the same.
@@ -605,8 +605,8 @@ async fn an_interrupt_while_work_is_being_ended_ends_it_too() {
     let job = drive(search(&spec()), &world, &mut journal, &world, first);
     let cut = tokio::time::timeout(Duration::from_millis(26), job).await;
     assert!(cut.is_err(), "it was still ending its work");
-    assert_eq!(*world.cancelled.lock().unwrap(), [0, 1, 2]);
-    world.cancelled.lock().unwrap().clear();
+    assert_eq!(*world.canceled.lock().unwrap(), [0, 1, 2]);
+    world.canceled.lock().unwrap().clear();
     let stop = async {
         sleep(Duration::from_millis(1)).await;
         Stop::Detach
@@ -616,7 +616,7 @@ async fn an_interrupt_while_work_is_being_ended_ends_it_too() {
         .unwrap_err();
     assert!(matches!(error, DriveError::Detached));
     // Asked by the machine, and once more by the interrupt.
-    assert_eq!(*world.cancelled.lock().unwrap(), [0, 1, 2, 0, 1, 2]);
+    assert_eq!(*world.canceled.lock().unwrap(), [0, 1, 2, 0, 1, 2]);
     let outcome = finish(&spec(), &world, &mut journal).await;
     assert_eq!(outcome.status, Status::Canceled);
 }

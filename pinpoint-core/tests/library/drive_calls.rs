@@ -242,7 +242,7 @@ async fn retries_cancellations_and_pauses_are_events_in_the_spans_of_their_actio
             format!("{build} INFO compiling"),
             format!("{build} DEBUG reported"),
             "job id=\"job 7\" > action number=2 task=\"cancel\" > \
-             INFO canceling an action cancelled=1"
+             INFO canceling an action canceled=1"
                 .to_owned(),
         ]
     );

@@ -40,7 +40,7 @@ struct Farm {
     /// Keys that hang: they never end, and their heart does not beat.
     hanging: Mutex<BTreeSet<u64>>,
     starts: Mutex<Vec<u64>>,
-    cancelled: Mutex<Vec<u64>>,
+    canceled: Mutex<Vec<u64>>,
 }
 
 struct Task {
@@ -130,7 +130,7 @@ impl Executor for Farm {
 
     async fn cancel(&self, ticket: &Ticket) -> Result<(), ExecutorError> {
         self.tasks.lock().unwrap().remove(&ticket.key);
-        self.cancelled.lock().unwrap().push(ticket.key.action);
+        self.canceled.lock().unwrap().push(ticket.key.action);
         Ok(())
     }
 }
@@ -190,7 +190,7 @@ async fn detaching_leaves_work_to_the_next_process() {
     }
     let outcome = finish(&spec(), &farm, &mut journal).await;
     assert_eq!(outcome, whole);
-    assert!(farm.cancelled.lock().unwrap().is_empty());
+    assert!(farm.canceled.lock().unwrap().is_empty());
     assert!(starts_of(&farm).values().all(|times| *times == 1));
 }
 
@@ -270,7 +270,7 @@ async fn silent_work_is_ended_and_tried_again() {
         let spec = BisectionSpec { limits, ..spec() };
         let outcome = finish(&spec, &farm, &mut empty()).await;
         assert_eq!(outcome.status, Status::CulpritFound);
-        assert_eq!(*farm.cancelled.lock().unwrap(), [1, 4]);
+        assert_eq!(*farm.canceled.lock().unwrap(), [1, 4]);
         let twice = starts_of(&farm)
             .into_iter()
             .filter(|(_, times)| *times == 2);

@@ -468,7 +468,7 @@ fn time_ends_the_search_and_its_actions() {
 }
 
 #[test]
-fn a_cancelled_search_ends_what_is_under_way_and_ignores_its_answers() {
+fn a_canceled_search_ends_what_is_under_way_and_ignores_its_answers() {
     let world = World::new(62).slower_from(40, 5.0);
     let mut search = world.search();
     search.step();

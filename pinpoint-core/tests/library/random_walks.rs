@@ -219,7 +219,7 @@ proptest! {
 }
 
 #[test]
-fn a_walk_that_is_cancelled_ends_too() {
+fn a_walk_that_is_canceled_ends_too() {
     let spec = BisectionSpec::new(Range::Counted { between: 30 });
     let steps: Vec<Step> = (0..40)
         .map(|which| Step {

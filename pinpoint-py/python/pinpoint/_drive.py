@@ -603,7 +603,7 @@ class _Bridge:
         try:
             reply.answer(json.dumps(await getattr(self, f"_do_{method}")(payload)))
         except asyncio.CancelledError:
-            reply.unavailable("cancelled")
+            reply.unavailable("canceled")
             raise
         except Unavailable as error:
             reply.unavailable(str(error))

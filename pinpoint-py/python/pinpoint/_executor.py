@@ -37,7 +37,7 @@ class Executor:
     def list(self, lower: str, higher: str, /) -> Sequence[str] | Awaitable[Sequence[str]]:
         """The names of the commits strictly between two, oldest first, each once.
 
-        Always the same for the same two. Between neighbors there are none.
+        Always the same for the same two. Empty between neighbors.
         """
         raise NotImplementedError("an Executor lists commits")
 

@@ -351,7 +351,7 @@ impl<M: Saved> Batches<M> {
     /// The batch that follows from the machine's state.
     fn ask(&mut self) -> Result<(), Broken> {
         loop {
-            let ending = self.end_what_is_cancelled()?;
+            let ending = self.end_what_is_canceled()?;
             if self.machine.outcome().is_some() {
                 return Ok(());
             }
@@ -419,7 +419,7 @@ impl<M: Saved> Batches<M> {
     }
 
     /// Ends what the machine cancels, at once: nothing is ever under way here.
-    fn end_what_is_cancelled(&mut self) -> Result<bool, MachineError> {
+    fn end_what_is_canceled(&mut self) -> Result<bool, MachineError> {
         let mut ended = false;
         for action in self.machine.outstanding() {
             if matches!(action.task, Task::Cancel { .. }) {

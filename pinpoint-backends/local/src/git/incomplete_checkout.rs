@@ -20,6 +20,9 @@ use crate::run::outside_reads::names;
 /// The beginning of a Git LFS pointer.
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
 
+/// The command that fetches the files that Git LFS keeps; a hint names it.
+pub const LFS_PULL: &str = "git lfs pull";
+
 /// The longest file of attributes that is read.
 const MAX_ATTRIBUTES_BYTES: u64 = 1 << 20;
 
@@ -79,7 +82,7 @@ pub(crate) fn lacks(
                     Remark::Pointers,
                     format!(
                         "files that Git LFS keeps are pointers in the work tree: {}; have the \
-                         build command fetch them (`git lfs pull`)",
+                         build command fetch them (`{LFS_PULL}`)",
                         names(&files)
                     ),
                 ));

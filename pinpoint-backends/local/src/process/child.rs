@@ -172,7 +172,7 @@ pub(crate) struct Processes {
     key: Key,
     bot: Option<Arc<str>>,
     state: Mutex<State>,
-    cancelled: watch::Sender<bool>,
+    canceled: watch::Sender<bool>,
     /// Each living child has a receiver.
     living: watch::Sender<()>,
 }
@@ -182,7 +182,7 @@ struct State {
     /// The supervisor of the child, from its start until its number is free for others.
     supervisor: Option<libc::pid_t>,
     /// No further child may start.
-    cancelled: bool,
+    canceled: bool,
 }
 
 impl Processes {
@@ -191,7 +191,7 @@ impl Processes {
             key,
             bot,
             state: Mutex::default(),
-            cancelled: watch::Sender::new(false),
+            canceled: watch::Sender::new(false),
             living: watch::Sender::new(()),
         })
     }
@@ -208,8 +208,8 @@ impl Processes {
 
     /// Ends the child, if there is one, and lets no other start.
     pub(crate) fn cancel(&self) {
-        self.state().cancelled = true;
-        self.cancelled.send_replace(true);
+        self.state().canceled = true;
+        self.canceled.send_replace(true);
         self.end();
     }
 
@@ -220,7 +220,7 @@ impl Processes {
 
     /// Checks that they are canceled, with no child alive.
     pub(crate) fn is_over(&self) -> bool {
-        *self.cancelled.borrow() && self.living.is_closed()
+        *self.canceled.borrow() && self.living.is_closed()
     }
 
     /// Awaits a future that needs them, until they are canceled.
@@ -228,11 +228,11 @@ impl Processes {
         &self,
         work: impl Future<Output = Result<T, LocalError>>,
     ) -> Result<T, LocalError> {
-        let mut cancelled = self.cancelled.subscribe();
+        let mut canceled = self.canceled.subscribe();
         tokio::select! {
             biased;
             // The sender lives as long as `self`, so waiting can't fail.
-            _ = cancelled.wait_for(|cancelled| *cancelled) => Err(LocalError::Canceled),
+            _ = canceled.wait_for(|canceled| *canceled) => Err(LocalError::Canceled),
             done = work => done,
         }
     }
@@ -252,7 +252,7 @@ impl Processes {
         let plan = Plan::new(launch, &register).map_err(NotRun::Spawn)?;
         // Held while the child is started, so that a cancel finds its number.
         let mut state = self.state();
-        if state.cancelled {
+        if state.canceled {
             return Err(NotRun::Failed(LocalError::Canceled));
         }
         let started = Instant::now();

@@ -112,17 +112,15 @@ fn telling_of_run(text: &str) -> &str {
 
 /// Checks whether a line belongs to the trace or the summary that runtimes print after an error.
 fn follows_an_error(line: &str) -> bool {
+    let is_indented = line.starts_with([' ', '\t']);
     let line = line.trim();
     is_summary(line)
         || line == "}"
         || line.starts_with('^')
+        // Node.js and Java, Ruby.
+        || is_indented && ["at ", "... ", "from "].iter().any(|it| line.starts_with(it))
         || [
-            // Node.js, Java.
             "Node.js v",
-            "at ",
-            "... ",
-            // Ruby.
-            "from ",
             // Go.
             "goroutine ",
             "created by ",
@@ -303,6 +301,10 @@ mod tests {
             (
                 "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: no\n",
                 "ValueError: no",
+            ),
+            (
+                "ERROR: slow\nat most 3 tries are made\n",
+                "at most 3 tries are made",
             ),
             ("Node.js v20.19.2\n", "Node.js v20.19.2"),
             ("", ""),

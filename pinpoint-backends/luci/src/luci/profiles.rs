@@ -164,7 +164,7 @@ impl LuciExecutor {
         }
     }
 
-    /// The profiles of a task, in a folder if one is given; or the reason that there are none.
+    /// The profiles of a task, in a folder if one is given; or the reason why it has no profiles.
     async fn fetch(
         &self,
         task: &TaskResult,

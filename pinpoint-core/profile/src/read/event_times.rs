@@ -64,7 +64,7 @@ impl<'a> EventTimes<'a> {
         }
     }
 
-    /// Adds the times of the events of each thread. False where there are none.
+    /// Adds the times of the events of each thread. Returns false if there are no events.
     pub(super) fn weigh(
         self,
         names: &BTreeMap<ThreadKey<'a>, String>,

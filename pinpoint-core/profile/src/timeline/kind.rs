@@ -84,8 +84,8 @@ impl Timeline {
         }
     }
 
-    /// Like [`Timeline::id`], but for calls with the URL of the script: V8 numbers scripts
-    /// differently in each run.
+    /// Like [`Timeline::id`], except that calls are told apart by the URL of the script: V8 numbers
+    /// scripts differently in each run.
     pub fn id_across_runs(&self, kind: KindId) -> String {
         let known = self.kinds.get(kind.index());
         let function = known.and_then(|kind| self.function(kind.function?));

@@ -270,7 +270,7 @@ impl Reports {
         Some(noted.map(|()| Reported::Issue(*issue)))
     }
 
-    /// Inserts the rows of the culprits; `None` where they are not owed, or there are none.
+    /// Inserts the rows of the culprits; `None` without culprits, or where no rows are owed.
     async fn fill_table(
         &self,
         result: &BisectionResult,
