@@ -1,0 +1,44 @@
+"""Tests of `.ci/words`: `python3 .ci/words_test.py`."""
+
+import importlib.machinery
+import types
+import unittest
+from pathlib import Path
+
+# Its name has no `.py`.
+_loader = importlib.machinery.SourceFileLoader("words", str(Path(__file__).with_name("words")))
+words = types.ModuleType("words")
+words.__file__ = _loader.path
+_loader.exec_module(words)
+
+
+class Words(unittest.TestCase):
+    def test_places_that_are_named(self) -> None:
+        for path, line in [
+            ("src/a.rs", "/// What has no commits."),
+            ("src/a.rs", "    //! Whether it ends."),
+            ("src/a.rs", 'error("{0} is no URL")'),
+            ("src/a.rs", "// The colour of a line."),
+            ("src/a.rs", 'say("the neighbours of a commit");'),
+            ("tests/a.rs", "//! How it ends."),
+            ("docs/a.md", "It is optimised."),
+            ("a.py", "# The behaviour of a run."),
+        ]:
+            self.assertEqual(len(words.faults(path, line)), 1, line)
+
+    def test_places_that_are_left_alone(self) -> None:
+        for path, line in [
+            ("src/a.rs", "/// Rejects an empty range."),
+            ("src/a.rs", "/// Says what has no commits."),
+            ("src/a.rs", "/// There is no token."),
+            ("src/a.rs", "let colour = centre(neighbours);"),
+            ("src/a.rs", "// Catch2 has `--colour-mode`."),
+            # Outputs of others.
+            ("pinpoint-core/tests/a.rs", 'read("colour: 3");'),
+            ("docs/a.md", "See `normalise`."),
+        ]:
+            self.assertEqual(words.faults(path, line), [], line)
+
+
+if __name__ == "__main__":
+    unittest.main()
