@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use pinpoint_core::job::{JobResult, JobState, ResultSource};
 use pinpoint_core::translate::{accept, essential};
-use pinpoint_core::{Executor, ExecutorError, Heartbeat, Record, Report, Ticket};
+use pinpoint_core::{Executor, ExecutorError, Heartbeat, Record, Report, Request, Ticket};
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 use tracing::{Instrument, info_span};
@@ -119,6 +119,10 @@ impl Actions {
         info: &ActivityInfo,
     ) -> Result<Placed, Undone> {
         let request = &work.request;
+        if matches!(request, Request::Build(_)) {
+            let bot = self.jobs.read(id.as_str()).await?.bot;
+            self.jobs.until_builds_may_begin(&bot).await?;
+        }
         let here = self.open(id).await?;
         let job = here.taken.job();
         self.jobs.metrics().taken(job, request, info);

@@ -20,6 +20,7 @@ use tokio::sync::{Mutex, OnceCell, mpsc, watch};
 use super::failures::{OtherStoresJob, elsewhere, from_store, superseded};
 use super::metrics::Metrics;
 use super::news::News;
+use super::queues::free_and_busy_machines;
 use super::unable::HoldBack;
 use crate::job::{JobError, TakenJob};
 use crate::job_dir;
@@ -32,6 +33,9 @@ const LINGER: Duration = Duration::from_secs(20);
 
 /// The time between checks for jobs to close.
 const CLOSE_POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The time between checks for a free machine, while a build waits for a benchmark to end.
+const FREE_POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The time for which an operation on an unresponsive store is retried.
 const STORE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -64,6 +68,14 @@ pub(crate) struct JobHere {
 /// Filled once the job is open. A job in use has more owners than this.
 type Entry = Arc<OnceCell<Arc<JobHere>>>;
 
+#[derive(Clone)]
+struct ActionUnderWay {
+    job: JobId,
+    key: Key,
+    activity: &'static str,
+    runs_benchmark: bool,
+}
+
 /// The jobs of this process.
 pub(crate) struct JobsHere {
     store: JobStore,
@@ -80,7 +92,7 @@ pub(crate) struct JobsHere {
     pub(crate) holds_back: HoldBack,
     open: Mutex<BTreeMap<String, (Entry, Instant)>>,
     /// The actions in progress, in the order of their start.
-    under_way: watch::Sender<Vec<(JobId, Key, &'static str)>>,
+    under_way: watch::Sender<Vec<ActionUnderWay>>,
 }
 
 impl JobsHere {
@@ -191,12 +203,37 @@ impl JobsHere {
 
     /// Counts an action as in progress, until the guard is dropped.
     pub(crate) fn works_on(&self, job: &Job, request: &Request) -> ActionGuard<'_> {
-        let (key, activity) = (request.key(), in_words(request.kind()));
-        let begun = (job.id.clone(), key.clone(), activity);
-        self.under_way.send_modify(|works| works.push(begun));
-        ActionGuard {
-            jobs: self,
+        let key = request.key().clone();
+        let begun = ActionUnderWay {
+            job: job.id.clone(),
             key: key.clone(),
+            activity: in_words(request.kind()),
+            runs_benchmark: !matches!(request, Request::List(_) | Request::Build(_)),
+        };
+        self.under_way.send_modify(|works| works.push(begun));
+        ActionGuard { jobs: self, key }
+    }
+
+    /// Waits until no benchmark runs in this process, so that a build need not wait for one.
+    ///
+    /// # Errors
+    ///
+    /// When another machine of the bot is free to build: this one may run its benchmark for hours.
+    pub(crate) async fn until_builds_may_begin(&self, bot: &str) -> Result<(), ActivityError> {
+        let mut under_way = self.under_way.subscribe();
+        loop {
+            let quiet = under_way.wait_for(|works| works.iter().all(|work| !work.runs_benchmark));
+            if tokio::time::timeout(FREE_POLL_INTERVAL, quiet)
+                .await
+                .is_ok()
+            {
+                return Ok(());
+            }
+            let workers = self.store.workers().await.map_err(from_store)?;
+            let (free, _busy) = free_and_busy_machines(bot, &workers);
+            if free > 0 {
+                return Err(elsewhere("a benchmark is running on this machine"));
+            }
         }
     }
 
@@ -205,9 +242,9 @@ impl JobsHere {
         let mut under_way = self.under_way.subscribe();
         loop {
             let latest = under_way.borrow_and_update().last().cloned();
-            presence.works_on(latest.as_ref().map(|(job, ..)| job));
-            if let Some((.., activity)) = latest {
-                presence.does(activity);
+            presence.works_on(latest.as_ref().map(|latest| &latest.job));
+            if let Some(latest) = latest {
+                presence.does(latest.activity);
             }
             // Its sender lives here.
             let _ = under_way.changed().await;
@@ -307,7 +344,7 @@ impl Drop for ActionGuard<'_> {
     fn drop(&mut self) {
         self.jobs.under_way.send_modify(|works| {
             // An abandoned try may end after the next one has begun.
-            if let Some(place) = works.iter().position(|(_, key, _)| *key == self.key) {
+            if let Some(place) = works.iter().position(|work| work.key == self.key) {
                 works.remove(place);
             }
         });

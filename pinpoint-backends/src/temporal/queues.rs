@@ -49,7 +49,7 @@ impl Queues<'_> {
         }
         if let Ok(workers) = store.workers().await {
             for bot in self.bots {
-                let (free, busy) = machines_of(bot, &workers);
+                let (free, busy) = free_and_busy_machines(bot, &workers);
                 metrics.machines(bot, free, busy);
             }
         }
@@ -84,7 +84,7 @@ impl Queues<'_> {
 }
 
 /// The machines of a bot that are free, and those that are at work, for any bot.
-fn machines_of(bot: &str, workers: &[WorkerEntry]) -> (u64, u64) {
+pub(super) fn free_and_busy_machines(bot: &str, workers: &[WorkerEntry]) -> (u64, u64) {
     let there = || workers.iter().filter(|worker| !worker.gone);
     let serving = there().filter(|worker| worker.bots.iter().any(|name| name == bot));
     let mut machines: Vec<&str> = serving.map(|worker| &*worker.machine).collect();
@@ -128,8 +128,8 @@ mod tests {
             worker("rack-3", &["lab"], true, false),
             worker("rack-4", &["desk"], false, false),
         ];
-        assert_eq!(machines_of("lab", &workers), (1, 1));
-        assert_eq!(machines_of("desk", &workers), (2, 1));
-        assert_eq!(machines_of("other", &workers), (0, 0));
+        assert_eq!(free_and_busy_machines("lab", &workers), (1, 1));
+        assert_eq!(free_and_busy_machines("desk", &workers), (2, 1));
+        assert_eq!(free_and_busy_machines("other", &workers), (0, 0));
     }
 }

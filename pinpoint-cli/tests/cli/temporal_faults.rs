@@ -151,11 +151,11 @@ fn a_job_whose_workflow_is_terminated_is_canceled_where_its_repository_is_missin
 fn workers_that_share_a_state_directory_hold_up_no_other_job() {
     let pool = Pool::new(World::with_step(4, 2));
     let scene = Scene::new(&pool);
-    // The locks of two machines: one would let one benchmark run.
-    let beside = pool.world.path("beside");
+    // Two machines: one would let one benchmark run.
+    let shared = pool.world.path("rack-1").join("state");
     let workers = [
         scene.worker("rack-1"),
-        (scene.worker_on("rack-1").env("XDG_RUNTIME_DIR", &beside)).start(),
+        (scene.worker_on("rack-2").env("XDG_STATE_HOME", &shared)).start(),
     ];
     let gate = Gate::closed(&pool.world);
     let held = pool.detach(&IN_ANY_ORDER, &gate.script());
